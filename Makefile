@@ -1,0 +1,50 @@
+# `make reproduce` runs the paper, `make test` the tests. Every target sets up .venv by itself, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help reproduce test lint format bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
+	@echo "make test        the test suite, compiled and interpreted"
+	@echo "make lint        ruff, mypy --strict, import-linter"
+	@echo "make format      let ruff rewrite what it can"
+	@echo "make bench       speed against what one would write by hand"
+	@echo "make clean       remove .venv, caches and reports"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "matroid-bandits needs Python 3.11 or newer; choose one with PYTHON=python3.x" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of extras, newer than pyproject.toml while it is up to date.
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+reproduce: $(VENV)/.experiments
+	$(BIN)/matroid-bandits reproduce
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled" tests
+	$(BIN)/python -m coverage report
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,15 @@
+"""Array aliases used in signatures."""
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+AnyArray = NDArray[Any]
+Label = Hashable
+
+__all__ = ["AnyArray", "ArrayLike", "BoolArray", "FloatArray", "IntArray", "Label"]

@@ -1,0 +1,21 @@
+"""Where the weights w_t come from: one file per distribution, behind one small interface."""
+
+from matroid_bandits.environments._base import Environment
+from matroid_bandits.environments._bernoulli import BernoulliEnvironment
+from matroid_bandits.environments._beta import BetaEnvironment
+from matroid_bandits.environments._exponential import ExponentialLatency
+from matroid_bandits.environments._gaussian import GaussianEnvironment
+from matroid_bandits.environments._linear import LinearEnvironment
+from matroid_bandits.environments._row import RowEnvironment
+from matroid_bandits.environments._sample import SampleEnvironment
+
+__all__ = [
+    "BernoulliEnvironment",
+    "BetaEnvironment",
+    "Environment",
+    "ExponentialLatency",
+    "GaussianEnvironment",
+    "LinearEnvironment",
+    "RowEnvironment",
+    "SampleEnvironment",
+]

@@ -1,0 +1,127 @@
+"""The interface of an environment, and the checks its families share."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.stream import WEIGHTS, Stream
+
+
+class Environment(ABC):
+    """The paper's P: a distribution over weights, from which each episode's w_t is drawn independently.
+
+    A family passes its means to this constructor and writes `draw`. Environments are immutable.
+
+    Parameters
+    ----------
+    mean_weights : array_like of float, shape (L,)
+        Finite.
+    support : (float, float), default (-inf, inf)
+        Bounds that no weight leaves. Policies for weights in [0, 1] rely on them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Coin(Environment):
+    ...     '''A weight is its mean plus or minus 1.'''
+    ...
+    ...     def draw(self, stream, t, items, purpose=WEIGHTS):
+    ...         sign = np.where(stream.uniform(t, items, purpose) < 0.5, -1.0, 1.0)
+    ...         return self.mean_weights[items] + sign
+    >>> world = Coin([10, 20, 30])
+    >>> world
+    <Coin: 3 items, means 10 to 30>
+    >>> world.draw(Stream(seed=0, runs=range(2)), t=1, items=np.array([0, 2])).shape
+    (2, 2)
+    """
+
+    def __init__(self, mean_weights: ArrayLike, support: tuple[float, float] = (-np.inf, np.inf)) -> None:
+        self._mean_weights = as_vector("mean weights", mean_weights)
+        self._support = (float(support[0]), float(support[1]))
+
+    @abstractmethod
+    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
+        """The weights of `items` in episode t of each run.
+
+        A weight depends on (seed, run, t, item, purpose) alone: not on the other items asked for, nor on who
+        asks.
+
+        Parameters
+        ----------
+        stream : Stream
+        t : int
+        items : ndarray of int64, shape (R, K) or (K,)
+            A row per run, or one row for all of them.
+        purpose : int, default WEIGHTS
+            Which world: `START` for the weights seen before episode 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (R, K)
+        """
+
+    @property
+    def mean_weights(self) -> FloatArray:
+        """Expected weights, shape (L,), read-only."""
+        return self._mean_weights
+
+    @property
+    def n_items(self) -> int:
+        """The number of items L."""
+        return self.mean_weights.size
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Bounds that no weight leaves, infinite where there are none."""
+        return self._support
+
+    def __repr__(self) -> str:
+        means = f", means {self.mean_weights.min():.4g} to {self.mean_weights.max():.4g}" if self.n_items else ""
+        return f"<{type(self).__name__}: {self.n_items} items{means}>"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():  # pickling forgets that an array is read-only
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
+
+
+def as_numbers(name: str, values: ArrayLike, ndim: int) -> AnyArray:
+    """`values` as an array of real numbers with `ndim` dimensions, not copied if it is one."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InvalidEnvironmentError(f"expected {name} in a {ndim}-D array; got a ragged sequence") from None
+    if array.ndim != ndim:
+        raise InvalidEnvironmentError(f"expected {name} in a {ndim}-D array; got shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise InvalidEnvironmentError(f"expected {name} to be real numbers; got type {array.dtype}")
+    return array
+
+
+def as_vector(name: str, values: ArrayLike, low: float = -np.inf, high: float = np.inf) -> FloatArray:
+    """A read-only float64 copy of a 1-D array whose entries are finite and in [low, high]."""
+    vector = as_numbers(name, values, ndim=1).astype(np.float64)
+    is_wrong = ~(np.isfinite(vector) & (vector >= low) & (vector <= high))
+    if is_wrong.any():
+        item = int(is_wrong.argmax())
+        allowed = "finite" if np.isinf(low) and np.isinf(high) else f"in [{low:g}, {high:g}]"
+        raise InvalidEnvironmentError(f"expected {name} {allowed}; got {vector[item]} for item {item}")
+    return frozen(vector)
+
+
+def as_scale(name: str, value: float) -> float:
+    """A standard deviation: a finite number, not negative."""
+    if not (isinstance(value, int | float | np.number) and 0.0 <= value < np.inf):
+        raise InvalidEnvironmentError(f"expected {name} to be a finite number, 0 or more; got {value!r}")
+    return float(value)
+
+
+def frozen(array: AnyArray) -> AnyArray:
+    """A read-only view; the caller's own array stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,30 @@
+"""Weights 0 or 1."""
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits.environments._base import Environment, as_vector
+from matroid_bandits.stream import WEIGHTS, Stream
+
+
+class BernoulliEnvironment(Environment):
+    """Independent weights in {0, 1}: item e has weight 1 with probability ``means[e]``.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (L,)
+        In [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> world = BernoulliEnvironment([0.0, 0.5, 1.0])
+    >>> world.draw(Stream(seed=0, runs=[0]), t=1, items=np.array([0, 2]))
+    array([[0., 1.]])
+    """
+
+    def __init__(self, means: ArrayLike) -> None:
+        super().__init__(as_vector("means", means, 0.0, 1.0), support=(0.0, 1.0))
+
+    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
+        return (stream.uniform(t, items, purpose) < self._mean_weights[items]).astype(np.float64)

@@ -1,0 +1,33 @@
+"""Weights between 0 and 1."""
+
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits.environments._base import Environment, as_vector
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.stream import WEIGHTS, Stream
+
+
+class BetaEnvironment(Environment):
+    """Independent weights, item e's from Beta(``alpha[e]``, ``beta[e]``).
+
+    Parameters
+    ----------
+    alpha, beta : array_like of float, shape (L,)
+        In [1e-300, 1e300]; the mean is ``alpha / (alpha + beta)``.
+
+    Examples
+    --------
+    >>> BetaEnvironment(alpha=[1, 3], beta=[1, 1]).mean_weights
+    array([0.5 , 0.75])
+    """
+
+    def __init__(self, alpha: ArrayLike, beta: ArrayLike) -> None:
+        self._alpha = as_vector("alpha", alpha, 1e-300, 1e300)
+        self._beta = as_vector("beta", beta, 1e-300, 1e300)
+        if self._alpha.size != self._beta.size:
+            raise InvalidEnvironmentError(
+                f"expected alpha and beta of one size; got {self._alpha.size} and {self._beta.size}"
+            )
+        super().__init__(self._alpha / (self._alpha + self._beta), support=(0.0, 1.0))
+
+    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
+        return stream.beta(t, self._alpha[items], self._beta[items], purpose, items)

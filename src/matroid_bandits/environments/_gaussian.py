@@ -1,0 +1,32 @@
+"""Weights with normal noise."""
+
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits.environments._base import Environment, as_scale
+from matroid_bandits.stream import WEIGHTS, Stream
+
+
+class GaussianEnvironment(Environment):
+    """Independent weights, item e's normal around ``means[e]``.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (L,)
+        Finite.
+    scale : float, default 1.0
+        The standard deviation of every weight, 0 or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> world = GaussianEnvironment([0.0, 10.0], scale=0.1)
+    >>> np.rint(world.draw(Stream(seed=0, runs=range(2)), t=1, items=np.array([1])))
+    array([[10.],
+           [10.]])
+    """
+
+    def __init__(self, means: ArrayLike, scale: float = 1.0) -> None:
+        super().__init__(means)
+        self._scale = as_scale("scale", scale)
+
+    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
+        return self._mean_weights[items] + self._scale * stream.normal(t, items, purpose)

@@ -1,0 +1,41 @@
+"""Weights that features explain."""
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike
+from matroid_bandits.environments._base import as_numbers, as_vector
+from matroid_bandits.environments._gaussian import GaussianEnvironment
+from matroid_bandits.exceptions import InvalidEnvironmentError
+
+
+class LinearEnvironment(GaussianEnvironment):
+    """Normal weights whose means are linear in the items' features, ``features @ theta``.
+
+    Parameters
+    ----------
+    features : array_like of float, shape (L, d)
+        A row per item.
+    theta : array_like of float, shape (d,)
+        The coefficients a learner does not know.
+    noise : float, default 0.1
+        The standard deviation of every weight, 0 or more.
+
+    Examples
+    --------
+    >>> LinearEnvironment([[1, 0], [0, 1], [1, 1]], theta=[0.5, 2.0]).mean_weights
+    array([0.5, 2. , 2.5])
+    """
+
+    def __init__(self, features: ArrayLike, theta: ArrayLike, noise: float = 0.1) -> None:
+        rows = as_numbers("features", features, ndim=2)
+        coefficients = as_vector("theta", theta)
+        if rows.shape[1] != coefficients.size:
+            raise InvalidEnvironmentError(
+                f"expected a theta of {rows.shape[1]}, one per feature; got {coefficients.size}"
+            )
+        is_finite = np.isfinite(rows).all(axis=1)
+        if not is_finite.all():
+            raise InvalidEnvironmentError(
+                f"expected finite features; got NaN or infinity for item {int(is_finite.argmin())}"
+            )
+        super().__init__(rows @ coefficients, noise)

@@ -1,0 +1,79 @@
+"""Weights from the rows of a data set."""
+
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
+from matroid_bandits.environments._base import Environment, as_numbers, frozen
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import sparse as kernels
+from matroid_bandits.stream import WEIGHTS, Stream
+
+
+class RowEnvironment(Environment):
+    """Each episode one row of a data set, chosen uniformly: e.g. one person and what they like.
+
+    Weights are dependent across items, as they are in the data, and independent across episodes and runs.
+
+    Parameters
+    ----------
+    matrix : array_like of shape (n_rows, L), or a SciPy sparse matrix or array
+        Finite numbers of any type. Neither a dense array nor a sparse one in canonical CSR form is copied;
+        it must not be changed afterwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> world = RowEnvironment([[0, 1, 1], [1, 0, 0]])
+    >>> world.mean_weights
+    array([0.5, 0.5, 0.5])
+    >>> weights = world.draw(Stream(seed=0, runs=range(100)), t=1, items=np.array([0, 1, 2]))
+    >>> bool((weights[:, 1] == weights[:, 2]).all() and (weights[:, 0] != weights[:, 1]).all())
+    True
+    """
+
+    _dense: AnyArray | None = None
+
+    def __init__(self, matrix: ArrayLike | Any) -> None:
+        if hasattr(matrix, "tocsr"):
+            csr = matrix.tocsr()
+            if not csr.has_canonical_format:
+                csr = csr.copy()
+                csr.sum_duplicates()
+            n_rows, n_items = csr.shape
+            entries = as_numbers("weights", csr.data, ndim=1)
+            self._indptr, self._indices, self._data = frozen(csr.indptr), frozen(csr.indices), frozen(entries)
+            has_zeros = entries.size < n_rows * n_items
+        else:
+            entries = as_numbers("rows of weights", matrix, ndim=2)
+            n_rows, n_items = entries.shape
+            self._dense = frozen(entries)
+            has_zeros = False
+        if n_rows == 0:
+            raise InvalidEnvironmentError("expected at least one row; got none")
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self._dense is None:
+                means = np.bincount(self._indices, weights=entries, minlength=n_items) / n_rows
+            else:
+                means = entries.mean(axis=0, dtype=np.float64)
+        if not np.isfinite(means).all():  # what is not finite shows in the mean: no need for a mask of the matrix
+            item = int(np.isfinite(means).argmin())
+            raise InvalidEnvironmentError(f"expected finite weights; got NaN or infinity for item {item}")
+        bounds = [float(entries.min()), float(entries.max())] if entries.size else []
+        bounds += [0.0] if has_zeros or not bounds else []
+        super().__init__(means, support=(min(bounds), max(bounds)))
+        self._n_rows = int(n_rows)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the data set."""
+        return self._n_rows
+
+    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
+        rows = (stream.run_uniform(t, purpose) * self._n_rows).astype(np.int64)
+        if self._dense is not None:
+            return self._dense[rows[:, np.newaxis], items].astype(np.float64, copy=False)
+        weights = np.empty((stream.n_runs, items.shape[-1]))
+        kernels.lookup(self._indptr, self._indices, self._data, rows, np.atleast_2d(items), weights)
+        return weights

@@ -1,0 +1,50 @@
+"""Weights from each item's own records."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits.environments._base import Environment, as_numbers, frozen
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.stream import WEIGHTS, Stream
+
+
+class SampleEnvironment(Environment):
+    """Independent weights, each drawn uniformly from its item's own records: e.g. one of a partner's loans.
+
+    Parameters
+    ----------
+    samples_per_item : sequence of L array_like of float
+        The records of each item, one or more; items may have different numbers of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> world = SampleEnvironment([[1, 1, 4], [7]])
+    >>> world.mean_weights
+    array([2., 7.])
+    >>> world.draw(Stream(seed=0, runs=[0]), t=1, items=np.array([1]))
+    array([[7.]])
+    """
+
+    def __init__(self, samples_per_item: Sequence[ArrayLike]) -> None:
+        samples = [as_numbers(f"samples of item {e}", s, ndim=1) for e, s in enumerate(samples_per_item)]
+        sizes = np.array([s.size for s in samples], dtype=np.int64)
+        if not sizes.all():
+            raise InvalidEnvironmentError(f"expected a sample or more per item; got none for item {sizes.argmin()}")
+        self._sizes = frozen(sizes.astype(np.float64))
+        self._starts = frozen(np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)[: sizes.size])
+        self._values = frozen(np.concatenate([np.empty(0), *samples]))
+        if not np.isfinite(self._values).all():
+            where = int(np.isfinite(self._values).argmin())
+            item = int(np.searchsorted(self._starts, where, side="right")) - 1
+            raise InvalidEnvironmentError(f"expected finite samples; got {self._values[where]} for item {item}")
+        means = np.add.reduceat(self._values, self._starts) / sizes if sizes.size else np.empty(0)
+        bounds = (self._values.min(), self._values.max()) if sizes.size else (0.0, 0.0)
+        super().__init__(means, support=bounds)
+
+    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
+        places = (stream.uniform(t, items, purpose) * self._sizes[items]).astype(np.int64)
+        places += self._starts[items]
+        return self._values[places]

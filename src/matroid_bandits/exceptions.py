@@ -1,0 +1,67 @@
+"""One root error and its small family; each also derives from the built-in a caller would guess."""
+
+
+class MatroidBanditsError(Exception):
+    """Root of every error this package raises on purpose."""
+
+
+class InvalidMatroidError(MatroidBanditsError, ValueError):
+    """What was given does not describe a matroid of the family asked for."""
+
+
+class ItemError(MatroidBanditsError, ValueError):
+    """A set of items is malformed: unknown, repeated, or not of the kind the call needs."""
+
+
+class WeightsError(MatroidBanditsError, ValueError):
+    """Weights have the wrong shape or type, or contain NaN."""
+
+
+class SerializationError(MatroidBanditsError, ValueError):
+    """A stored form is malformed, foreign or newer than this version, or cannot be made."""
+
+
+class AxiomError(MatroidBanditsError, AssertionError):
+    """A class breaks a property it must keep; the message names the counterexample."""
+
+
+class MissingDependencyError(MatroidBanditsError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class InvalidEnvironmentError(MatroidBanditsError, ValueError):
+    """Parameters do not describe a distribution over weights."""
+
+
+class PolicyError(MatroidBanditsError, ValueError):
+    """A policy's parameters are wrong, or it does not fit the problem it was given."""
+
+
+class ProblemError(MatroidBanditsError, ValueError):
+    """A matroid and an environment do not fit together, or a problem lacks what was asked of it."""
+
+
+class SimulationError(MatroidBanditsError, ValueError):
+    """A simulation's settings are wrong."""
+
+
+class SeedError(MatroidBanditsError, ValueError):
+    """A seed, run, episode or item cannot address a random draw."""
+
+
+class FeedbackError(MatroidBanditsError, ValueError):
+    """Observed weights do not fit the basis they answer."""
+
+
+class UnknownDecisionError(MatroidBanditsError, KeyError):
+    """No decision with that id was ever made by this learner."""
+
+    __str__ = Exception.__str__  # KeyError would print the message in quotes
+
+
+class DecisionClosedError(MatroidBanditsError, ValueError):
+    """The decision, or an item of it, has been told its weight already."""
+
+
+class DataError(MatroidBanditsError, ValueError):
+    """A data file is missing, malformed or not the expected one."""

@@ -1,0 +1,154 @@
+"""Forests: Kruskal along given orders, what a forest spans, paths in it, and the blocks of a graph."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _find(parent, v):
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@njit(cache=True, nogil=True)
+def greedy_forests(orders, tails, heads, n_vertices, limit, forests):
+    """Kruskal along each row of `orders` (R, M) int64, at most `limit` edges, into `forests` (R, limit).
+
+    Returns how many edges the last row got; rows that permute one set of edges all get as many.
+    """
+    parent = np.empty(n_vertices, np.int64)
+    k = 0
+    for run in range(orders.shape[0]):
+        for v in range(n_vertices):
+            parent[v] = v
+        order, forest = orders[run], forests[run]
+        k = 0
+        for i in range(order.shape[0]):
+            if k == limit:
+                break
+            e = order[i]
+            u, v = _find(parent, tails[e]), _find(parent, heads[e])
+            if u != v:
+                parent[u] = v
+                forest[k] = e
+                k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def spanned_edges(forest, tails, heads, n_vertices, is_spanned):
+    """is_spanned[e]: do both ends of edge e lie in one tree of `forest`?"""
+    parent = np.arange(n_vertices)
+    for i in range(forest.shape[0]):
+        e = forest[i]
+        parent[_find(parent, tails[e])] = _find(parent, heads[e])
+    for e in range(tails.shape[0]):
+        is_spanned[e] = _find(parent, tails[e]) == _find(parent, heads[e])
+
+
+@njit(cache=True, nogil=True)
+def tree_path(forest, tails, heads, n_vertices, source, target, path):
+    """The edges of `forest` between two vertices of one tree, into `path`; returns how many."""
+    starts = np.zeros(n_vertices + 1, np.int64)
+    for i in range(forest.shape[0]):
+        starts[tails[forest[i]] + 1] += 1
+        starts[heads[forest[i]] + 1] += 1
+    for v in range(n_vertices):
+        starts[v + 1] += starts[v]
+    cursor = starts[:n_vertices].copy()
+    incident = np.empty(2 * forest.shape[0], np.int64)
+    for i in range(forest.shape[0]):
+        e = forest[i]
+        for end in (tails[e], heads[e]):
+            incident[cursor[end]] = e
+            cursor[end] += 1
+    via = np.full(n_vertices, -1, np.int64)
+    queue = np.empty(n_vertices, np.int64)
+    queue[0], first, last = source, 0, 1
+    while first < last and via[target] < 0:
+        v = queue[first]
+        first += 1
+        for j in range(starts[v], starts[v + 1]):
+            e = incident[j]
+            w = tails[e] + heads[e] - v
+            if w != source and via[w] < 0:
+                via[w] = e
+                queue[last] = w
+                last += 1
+    n, v = 0, target
+    while v != source:
+        e = via[v]
+        path[n] = e
+        n += 1
+        v = tails[e] + heads[e] - v
+    return n
+
+
+@njit(cache=True, nogil=True)
+def blocks(tails, heads, n_vertices, block):
+    """Number the blocks (2-connected components) of the graph: block[e], and -1 for a self-loop.
+
+    Depth-first search with low points, iterative. Two edges lie on a common cycle exactly when their numbers
+    are equal; a bridge is alone in its block. Returns the number of blocks.
+    """
+    n_edges = tails.shape[0]
+    starts = np.zeros(n_vertices + 1, np.int64)
+    for e in range(n_edges):
+        starts[tails[e] + 1] += 1
+        starts[heads[e] + 1] += 1
+    for v in range(n_vertices):
+        starts[v + 1] += starts[v]
+    cursor = starts[:n_vertices].copy()
+    incident = np.empty(2 * n_edges, np.int64)
+    for e in range(n_edges):
+        incident[cursor[tails[e]]] = e
+        cursor[tails[e]] += 1
+        incident[cursor[heads[e]]] = e
+        cursor[heads[e]] += 1
+    cursor[:] = starts[:n_vertices]
+    depth = np.full(n_vertices, -1, np.int64)
+    low = np.empty(n_vertices, np.int64)
+    via = np.full(n_vertices, -1, np.int64)  # the tree edge a vertex was reached by
+    path = np.empty(n_vertices, np.int64)
+    stack = np.empty(n_edges, np.int64)  # edges not yet in a block
+    block[:] = -1
+    n_stack, n_blocks = 0, 0
+    for root in range(n_vertices):
+        if depth[root] >= 0:
+            continue
+        depth[root], low[root] = 0, 0
+        path[0], n_path = root, 1
+        while n_path > 0:
+            v = path[n_path - 1]
+            if cursor[v] < starts[v + 1]:
+                e = incident[cursor[v]]
+                cursor[v] += 1
+                if e == via[v] or tails[e] == heads[e]:
+                    continue
+                w = tails[e] + heads[e] - v
+                if depth[w] < 0:
+                    via[w], depth[w], low[w] = e, depth[v] + 1, depth[v] + 1
+                    stack[n_stack] = e
+                    n_stack += 1
+                    path[n_path] = w
+                    n_path += 1
+                elif depth[w] < depth[v]:
+                    stack[n_stack] = e
+                    n_stack += 1
+                    low[v] = min(low[v], depth[w])
+            else:
+                n_path -= 1
+                if n_path > 0:
+                    u = path[n_path - 1]
+                    low[u] = min(low[u], low[v])
+                    if low[v] >= depth[u]:
+                        while True:
+                            n_stack -= 1
+                            e = stack[n_stack]
+                            block[e] = n_blocks
+                            if e == via[v]:
+                                break
+                        n_blocks += 1
+    return n_blocks

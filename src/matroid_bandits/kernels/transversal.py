@@ -1,0 +1,142 @@
+"""Bipartite matchings grown one left item at a time, along given orders."""
+
+import numpy as np
+from numba import njit
+
+_DEAD = np.int64(1) << np.int64(62)
+
+
+@njit(cache=True, nogil=True)
+def _augment(item, starts, rights, mate, slot, stamp, mark, queue, via):
+    """Match `item` along a shortest augmenting path, changing `mate` and `slot`; False when there is none.
+
+    A failed search closes a set of matched right vertices that no later path can leave, so they are stamped
+    dead and never entered again: all failures together look at every edge once.
+    """
+    queue[0], first, last = item, 0, 1
+    while first < last:
+        e = queue[first]
+        first += 1
+        for j in range(starts[e], starts[e + 1]):
+            r = rights[j]
+            if stamp[r] >= mark:  # seen in this search, or dead
+                continue
+            stamp[r] = mark
+            via[r] = e
+            if mate[r] < 0:
+                while True:  # flip the path back to `item`
+                    e = via[r]
+                    previous = slot[e]
+                    mate[r], slot[e] = e, r
+                    if e == item:
+                        return True
+                    r = previous
+            queue[last] = mate[r]
+            last += 1
+    for i in range(1, last):
+        stamp[slot[queue[i]]] = _DEAD
+    return False
+
+
+@njit(cache=True, nogil=True)
+def greedy_matchings(orders, starts, rights, n_right, limit, chosen, slots):
+    """Match items along each row of `orders` (R, M), at most `limit`; items into `chosen` (R, limit).
+
+    Item e may use rights[starts[e]:starts[e + 1]]. `slots` (R, n_items) gets each item's right vertex, -1 for
+    none. Returns how many items the last row got; rows that permute one set of items all get as many.
+    """
+    mate = np.empty(n_right, np.int64)
+    stamp = np.empty(n_right, np.int64)
+    via = np.empty(n_right, np.int64)
+    queue = np.empty(n_right + 1, np.int64)
+    k = 0
+    for run in range(orders.shape[0]):
+        order, slot = orders[run], slots[run]
+        mate[:] = -1
+        stamp[:] = 0
+        slot[:] = -1
+        k = 0
+        for i in range(order.shape[0]):
+            if k == limit:
+                break
+            if _augment(order[i], starts, rights, mate, slot, stamp, i + 1, queue, via):
+                chosen[run, k] = order[i]
+                k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def spanned_items(slot, starts, rights, n_right, is_spanned):
+    """is_spanned[e]: given a matching (`slot` of each left item, -1 for none), has e no augmenting path?
+
+    Also true for the matched items. Works backwards: a right vertex is open when it is free, or when the item
+    that holds it could move to an open one.
+    """
+    n_items = starts.shape[0] - 1
+    mate = np.full(n_right, -1, np.int64)
+    for e in range(n_items):
+        if slot[e] >= 0:
+            mate[slot[e]] = e
+    into = np.zeros(n_right + 1, np.int64)  # edges of matched items, by right vertex
+    for e in range(n_items):
+        if slot[e] >= 0:
+            for j in range(starts[e], starts[e + 1]):
+                into[rights[j] + 1] += 1
+    for r in range(n_right):
+        into[r + 1] += into[r]
+    holders = np.empty(into[n_right], np.int64)
+    cursor = into[:n_right].copy()
+    for e in range(n_items):
+        if slot[e] >= 0:
+            for j in range(starts[e], starts[e + 1]):
+                holders[cursor[rights[j]]] = slot[e]
+                cursor[rights[j]] += 1
+    is_open = mate < 0
+    queue = np.empty(n_right, np.int64)
+    first, last = 0, 0
+    for r in range(n_right):
+        if is_open[r]:
+            queue[last] = r
+            last += 1
+    while first < last:
+        r = queue[first]
+        first += 1
+        for j in range(into[r], into[r + 1]):
+            q = holders[j]
+            if not is_open[q]:
+                is_open[q] = True
+                queue[last] = q
+                last += 1
+    for e in range(n_items):
+        is_spanned[e] = True
+        if slot[e] < 0:
+            for j in range(starts[e], starts[e + 1]):
+                if is_open[rights[j]]:
+                    is_spanned[e] = False
+                    break
+
+
+@njit(cache=True, nogil=True)
+def reachable_items(item, slot, starts, rights, n_right, members):
+    """The matched items on alternating paths from the unmatched `item`, into `members`; returns how many.
+
+    When `item` has no augmenting path these are the rest of its fundamental circuit.
+    """
+    mate = np.full(n_right, -1, np.int64)
+    for e in range(slot.shape[0]):
+        if slot[e] >= 0:
+            mate[slot[e]] = e
+    is_seen = np.zeros(n_right, np.bool_)
+    n, first, e = 0, 0, item
+    while True:
+        for j in range(starts[e], starts[e + 1]):
+            r = rights[j]
+            if not is_seen[r]:
+                is_seen[r] = True
+                if mate[r] >= 0:
+                    members[n] = mate[r]
+                    n += 1
+        if first == n:
+            return n
+        e = members[first]
+        first += 1

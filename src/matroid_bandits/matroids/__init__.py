@@ -1,0 +1,55 @@
+"""Which sets may be chosen: the common families, and operations that make new ones of them."""
+
+from matroid_bandits.matroids._base import Matroid
+from matroid_bandits.matroids._graphic import GraphicMatroid
+from matroid_bandits.matroids._json import matroid_from_dict
+from matroid_bandits.matroids._laminar import LaminarMatroid
+from matroid_bandits.matroids._linear import LinearMatroid
+from matroid_bandits.matroids._operations import (
+    Contraction,
+    DirectSum,
+    Dual,
+    Restriction,
+    Truncation,
+    direct_sum,
+)
+from matroid_bandits.matroids._oracle import OracleMatroid
+from matroid_bandits.matroids._partition import PartitionMatroid
+from matroid_bandits.matroids._transversal import TransversalMatroid
+from matroid_bandits.matroids._uniform import UniformMatroid
+
+#: Families by the name that `Matroid.to_dict` gives them.
+KINDS: dict[str, type[Matroid]] = {
+    family.kind: family
+    for family in (
+        UniformMatroid,
+        PartitionMatroid,
+        LaminarMatroid,
+        GraphicMatroid,
+        TransversalMatroid,
+        LinearMatroid,
+        Dual,
+        Truncation,
+        Restriction,
+        Contraction,
+        DirectSum,
+    )
+}
+
+__all__ = [
+    "Contraction",
+    "DirectSum",
+    "Dual",
+    "GraphicMatroid",
+    "LaminarMatroid",
+    "LinearMatroid",
+    "Matroid",
+    "OracleMatroid",
+    "PartitionMatroid",
+    "Restriction",
+    "TransversalMatroid",
+    "Truncation",
+    "UniformMatroid",
+    "direct_sum",
+    "matroid_from_dict",
+]

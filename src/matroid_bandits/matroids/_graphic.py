@@ -1,0 +1,141 @@
+"""No cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, BoolArray, IntArray, Label
+from matroid_bandits.exceptions import InvalidMatroidError
+from matroid_bandits.kernels import graphic as graphic_kernels
+from matroid_bandits.matroids import _json
+from matroid_bandits.matroids._base import Matroid, codes_of, frozen
+
+
+class GraphicMatroid(Matroid):
+    """Sets of edges without a cycle; a basis is a spanning tree, or forest: "connect everything once".
+
+    Parameters
+    ----------
+    edges : sequence of (u, v), or integer array of shape (n_items, 2)
+        The items. Vertices are any hashable values. A self-loop is never chosen, parallel edges are allowed.
+    labels : iterable of hashable, optional
+        What each item is called. A sequence of distinct pairs labels itself; an array does not.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> roads = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a")])
+    >>> roads.max_weight_basis([3.0, 1.0, 2.0], minimize=True)
+    array([1, 2])
+    >>> roads.circuit([1, 2], 0)  # why the first edge is out
+    array([0, 1, 2])
+    """
+
+    kind = "graphic"
+
+    def __init__(
+        self,
+        edges: Iterable[tuple[Hashable, Hashable]] | ArrayLike,
+        *,
+        labels: Iterable[Label] | None = None,
+    ) -> None:
+        ends, self._vertices, pairs = _read_edges(edges)
+        if labels is None and pairs is not None and len(set(pairs)) == len(pairs):
+            labels = pairs
+        super().__init__(len(ends), labels)
+        self._tails = frozen(np.ascontiguousarray(ends[:, 0]))
+        self._heads = frozen(np.ascontiguousarray(ends[:, 1]))
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> GraphicMatroid:
+        """The cycle matroid of a networkx Graph or MultiGraph; labels are its edges.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import matroid_bandits as mb
+        >>> mb.GraphicMatroid.from_networkx(nx.cycle_graph(4)).labels
+        ((0, 1), (0, 3), (1, 2), (2, 3))
+        """
+        if not hasattr(graph, "is_multigraph") or not hasattr(graph, "edges"):
+            raise InvalidMatroidError(f"expected a networkx graph, got {type(graph).__name__}")
+        if graph.is_directed():
+            raise InvalidMatroidError("expected an undirected graph, got a directed one: use graph.to_undirected()")
+        labels = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges())
+        return cls([(label[0], label[1]) for label in labels], labels=labels)
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices that some edge touches."""
+        return len(self._vertices)
+
+    @property
+    def edges(self) -> list[tuple[Hashable, Hashable]]:
+        """The two ends of each item."""
+        names = self._vertices
+        return [(names[u], names[v]) for u, v in zip(self._tails.tolist(), self._heads.tolist(), strict=True)]
+
+    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+        limit = min(limit, max(self.n_vertices - 1, 0))
+        forests = np.empty((orders.shape[0], limit), np.int64)
+        k = graphic_kernels.greedy_forests(orders, self._tails, self._heads, self.n_vertices, limit, forests)
+        return forests[:, :k]
+
+    def _span(self, independent: IntArray) -> BoolArray:
+        mask = np.empty(self._n_items, bool)
+        graphic_kernels.spanned_edges(independent, self._tails, self._heads, self.n_vertices, mask)
+        return mask
+
+    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+        path = np.empty(basis.size, np.int64)
+        n = graphic_kernels.tree_path(
+            basis, self._tails, self._heads, self.n_vertices, self._tails[item], self._heads[item], path
+        )
+        return path[:n]
+
+    def _content(self) -> tuple[Any, ...]:
+        return (self._tails, self._heads, self._vertices)
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "tails": self._tails.tolist(),
+            "heads": self._heads.tolist(),
+            "vertices": [_json.encode(vertex, "vertex") for vertex in self._vertices],
+        }
+
+    @classmethod
+    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> GraphicMatroid:
+        ends = np.array([fields.pop("tails"), fields.pop("heads")], np.int64).T
+        vertices = _json.decode(fields.pop("vertices"))
+        if fields:
+            raise TypeError(f"unexpected {sorted(fields)}")
+        matroid = cls(ends, labels=labels)
+        # numbered by first appearance, the numbers are their own names
+        if matroid._vertices != tuple(range(len(vertices))) or len(set(vertices)) != len(vertices):
+            raise ValueError("vertices and the ends of edges do not fit together")
+        matroid._vertices = vertices
+        return matroid
+
+
+def _read_edges(edges: Any) -> tuple[IntArray, tuple[Hashable, ...], list[Any] | None]:
+    """Ends (m, 2) as vertex numbers, the vertices' names, and the pairs where they may serve as labels."""
+    if isinstance(edges, np.ndarray) and edges.dtype.kind in "iu":
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise InvalidMatroidError(f"expected an array of edges of shape (n_items, 2), got {edges.shape}")
+        codes, names = codes_of(edges.reshape(-1), "vertex")
+        return codes.reshape(-1, 2), names, None
+    try:
+        listed = list(edges)
+    except TypeError:
+        raise InvalidMatroidError(f"expected a sequence of (u, v) pairs, got {type(edges).__name__}") from None
+    flat: list[Hashable] = []
+    for e, edge in enumerate(listed):
+        if isinstance(edge, str) or not hasattr(edge, "__len__") or len(edge) != 2:
+            raise InvalidMatroidError(f"expected edge {e} to be a pair of vertices, got {edge!r}")
+        flat.extend(edge)
+    codes, names = codes_of(flat, "vertex")
+    pairs = [(names[u], names[v]) for u, v in codes.reshape(-1, 2).tolist()]
+    return codes.reshape(-1, 2), names, pairs

@@ -1,0 +1,235 @@
+"""Nothing redundant: sets of linearly independent vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, IntArray, Label
+from matroid_bandits.exceptions import InvalidMatroidError
+from matroid_bandits.kernels import linear as linear_kernels
+from matroid_bandits.matroids._base import Matroid, frozen
+
+_LARGEST_PRIME = 2**31 - 1
+
+
+class LinearMatroid(Matroid):
+    r"""Sets of linearly independent rows: "no movie whose genres the others already cover".
+
+    Parameters
+    ----------
+    vectors : array_like of shape (n_items, n_features)
+        Rows are items. Integers of any size are treated exactly, floats within `tolerance`.
+    field : "auto" or prime below 2**31, default "auto"
+        "auto" means the rationals for integers and the reals for floats; a prime p means GF(p), integers only.
+    tolerance : float, default 1e-9
+        For floats: each row is scaled to a largest entry near one, and is dependent on others when elimination
+        with partial pivoting leaves no entry above this.
+    labels : iterable of hashable, optional
+        What each item is called.
+
+    Notes
+    -----
+    Over the rationals no fraction is ever formed. Every minor is an integer below Hadamard's bound H, so a set
+    that is independent stays so modulo at least one of any primes whose product exceeds H; one that is dependent
+    stays dependent modulo all of them. One prime above H is used when that is below :math:`2^{31}`, and as many
+    as it takes otherwise.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> genres = mb.LinearMatroid([[1, 0], [1, 0], [1, 1]])
+    >>> genres.max_weight_basis([0.9, 0.8, 0.1])
+    array([0, 2])
+    >>> mb.LinearMatroid([[1, 1, 0], [0, 1, 1], [1, 0, 1]], field=2).rank  # their sum is zero modulo 2
+    2
+    """
+
+    kind = "linear"
+
+    def __init__(
+        self,
+        vectors: ArrayLike,
+        field: int | Literal["auto"] = "auto",
+        *,
+        tolerance: float = 1e-9,
+        labels: Iterable[Label] | None = None,
+    ) -> None:
+        array = _read_vectors(vectors)
+        super().__init__(array.shape[0], labels)
+        self._vectors = frozen(array)
+        self._field = _check_field(field)
+        if not (isinstance(tolerance, (int, float, np.floating)) and 0 <= tolerance < 1):
+            raise InvalidMatroidError(f"expected a tolerance in [0, 1), got {tolerance!r}")
+        self._tolerance = float(tolerance)
+        if array.dtype.kind == "f":
+            if self._field != "auto":
+                raise InvalidMatroidError(f"expected integer vectors over GF({self._field}), got {array.dtype}")
+            self._scaled: AnyArray | None = frozen(_scaled(array))
+        else:
+            self._scaled = None
+            primes = list(_certifying_primes(array)) if self._field == "auto" else [self._field]
+            self._primes = frozen(np.array(primes, np.uint64))
+            self._residues = frozen(np.stack([_residues(array, int(p)) for p in primes]))
+
+    @property
+    def vectors(self) -> AnyArray:
+        """The rows, read-only."""
+        return self._vectors
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether independence is decided in exact arithmetic."""
+        return self._scaled is None
+
+    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+        limit = min(limit, self._vectors.shape[1])
+        chosen = np.empty((orders.shape[0], limit), np.int64)
+        if self._scaled is None:
+            k = linear_kernels.greedy_residues(orders, self._residues, self._primes, limit, chosen)
+            return chosen[:, :k]
+        fewest, most = linear_kernels.greedy_floats(orders, self._scaled, self._tolerance, limit, chosen)
+        if fewest != most:
+            raise InvalidMatroidError(
+                f"expected vectors whose independence is clear at tolerance {self._tolerance:g}; different orders "
+                f"give bases of {fewest} and {most} items: choose another tolerance, or integers"
+            )
+        return chosen[:, :most]
+
+    def _span(self, independent: IntArray) -> BoolArray:
+        mask = np.empty(self._n_items, bool)
+        if self._scaled is None:
+            linear_kernels.spanned_residues(independent, self._residues, self._primes, mask)
+        else:
+            linear_kernels.spanned_floats(independent, self._scaled, self._tolerance, mask)
+        mask[independent] = True
+        return mask
+
+    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+        if self._scaled is None:
+            is_member = np.empty(basis.size, bool)
+            n_alive = linear_kernels.circuit_residues(basis, item, self._residues, self._primes, is_member)
+            if n_alive == self._primes.size:
+                return basis[is_member]
+        return super()._circuit(basis, item)
+
+    def _content(self) -> tuple[Any, ...]:
+        return (self._vectors, self._vectors.dtype.kind == "f", self._field, self._tolerance)
+
+    def _fields(self) -> dict[str, Any]:
+        shape = list(self._vectors.shape)
+        return {
+            "vectors": self._vectors.tolist(),
+            "shape": shape,  # a list cannot tell (0, 5) from (0, 3)
+            "is_exact": self.is_exact,
+            "field": self._field,
+            "tolerance": self._tolerance,
+        }
+
+    @classmethod
+    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> LinearMatroid:
+        vectors, shape, is_exact = fields.pop("vectors"), fields.pop("shape"), fields.pop("is_exact")
+        array = np.array(vectors, np.float64) if not is_exact else np.array(vectors)
+        array = np.zeros(shape, np.int64 if is_exact else np.float64) if array.size == 0 else array
+        if list(array.shape) != shape:
+            raise ValueError(f"expected vectors of shape {shape}, got {list(array.shape)}")
+        return cls(array, labels=labels, **fields)
+
+
+def _read_vectors(vectors: ArrayLike) -> AnyArray:
+    """A 2-d array of int64, Python integers (object) or finite float64, with at least one column."""
+    try:
+        array = np.array(vectors)
+    except (ValueError, OverflowError):
+        raise InvalidMatroidError("expected vectors of equal length, got rows of different lengths") from None
+    if array.ndim != 2:
+        raise InvalidMatroidError(f"expected a 2-d array of vectors, one row per item, got {array.ndim}-d")
+    if array.dtype.kind == "b" or (array.dtype.kind == "u" and array.dtype.itemsize < 8) or array.size == 0:
+        array = array.astype(np.int64 if array.dtype.kind != "f" or array.size else np.float64)
+    if array.dtype.kind == "u":
+        array = array.astype(object)
+    if array.dtype.kind == "O":
+        if not all(isinstance(x, (int, np.integer)) for x in array.flat):
+            raise InvalidMatroidError("expected vectors of integers or floats, got other objects")
+        return np.array([int(x) for x in array.flat], object).reshape(array.shape)
+    if array.dtype.kind == "i":
+        return array.astype(np.int64)
+    if array.dtype.kind != "f":
+        raise InvalidMatroidError(f"expected vectors of integers or floats, got {array.dtype}")
+    if not np.isfinite(array).all():
+        e, c = np.argwhere(~np.isfinite(array))[0]
+        raise InvalidMatroidError(f"expected finite vectors, got {array[e, c]} in column {c} of item {e}")
+    return array.astype(np.float64)
+
+
+def _scaled(array: AnyArray) -> AnyArray:
+    """Rows times powers of two (exactly), so that largest entries lie in [0.5, 1); at least one column."""
+    if array.shape[1] == 0:
+        return np.zeros((array.shape[0], 1))
+    _, exponents = np.frexp(np.abs(array).max(axis=1, initial=0.0))
+    scaled: AnyArray = np.ldexp(array, -exponents[:, None])
+    return scaled
+
+
+def _residues(array: AnyArray, prime: int) -> AnyArray:
+    if array.shape[1] == 0:
+        return np.zeros((array.shape[0], 1), np.uint64)
+    return np.mod(array, prime).astype(np.uint64)
+
+
+def _check_field(field: Any) -> int | Literal["auto"]:
+    if isinstance(field, str) and field == "auto":
+        return "auto"
+    if isinstance(field, (bool, np.bool_)) or not isinstance(field, (int, np.integer)):
+        raise InvalidMatroidError(f'expected field to be "auto" or a prime, got {field!r}')
+    p = int(field)
+    if not (2 <= p <= _LARGEST_PRIME and _is_prime(p)):
+        raise InvalidMatroidError(f"expected field to be a prime below 2^31, got {p}")
+    return p
+
+
+def _is_prime(n: int) -> bool:
+    """Miller and Rabin's test; these bases leave no error below 3,215,031,751."""
+    if n < 2 or any(n % p == 0 for p in (2, 3, 5, 7)):
+        return n in (2, 3, 5, 7)
+    d, s = n - 1, 0
+    while d % 2 == 0:
+        d, s = d // 2, s + 1
+    for base in (2, 3, 5, 7):
+        x = pow(base, d, n)
+        if x not in (1, n - 1) and not any((x := x * x % n) == n - 1 for _ in range(s - 1)):
+            return False
+    return True
+
+
+def _certifying_primes(array: AnyArray) -> Iterator[int]:
+    """Primes whose product exceeds every minor of the integer matrix, by Hadamard's bound on rows and columns."""
+    size = min(array.shape)
+    bits = min(_hadamard_bits(array, size), _hadamard_bits(array.T, size))
+    if bits < 30.9:
+        # small primes leave room to add many products before reducing them
+        p = max(2**16, math.ceil(2**bits)) + 1
+        while not _is_prime(p):
+            p += 1
+        yield p
+        return
+    p = _LARGEST_PRIME
+    while bits > 0:
+        if _is_prime(p):
+            bits -= math.log2(p)
+            yield p
+        p -= 2
+
+
+def _hadamard_bits(array: AnyArray, size: int) -> float:
+    """An upper bound on log2 of any minor: the product of the longest rows, with a little to spare for rounding."""
+    if array.dtype.kind == "O":
+        squares = [sum(x * x for x in row) for row in array]
+        logs = [float(n.bit_length()) for n in squares if n > 0]
+    else:
+        lengths = np.square(array.astype(np.float64)).sum(axis=1)
+        logs = np.log2(lengths[lengths > 0]).tolist()
+    return sum(sorted(logs)[-size:]) / 2 * (1 + 1e-9) + 0.01 if size else 0.0

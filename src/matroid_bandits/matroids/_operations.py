@@ -1,0 +1,316 @@
+"""New matroids from old: dual, truncation, restriction, contraction, direct sum. Each keeps the old one's greedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import BoolArray, IntArray, Label
+from matroid_bandits.exceptions import InvalidMatroidError
+from matroid_bandits.matroids._base import Matroid, as_count, frozen
+from matroid_bandits.matroids._json import matroid_from_dict
+
+
+class _Derived(Matroid):
+    """A matroid made from another, `base`; its labels are the base's, so they are stored once."""
+
+    def __init__(self, base: Matroid, items: IntArray | None = None) -> None:
+        labels = base._labels
+        if labels is not None and items is not None:
+            labels = tuple(labels[e] for e in items)
+        super().__init__(base.n_items if items is None else items.size, labels)
+        self._base = base
+
+    @property
+    def base(self) -> Matroid:
+        """The matroid this one was made from."""
+        return self._base
+
+    def to_dict(self) -> dict[str, Any]:
+        form = super().to_dict()
+        form.pop("labels", None)
+        return form
+
+    @classmethod
+    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Matroid:
+        base = matroid_from_dict(fields.pop("base"))
+        return cls(base, **fields)
+
+    def _content(self) -> tuple[Any, ...]:
+        return (self._base,)
+
+    def _fields(self) -> dict[str, Any]:
+        return {"base": self._base.to_dict()}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(of={self._base!r}, n_items={self.n_items}, rank={self.rank})"
+
+
+class Dual(_Derived):
+    """The bases are the complements of the base's bases; made by `Matroid.dual`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> square = mb.GraphicMatroid([(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> square.dual().max_weight_basis([4.0, 3.0, 2.0, 1.0])  # the heaviest edge one can do without
+    array([0])
+    """
+
+    kind = "dual"
+
+    def dual(self) -> Matroid:
+        """The matroid this is the dual of."""
+        return self._base
+
+    def _rank(self) -> int:
+        return self._n_items - self._base.rank
+
+    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+        # The first dual basis along an order is the complement of the base's first basis along its reverse. Items
+        # that the order leaves out come last in it, so they do not disturb those it names.
+        n_runs, n_listed = orders.shape
+        rest = np.setdiff1d(np.arange(self._n_items), orders[0])
+        full = np.hstack([orders, np.broadcast_to(rest, (n_runs, rest.size))])
+        spanning = self._base._greedy(np.ascontiguousarray(full[:, ::-1]), self._base.rank)
+        is_free = np.ones((n_runs, self._n_items), bool)
+        np.put_along_axis(is_free, spanning, False, axis=1)
+        is_accepted = np.take_along_axis(is_free, orders, axis=1)
+        accepted = orders[is_accepted].reshape(n_runs, -1) if n_listed else orders
+        return accepted[:, :limit]
+
+    def _span(self, independent: IntArray) -> BoolArray:
+        # e joins A unless the base needs it: unless e is in every basis of what A leaves.
+        mask = np.zeros(self._n_items, bool)
+        mask[independent] = True
+        left = np.flatnonzero(~mask)
+        mask[_coloops(self._base, left)] = True
+        return mask
+
+    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+        # The members that `item` could replace are those whose circuits in the complement hold it.
+        outside = np.setdiff1d(np.arange(self._n_items), basis)
+        could = [member for member in basis if item in self._base._circuit(outside, int(member))]
+        return np.array(could, np.int64)
+
+
+class Truncation(_Derived):
+    """The base's independent sets of at most `rank` items; made by `Matroid.truncate`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> square = mb.GraphicMatroid([(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> square.truncate(2).max_weight_basis([4.0, 3.0, 2.0, 1.0])
+    array([0, 1])
+    """
+
+    kind = "truncation"
+
+    def __init__(self, base: Matroid, rank: int) -> None:
+        super().__init__(base)
+        self._size = min(as_count(rank, "rank"), base.rank)
+
+    def _rank(self) -> int:
+        return self._size
+
+    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+        return self._base._greedy(orders, min(limit, self._size))
+
+    def _span(self, independent: IntArray) -> BoolArray:
+        if independent.size < self._size:
+            return self._base._span(independent)
+        return np.ones(self._n_items, bool)
+
+    def _content(self) -> tuple[Any, ...]:
+        return (self._base, self._size)
+
+    def _fields(self) -> dict[str, Any]:
+        return {"base": self._base.to_dict(), "rank": self._size}
+
+
+class _Minor(_Derived):
+    """A matroid on some of the base's items, renumbered in ascending order."""
+
+    def __init__(self, base: Matroid, kept: IntArray) -> None:
+        super().__init__(base, kept)
+        self._kept = frozen(kept)
+        self._taken = np.empty(0, np.int64)  # an independent set of the base that is always there
+
+    @property
+    def items(self) -> IntArray:
+        """The base's number of each item."""
+        return self._kept
+
+    def _new_numbers(self, items: IntArray) -> IntArray:
+        return np.searchsorted(self._kept, items)
+
+    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+        n_taken = self._taken.size
+        old = np.empty((orders.shape[0], n_taken + orders.shape[1]), np.int64)
+        old[:, :n_taken] = self._taken
+        old[:, n_taken:] = self._kept[orders]
+        return self._new_numbers(self._base._greedy(old, n_taken + limit)[:, n_taken:])
+
+    def _span(self, independent: IntArray) -> BoolArray:
+        both = np.append(self._taken, self._kept[independent])
+        mask: BoolArray = self._base._span(both)[self._kept]
+        return mask
+
+
+class Restriction(_Minor):
+    """The base on some of its items alone; made by `Matroid.restrict`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.UniformMatroid(5, 3).restrict([1, 4]).rank
+    2
+    """
+
+    kind = "restriction"
+
+    def __init__(self, base: Matroid, items: Iterable[int]) -> None:
+        super().__init__(base, base._check_items(items))
+
+    def _content(self) -> tuple[Any, ...]:
+        return (self._base, self._kept)
+
+    def _fields(self) -> dict[str, Any]:
+        return {"base": self._base.to_dict(), "items": self._kept.tolist()}
+
+
+class Contraction(_Minor):
+    """The base on its other items, given that some are taken; made by `Matroid.contract`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.UniformMatroid(5, 3).contract([1, 4]).rank
+    1
+    """
+
+    kind = "contraction"
+
+    def __init__(self, base: Matroid, items: Iterable[int]) -> None:
+        self._contracted = frozen(base._check_items(items))
+        super().__init__(base, np.setdiff1d(np.arange(base.n_items), self._contracted))
+        self._taken = frozen(base._select(self._contracted))
+
+    def _content(self) -> tuple[Any, ...]:
+        return (self._base, self._contracted)
+
+    def _fields(self) -> dict[str, Any]:
+        return {"base": self._base.to_dict(), "items": self._contracted.tolist()}
+
+
+class DirectSum(Matroid):
+    """Several matroids side by side; made by `direct_sum`."""
+
+    kind = "direct-sum"
+
+    def __init__(self, *parts: Matroid) -> None:
+        for part in parts:
+            if not isinstance(part, Matroid):
+                raise InvalidMatroidError(f"expected matroids, got {type(part).__name__}")
+        starts = np.cumsum([0, *(part.n_items for part in parts)])
+        labels: list[Label] | None = None
+        if any(part._labels is not None for part in parts):
+            own = [label for part in parts for label in part.labels]
+            # where the parts' labels repeat, say which part is meant
+            is_unique = len(set(own)) == len(own)
+            labels = own if is_unique else [(i, label) for i, part in enumerate(parts) for label in part.labels]
+        super().__init__(int(starts[-1]), labels)
+        self._parts = parts
+        self._starts = frozen(starts)
+        self._part_of = frozen(np.repeat(np.arange(len(parts)), np.diff(starts)))
+
+    @property
+    def parts(self) -> tuple[Matroid, ...]:
+        """The matroids, in the order of their items."""
+        return self._parts
+
+    def dual(self) -> Matroid:
+        """The direct sum of the duals."""
+        return DirectSum(*(part.dual() for part in self._parts))
+
+    def _rank(self) -> int:
+        return sum(part.rank for part in self._parts)
+
+    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+        n_runs = orders.shape[0]
+        is_accepted = np.zeros((n_runs, self._n_items), bool)
+        listed = self._part_of[orders]
+        for i, part in enumerate(self._parts):
+            lo = self._starts[i]
+            inside = orders[listed == i].reshape(n_runs, -1) - lo
+            if inside.shape[1]:
+                np.put_along_axis(is_accepted, part._greedy(inside, min(limit, part.rank)) + lo, True, axis=1)
+        accepted: IntArray = orders[np.take_along_axis(is_accepted, orders, axis=1)].reshape(n_runs, -1)
+        return accepted[:, :limit]
+
+    def _span(self, independent: IntArray) -> BoolArray:
+        masks = []
+        for i, part in enumerate(self._parts):
+            mine = independent[self._part_of[independent] == i] - self._starts[i]
+            masks.append(part._span(mine))
+        return np.concatenate(masks) if masks else np.empty(0, bool)
+
+    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+        i = self._part_of[item]
+        lo = self._starts[i]
+        mine = basis[self._part_of[basis] == i] - lo
+        members: IntArray = self._parts[i]._circuit(mine, int(item - lo)) + lo
+        return members
+
+    def to_dict(self) -> dict[str, Any]:
+        form = super().to_dict()
+        form.pop("labels", None)  # the parts carry them
+        return form
+
+    def _content(self) -> tuple[Any, ...]:
+        return self._parts
+
+    def _fields(self) -> dict[str, Any]:
+        return {"parts": [part.to_dict() for part in self._parts]}
+
+    @classmethod
+    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> DirectSum:
+        parts = fields.pop("parts")
+        if fields:
+            raise TypeError(f"unexpected {sorted(fields)}")
+        return cls(*(matroid_from_dict(part) for part in parts))
+
+    def __repr__(self) -> str:
+        return f"DirectSum({', '.join(map(repr, self._parts))})"
+
+
+def direct_sum(*matroids: Matroid) -> DirectSum:
+    """Several matroids side by side: a set is independent when its share of each is.
+
+    Items are numbered through, in the order given. Labels are the parts' own where they stay distinct, otherwise
+    pairs (part, label).
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> both = mb.direct_sum(mb.UniformMatroid(3, 1), mb.UniformMatroid(2, 1))
+    >>> both.max_weight_basis([1.0, 5.0, 2.0, 7.0, 3.0])
+    array([1, 3])
+    """
+    return DirectSum(*matroids)
+
+
+def _coloops(matroid: Matroid, items: IntArray) -> IntArray:
+    """The items of a set without which its rank drops."""
+    if items.size == 0:
+        return items
+    basis = matroid._select(items)
+    is_needed = np.ones(basis.size, bool)
+    for i, e in enumerate(basis):
+        # taking e last of all, it is accepted only if the rest cannot replace it
+        rest = items[items != e]
+        is_needed[i] = matroid._select(rest).size < basis.size
+    return basis[is_needed]

@@ -1,0 +1,183 @@
+"""Every chosen item gets a partner of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import BoolArray, IntArray, Label
+from matroid_bandits.exceptions import InvalidMatroidError, ItemError
+from matroid_bandits.kernels import transversal as transversal_kernels
+from matroid_bandits.matroids import _json
+from matroid_bandits.matroids._base import Matroid, codes_of, frozen
+
+
+class TransversalMatroid(Matroid):
+    """Sets of left vertices that can be matched into the right ones: "each partner gets its own lender".
+
+    Parameters
+    ----------
+    neighbors : sequence or mapping of iterables, or SciPy sparse matrix
+        The right vertices (any hashable) each item may be matched to; a mapping gives the items their labels.
+        In a matrix rows are items, columns are right vertices, and stored non-zeros are edges.
+    labels : iterable of hashable, optional
+        What each item is called.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> jobs = mb.TransversalMatroid({"ann": ["day"], "bob": ["day"], "eve": ["day", "night"]})
+    >>> best = jobs.max_weight_basis([0.9, 0.8, 0.1])
+    >>> jobs.matching(best)
+    {0: 'day', 2: 'night'}
+    """
+
+    kind = "transversal"
+
+    def __init__(
+        self,
+        neighbors: Iterable[Iterable[Hashable]] | Mapping[Label, Iterable[Hashable]] | Any,
+        *,
+        labels: Iterable[Label] | None = None,
+    ) -> None:
+        if isinstance(neighbors, Mapping):
+            labels, neighbors = neighbors.keys() if labels is None else labels, neighbors.values()
+        if hasattr(neighbors, "tocsr"):
+            starts, codes, self._rights = _read_sparse(neighbors)
+        else:
+            starts, codes, self._rights = _read_lists(neighbors)
+        super().__init__(starts.size - 1, labels)
+        self._starts, self._codes = frozen(starts), frozen(codes)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, items: Iterable[Hashable] | None = None) -> TransversalMatroid:
+        """From a bipartite networkx graph: `items` are the left vertices, by default those with ``bipartite=0``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import matroid_bandits as mb
+        >>> mb.TransversalMatroid.from_networkx(nx.complete_bipartite_graph(3, 2)).rank
+        2
+        """
+        if not hasattr(graph, "adj") or not hasattr(graph, "nodes"):
+            raise InvalidMatroidError(f"expected a networkx graph, got {type(graph).__name__}")
+        if items is None:
+            items = [v for v, data in graph.nodes(data=True) if data.get("bipartite") == 0]
+        left = list(items)
+        inside = set(left)
+        for v in left:
+            if v not in graph:
+                raise InvalidMatroidError(f"expected items to be vertices of the graph, got {v!r}")
+            for r in graph.adj[v]:
+                if r in inside:
+                    raise InvalidMatroidError(
+                        f"expected a bipartite graph, got an edge between items {v!r} and {r!r}"
+                    )
+        return cls([list(graph.adj[v]) for v in left], labels=left)
+
+    @property
+    def neighbors(self) -> list[tuple[Hashable, ...]]:
+        """The right vertices each item may be matched to."""
+        return [
+            tuple(self._rights[r] for r in self._codes[lo:hi])
+            for lo, hi in zip(self._starts[:-1], self._starts[1:], strict=True)
+        ]
+
+    def matching(self, items: Iterable[int]) -> dict[int, Hashable]:
+        """A right vertex for each item of an independent set, no two alike.
+
+        Raises
+        ------
+        ItemError
+            The items cannot all be matched.
+        """
+        X = self._check_items(items)
+        slot = self._slots(X)
+        if (slot[X] < 0).any():
+            raise ItemError(f"expected an independent set; item {X[slot[X] < 0][0]} cannot be matched with the rest")
+        return {e: self._rights[slot[e]] for e in X.tolist()}
+
+    def _match(self, orders: IntArray, limit: int) -> tuple[IntArray, IntArray]:
+        limit = min(limit, len(self._rights))
+        chosen = np.empty((orders.shape[0], limit), np.int64)
+        slots = np.empty((orders.shape[0], self._n_items), np.int64)
+        k = transversal_kernels.greedy_matchings(
+            orders, self._starts, self._codes, len(self._rights), limit, chosen, slots
+        )
+        return chosen[:, :k], slots
+
+    def _slots(self, items: IntArray) -> IntArray:
+        slots: IntArray = self._match(items[None], items.size)[1][0]
+        return slots
+
+    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+        return self._match(orders, limit)[0]
+
+    def _span(self, independent: IntArray) -> BoolArray:
+        mask = np.empty(self._n_items, bool)
+        slot = self._slots(independent)
+        transversal_kernels.spanned_items(slot, self._starts, self._codes, len(self._rights), mask)
+        return mask
+
+    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+        members = np.empty(basis.size, np.int64)
+        n = transversal_kernels.reachable_items(
+            item, self._slots(basis), self._starts, self._codes, len(self._rights), members
+        )
+        return members[:n]
+
+    def _content(self) -> tuple[Any, ...]:
+        return (self._starts, self._codes, self._rights)
+
+    def _fields(self) -> dict[str, Any]:
+        bounds = zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True)
+        codes = self._codes.tolist()
+        return {
+            "neighbors": [codes[lo:hi] for lo, hi in bounds],
+            "rights": [_json.encode(right, "right vertex") for right in self._rights],
+        }
+
+    @classmethod
+    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> TransversalMatroid:
+        neighbors, rights = fields.pop("neighbors"), _json.decode(fields.pop("rights"))
+        if fields:
+            raise TypeError(f"unexpected {sorted(fields)}")
+        matroid = cls(neighbors, labels=labels)
+        # numbered by first appearance, the numbers are their own names
+        if matroid._rights != tuple(range(len(rights))) or len(set(rights)) != len(rights):
+            raise ValueError("neighbors and rights do not fit together")
+        matroid._rights = rights
+        return matroid
+
+
+def _read_lists(neighbors: Iterable[Iterable[Hashable]]) -> tuple[IntArray, IntArray, tuple[Hashable, ...]]:
+    starts: list[int] = [0]
+    flat: list[Hashable] = []
+    try:
+        for e, rights in enumerate(neighbors):
+            if isinstance(rights, str):
+                raise InvalidMatroidError(f"expected the right vertices of item {e} in a list, got {rights!r}")
+            try:
+                flat.extend(dict.fromkeys(rights))
+            except TypeError as error:
+                raise InvalidMatroidError(
+                    f"expected a list of hashable right vertices for item {e}: {error}"
+                ) from None
+            starts.append(len(flat))
+    except TypeError:
+        raise InvalidMatroidError(
+            f"expected a list of right vertices per item, got {type(neighbors).__name__}"
+        ) from None
+    codes, names = codes_of(flat, "right vertex")
+    return np.array(starts, np.int64), codes, names
+
+
+def _read_sparse(matrix: Any) -> tuple[IntArray, IntArray, tuple[Hashable, ...]]:
+    csr = matrix.tocsr(copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    codes, names = codes_of(csr.indices.astype(np.int64), "right vertex")
+    return csr.indptr.astype(np.int64), codes, names

@@ -1,0 +1,221 @@
+"""Addressed randomness: every draw is a function of (seed, run, t, item, purpose) and of nothing else.
+
+A seed enters once. Run i has the same numbers alone or in a batch, on one thread or many, here or elsewhere;
+only what is looked at is drawn; and every policy meets the same weights.
+"""
+
+import operator
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
+from matroid_bandits.exceptions import InvalidEnvironmentError, SeedError
+from matroid_bandits.kernels import random as kernels
+
+#: What a draw is for, so that no two uses share a number: 0 to 255, a policy's own from `USER` on.
+WEIGHTS: Final = 0  # the world's weights w_t
+START: Final = 1  # the paper's w_0, seen before episode 1
+POLICY: Final = 2  # a policy's choices
+ROUNDING: Final = 3  # a policy's randomised rounding of what it saw
+USER: Final = 16
+
+__all__ = ["POLICY", "ROUNDING", "START", "USER", "WEIGHTS", "Stream", "as_seed"]
+
+_N_SEEDS, _N_RUNS, _N_EPISODES, _N_PURPOSES = 2**64, 2**32, 2**48, 2**8
+_RUN_ITEM = np.array([[2**32 - 1]], dtype=np.int64)
+
+
+def as_seed(seed: int | None) -> int:
+    """A seed as a Python integer in [0, 2**64); None stands for a fresh one from the system's entropy.
+
+    Raises
+    ------
+    SeedError
+        When `seed` is anything else.
+
+    Examples
+    --------
+    >>> as_seed(7)
+    7
+    >>> as_seed(None) == as_seed(None)
+    False
+    """
+    if seed is None:
+        return secrets.randbits(64)
+    if not isinstance(seed, bool | np.bool_):
+        try:
+            value = operator.index(seed)
+        except TypeError:
+            value = -1
+        if 0 <= value < _N_SEEDS:
+            return value
+    raise SeedError(f"expected a seed that is None or an integer in [0, 2**64); got {seed!r}")
+
+
+class Stream:
+    """Random numbers for a batch of runs, by address.
+
+    Philox-4x32-10 keyed by (seed, run) and counting (t, item, purpose). `uniform`, `normal` and `exponential`
+    take the items as an (R, K) array, a row per run, or as a (K,) array for all runs, and return (R, K).
+
+    Parameters
+    ----------
+    seed : int
+        In [0, 2**64).
+    runs : iterable of int
+        The ids of the R runs, in [0, 2**32); a batch may hold any of them in any order.
+    purpose : int, default WEIGHTS
+        The purpose of draws that do not name their own, in [0, 256).
+
+    Attributes
+    ----------
+    seed : int
+    runs : ndarray of int64, shape (R,)
+        Read-only.
+    n_runs : int
+    purpose : int
+
+    Raises
+    ------
+    SeedError
+        By the constructor and by every draw, when something cannot be part of an address.
+
+    Notes
+    -----
+    Episodes t are in [0, 2**48). Items are in [0, 2**32 - 1), the number above them standing for the run as a
+    whole; they are not checked. Variates of two kinds at one address come from the same random bits, so
+    whoever needs both gives them different purposes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch, alone = Stream(seed=0, runs=range(100)), Stream(seed=0, runs=[42])
+    >>> items = np.arange(5)
+    >>> bool((batch.uniform(3, items)[42] == alone.uniform(3, items[::-1])[0, ::-1]).all())
+    True
+    """
+
+    def __init__(self, seed: int, runs: Iterable[int] | IntArray, purpose: int = WEIGHTS) -> None:
+        if seed is None:
+            raise SeedError("expected a seed in [0, 2**64); got None (as_seed(None) makes a fresh one)")
+        self.seed = as_seed(seed)
+        self.runs = _as_runs(runs)
+        self.n_runs = self.runs.size
+        self.purpose = self._check_purpose(purpose)
+        self._seed = np.uint64(self.seed)  # one type for the kernels, whatever its size
+
+    def __repr__(self) -> str:
+        return f"Stream(seed={self.seed}, n_runs={self.n_runs}, purpose={self.purpose})"
+
+    def with_purpose(self, purpose: int) -> "Stream":
+        """The same runs with another default purpose, e.g. `POLICY` for what a policy is given."""
+        return Stream(self.seed, self.runs, purpose)
+
+    def uniform(self, t: int, items: ArrayLike, purpose: int | None = None) -> FloatArray:
+        """Uniforms in [0, 1), multiples of 2**-53, shape (R, K)."""
+        return self._draw(kernels.uniforms, t, items, purpose)
+
+    def exponential(self, t: int, items: ArrayLike, purpose: int | None = None) -> FloatArray:
+        """Exponentials of mean 1, shape (R, K): -log(1 - u) of `uniform` at the same address."""
+        return self._draw(kernels.exponentials, t, items, purpose)
+
+    def normal(self, t: int, items: ArrayLike, purpose: int | None = None) -> FloatArray:
+        """Normals of mean 0 and variance 1, shape (R, K)."""
+        return self._draw(kernels.normals, t, items, purpose)
+
+    def beta(
+        self,
+        t: int,
+        alpha: ArrayLike,
+        beta: ArrayLike,
+        purpose: int | None = None,
+        items: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Beta variates, shape (R, K).
+
+        Parameters
+        ----------
+        t : int
+        alpha, beta : array_like of float, shape (R, K) or (K,)
+            In [1e-300, 1e300]; from 1 up is several times as fast as below.
+        purpose : int, optional
+        items : array_like of int, shape (R, K) or (K,), optional
+            By default item k is column k.
+        """
+        alpha, beta = self._rows(alpha, np.float64, "alpha"), self._rows(beta, np.float64, "beta")
+        items = self._rows(np.arange(alpha.shape[1]) if items is None else items, np.int64, "items")
+        n_columns = items.shape[1]
+        if alpha.shape[1] != n_columns or beta.shape[1] != n_columns:
+            raise SeedError(
+                f"expected alpha, beta and items with as many columns each; got {alpha.shape[1]}, "
+                f"{beta.shape[1]} and {n_columns}"
+            )
+        out = np.empty((self.n_runs, n_columns))
+        where = kernels.betas(self._seed, self.runs, *self._when(t, purpose, items), alpha, beta, out)
+        if where >= 0:
+            r, k = divmod(where, n_columns)
+            given = (float(array[r % len(array), k]) for array in (alpha, beta))
+            raise InvalidEnvironmentError(
+                "expected beta parameters in [1e-300, 1e300]; got alpha = {}, beta = {} ".format(*given)
+                + f"for item {items[r % len(items), k]} of run {self.runs[r]}"
+            )
+        return out
+
+    def run_uniform(self, t: int, purpose: int | None = None) -> FloatArray:
+        """One uniform in [0, 1) per run, shape (R,): that of item 2**32 - 1, which no matroid has."""
+        return self._draw(kernels.uniforms, t, _RUN_ITEM[0], purpose)[:, 0]
+
+    def _draw(self, kernel: Callable[..., Any], t: int, items: ArrayLike, purpose: int | None) -> FloatArray:
+        rows = self._rows(items, np.int64, "items")
+        out = np.empty((self.n_runs, rows.shape[1]))
+        kernel(self._seed, self.runs, *self._when(t, purpose, rows), out)
+        return out
+
+    def _when(self, t: int, purpose: int | None, items: IntArray) -> tuple[int, IntArray, int]:
+        """Episode, items and purpose in the kernels' order, all checked."""
+        try:
+            episode = operator.index(t)
+        except TypeError:
+            episode = -1
+        if not 0 <= episode < _N_EPISODES:
+            raise SeedError(f"expected an episode t in [0, 2**48); got {t!r}")
+        return episode, items, self.purpose if purpose is None else self._check_purpose(purpose)
+
+    def _rows(self, values: ArrayLike, dtype: type[Any], name: str) -> AnyArray:
+        """`values` as a contiguous (R, K) or, for all runs, (1, K) array; a copy only where it has to be."""
+        array = np.asarray(values)
+        if array.dtype != dtype:
+            if not np.can_cast(array.dtype, dtype, "same_kind") and array.size:
+                raise SeedError(f"expected {name} of type {dtype.__name__}; got {array.dtype}")
+            array = array.astype(dtype)
+        if array.ndim == 1:
+            array = array[np.newaxis]
+        elif array.ndim != 2 or array.shape[0] != self.n_runs:
+            raise SeedError(f"expected {name} of shape ({self.n_runs}, K), a row per run, or (K,); got {array.shape}")
+        return np.ascontiguousarray(array)
+
+    @staticmethod
+    def _check_purpose(purpose: int) -> int:
+        if not (isinstance(purpose, int | np.integer) and 0 <= purpose < _N_PURPOSES):
+            raise SeedError(f"expected a purpose in [0, 256); got {purpose!r}")
+        return int(purpose)
+
+
+def _as_runs(runs: Iterable[int] | IntArray) -> IntArray:
+    """Run ids as a read-only int64 array of its own."""
+    expected = "expected an iterable of run ids in [0, 2**32)"
+    try:
+        array = np.array(runs if isinstance(runs, np.ndarray) else list(runs))
+    except TypeError:
+        raise SeedError(f"{expected}, e.g. range(100); got {runs!r}") from None
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise SeedError(f"{expected}; got an array of shape {array.shape} and type {array.dtype}")
+    is_wrong = (array < 0) | (array >= _N_RUNS)
+    if is_wrong.any():
+        raise SeedError(f"{expected}; got {array[is_wrong][0]}")
+    array = array.astype(np.int64)
+    array.flags.writeable = False
+    return array
