@@ -4,7 +4,18 @@ The constraint is a `Matroid`; the package finds its best basis for known weight
 it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).
 """
 
-from matroid_bandits import exceptions, testing
+from matroid_bandits import bounds, exceptions, testing
+from matroid_bandits.environments import (
+    BernoulliEnvironment,
+    BetaEnvironment,
+    Environment,
+    ExponentialLatency,
+    GaussianEnvironment,
+    LinearEnvironment,
+    RowEnvironment,
+    SampleEnvironment,
+)
+from matroid_bandits.learner import Decision, Learner
 from matroid_bandits.matroids import (
     GraphicMatroid,
     LaminarMatroid,
@@ -17,20 +28,61 @@ from matroid_bandits.matroids import (
     direct_sum,
     matroid_from_dict,
 )
+from matroid_bandits.policies import (
+    KLOMM,
+    OMM,
+    AffinePolicy,
+    CombLinTS,
+    CombLinUCB,
+    EpsilonGreedy,
+    Optimal,
+    Policy,
+    ThompsonSampling,
+    UniformRandom,
+)
+from matroid_bandits.problem import MatroidBandit, lower_bound_problem
+from matroid_bandits.simulation import Simulation, simulate
+from matroid_bandits.stream import Stream
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "exceptions",
+    "KLOMM",
+    "OMM",
+    "AffinePolicy",
+    "BernoulliEnvironment",
+    "BetaEnvironment",
+    "CombLinTS",
+    "CombLinUCB",
+    "Decision",
+    "Environment",
+    "EpsilonGreedy",
+    "ExponentialLatency",
+    "GaussianEnvironment",
     "GraphicMatroid",
     "LaminarMatroid",
+    "Learner",
+    "LinearEnvironment",
     "LinearMatroid",
     "Matroid",
+    "MatroidBandit",
+    "Optimal",
     "OracleMatroid",
     "PartitionMatroid",
+    "Policy",
+    "RowEnvironment",
+    "SampleEnvironment",
+    "Simulation",
+    "Stream",
+    "ThompsonSampling",
     "TransversalMatroid",
     "UniformMatroid",
+    "UniformRandom",
+    "bounds",
     "direct_sum",
+    "exceptions",
+    "lower_bound_problem",
     "matroid_from_dict",
+    "simulate",
     "testing",
 ]

@@ -245,6 +245,13 @@ class Matroid(ABC):
         mine, theirs = self._content(), other._content()
         return len(mine) == len(theirs) and all(map(_is_same, mine, theirs))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():  # pickling forgets that an array is read-only
+            for array in value if isinstance(value, tuple) else (value,):
+                if isinstance(array, np.ndarray):
+                    array.flags.writeable = False
+        self.__dict__.update(state)
+
     def __hash__(self) -> int:
         return hash((self.kind, self._n_items, self.rank))
 

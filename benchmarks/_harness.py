@@ -1,0 +1,169 @@
+"""What a case is, how it is timed, and how its figures are shown and kept."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+#: A sample shorter than this is repeated and divided, so that the clock and the call around it do not count.
+_SHORTEST_SAMPLE_S = 0.002
+_FEWEST_ROUNDS = 3
+_MOST_ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to time: one `call` does the unit of work `units` times over, and figures are per unit."""
+
+    call: Callable[[], Any]
+    units: int = 1
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: ours and what it is measured against, which must do the same work.
+
+    `at_least` is the expected ratio "their time / our time": a number to be reached against the fastest of the
+    others, or one per name in `others`. `budget_s` is how long the timing may take; slow tasks still get three
+    samples.
+    """
+
+    name: str
+    ours: Task
+    others: Mapping[str, Task]
+    at_least: float | Mapping[str, float] | None = None
+    budget_s: float = 1.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """The best time per unit of every task of a case, in seconds."""
+
+    case: Case
+    ours: float
+    others: Mapping[str, float] = field(default_factory=dict)
+
+    def ratio(self, name: str) -> float:
+        return self.others[name] / self.ours
+
+    @property
+    def expectations(self) -> list[tuple[str, float, bool]]:
+        """(against whom, at least, reached) for every expectation of the case."""
+        expected = self.case.at_least
+        if expected is None:
+            return []
+        if not isinstance(expected, Mapping):
+            expected = {min(self.others, key=self.others.__getitem__): expected}
+        return [(name, least, self.ratio(name) >= least) for name, least in expected.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "case": self.case.name,
+            "ours_s": self.ours,
+            "others": {name: {"s": t, "ratio": self.ratio(name)} for name, t in self.others.items()},
+            "expected": [
+                {"against": name, "at_least": least, "reached": reached} for name, least, reached in self.expectations
+            ],
+        }
+
+
+def measure(case: Case) -> Result:
+    """Time the tasks of a case in turns, so that noise hits all alike, and keep each one's best sample."""
+    tasks = [case.ours, *case.others.values()]
+    # the first call compiles, fills caches and tells how many calls make a sample
+    n_calls = [max(1, int(_SHORTEST_SAMPLE_S / _sample(task, 1))) for task in tasks]
+    n_calls = [max(1, int(n * _SHORTEST_SAMPLE_S / _sample(task, n))) for task, n in zip(tasks, n_calls, strict=True)]
+    best = [float("inf")] * len(tasks)
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        end = time.perf_counter() + case.budget_s
+        for round_ in range(_MOST_ROUNDS):
+            if round_ >= _FEWEST_ROUNDS and time.perf_counter() > end:
+                break
+            for i, (task, n) in enumerate(zip(tasks, n_calls, strict=True)):
+                best[i] = min(best[i], _sample(task, n) / (n * task.units))
+    finally:
+        if was_enabled:
+            gc.enable()
+    return Result(case, best[0], dict(zip(case.others, best[1:], strict=True)))
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on."""
+    import numba
+    import numpy
+
+    import matroid_bandits
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "cpu": _cpu_model(),
+        "cores": cores,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "numba": numba.__version__,
+        "matroid_bandits": getattr(matroid_bandits, "__version__", "unknown"),
+    }
+
+
+def show(console: Console, title: str, results: list[Result]) -> None:
+    """One table: a row per case, a column per competitor that some case has."""
+    names = list(dict.fromkeys(name for result in results for name in result.others))
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("case", no_wrap=True)
+    for column in ("ours", *names, "expected"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for result in results:
+        cells = [
+            f"{format_time(result.others[name])} {format_ratio(result.ratio(name)):>7}" if name in result.others else ""
+            for name in names
+        ]
+        table.add_row(result.case.name, format_time(result.ours), *cells, _format_expectations(result))
+    console.print(table)
+
+
+def format_time(seconds: float) -> str:
+    """Three significant digits in the unit that fits."""
+    for unit, size in (("s ", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            break
+    return f"{_three_digits(seconds / size)} {unit}"
+
+
+def format_ratio(ratio: float) -> str:
+    return f"{_three_digits(ratio)}x"
+
+
+def _sample(task: Task, n: int) -> float:
+    start = time.perf_counter()
+    for _ in range(n):
+        task.call()
+    return time.perf_counter() - start
+
+
+def _three_digits(x: float) -> str:
+    return f"{x:,.0f}" if x >= 100 else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
+
+
+def _format_expectations(result: Result) -> str:
+    return ", ".join(
+        f"{least:g}x {'[green]reached[/]' if reached else '[red]missed[/]'}"
+        for _, least, reached in result.expectations
+    )
+
+
+def _cpu_model() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

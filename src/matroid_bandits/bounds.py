@@ -1,0 +1,226 @@
+"""The paper's theorems as functions: regret bounds, the exchange lemma and the decomposition of regret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits.environments import BernoulliEnvironment
+from matroid_bandits.exceptions import ItemError, ProblemError
+from matroid_bandits.matroids import Matroid, PartitionMatroid
+from matroid_bandits.problem import MatroidBandit
+
+
+def gap_dependent(problem: MatroidBandit, n: ArrayLike, *, scale: float = 1.0) -> FloatArray:
+    r"""Theorem 2: OMM's regret after n episodes is at most
+
+    .. math:: \sum_{e \notin A^*} \frac{16}{\Delta_{e, K_e}} \log n
+              + \sum_{e \notin A^*} \sum_{k=1}^{K_e} \Delta_{e,k} \frac{4}{3} \pi^2.
+
+    Parameters
+    ----------
+    problem : MatroidBandit
+        Weights in [0, 1], or in a range of width `scale`.
+    n : array_like of int
+        Episodes, at least 1.
+    scale : float, default 1.0
+        The `scale` OMM is played with; the first sum grows with its square.
+
+    Notes
+    -----
+    An item as good as the optimal ones it could replace has K_e = 0 and costs nothing.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> float(mb.bounds.gap_dependent(mb.lower_bound_problem(4, 2, gap=0.25), 1000).round(1))
+    897.4
+    """
+    episodes = _check_episodes(n)
+    gains, K_e = problem.gains, problem.n_better()
+    is_worse = K_e > 0
+    best = gains[problem.optimal_order]
+    own, K_e = gains[problem.suboptimal_items][is_worse], K_e[is_worse]
+    least = best[K_e - 1] - own
+    all_gaps = np.concatenate([[0.0], np.cumsum(best)])[K_e] - K_e * own
+    slope = 16.0 * scale**2 * (1.0 / least).sum()
+    bound: FloatArray = slope * np.log(episodes) + all_gaps.sum() * 4.0 / 3.0 * np.pi**2
+    return bound
+
+
+def gap_free(n_items: int, rank: int, n: ArrayLike, *, scale: float = 1.0) -> FloatArray:
+    r"""Theorem 3: OMM's regret after n episodes is at most :math:`8 \sqrt{K L n \log n} + \frac{4}{3} \pi^2 K L`.
+
+    For weights in a range of width `scale` it is `scale` times that.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> float(mb.bounds.gap_free(4, 2, 1000).round(1))
+    1985.9
+    """
+    if not 0 <= rank <= n_items:
+        raise ProblemError(f"expected 0 <= rank <= n_items, got rank {rank} of {n_items} items")
+    episodes = _check_episodes(n)
+    bound: FloatArray = scale * (
+        8.0 * np.sqrt(rank * n_items * episodes * np.log(episodes)) + 4.0 / 3.0 * np.pi**2 * rank * n_items
+    )
+    return bound
+
+
+def lower_bound(problem: MatroidBandit, form: Literal["paper", "kl"] = "paper") -> float:
+    r"""What :math:`\liminf R(n) / \log n` is at least, for any consistent policy.
+
+    Parameters
+    ----------
+    problem : MatroidBandit
+        With independent Bernoulli weights.
+    form : "paper" or "kl", default "paper"
+        "paper": Theorem 4, :math:`(L - K) / (4 \Delta)`, for a `lower_bound_problem`. "kl": the sharper
+        :math:`\sum_e \Delta_e / \mathrm{kl}(\bar w_e, \bar w_{\sigma(e)})` over suboptimal items, where
+        :math:`\sigma(e)` is the worst optimal item that e could replace (Talebi and Proutiere, AAMAS 2016); it
+        holds on any matroid with a unique optimal basis, and policies that reach it are known.
+
+    Raises
+    ------
+    ProblemError
+        The bound does not apply to the problem.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.lower_bound_problem(10, 2, gap=0.1)
+    >>> round(mb.bounds.lower_bound(problem), 1), round(mb.bounds.lower_bound(problem, "kl"), 1)
+    (20.0, 39.7)
+    """
+    if not isinstance(problem.environment, BernoulliEnvironment):
+        raise ProblemError(f"expected Bernoulli weights, got {problem.environment!r}")
+    if form == "kl":
+        return _kl_lower_bound(problem)
+    if form != "paper":
+        raise ProblemError(f'expected form to be "paper" or "kl", got {form!r}')
+    means = problem.environment.mean_weights
+    others = np.unique(means[problem.suboptimal_items])
+    is_partition = isinstance(problem.matroid, PartitionMatroid) and set(problem.matroid.capacities.values()) == {1}
+    if problem.minimize or not is_partition or others.size != 1 or not (means[problem.optimal_basis] == 0.5).all():
+        raise ProblemError(
+            "expected the partition bandit of Theorem 4, as made by lower_bound_problem: blocks of capacity 1, "
+            'one item of mean 0.5 in each and all others equally worse; for other Bernoulli problems use form="kl"'
+        )
+    return float((problem.n_items - problem.rank) / (4.0 * (0.5 - others[0])))
+
+
+def exchange_bijection(
+    matroid: Matroid, optimal_basis: Sequence[int] | IntArray, basis: Sequence[int] | IntArray
+) -> IntArray:
+    r"""Lemma 1: pair the items of one basis, in the order they were chosen, with those of another.
+
+    Returns
+    -------
+    int64 array (K,)
+        :math:`\pi`, counting from 0: ``{basis[0], ..., basis[k-1], optimal_basis[pi[k]]}`` is independent for every
+        k, and an item of both bases is paired with itself.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> triangle = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0)])
+    >>> mb.bounds.exchange_bijection(triangle, [0, 1], [2, 0])
+    array([1, 0])
+    """
+    best, chosen = np.asarray(optimal_basis, np.int64), np.asarray(basis, np.int64)
+    for name, X in (("optimal_basis", best), ("basis", chosen)):
+        if not matroid.is_basis(X):
+            raise ItemError(f"expected {name} to be a basis, got {X.tolist()}")
+    pi = np.empty(best.size, np.int64)
+    is_left = np.ones(best.size, bool)
+    # From the last item back: what is left of the optimal basis is independent and larger than the items before,
+    # so one of it extends them.
+    for k in range(best.size - 1, -1, -1):
+        extends = is_left & ~matroid._span(chosen[:k])[best]
+        same = np.flatnonzero(best == chosen[k])
+        pi[k] = same[0] if same.size else np.flatnonzero(extends)[0]
+        is_left[pi[k]] = False
+    return pi
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """An item chosen in place of an optimal one, and what that costs in expectation."""
+
+    item: int
+    instead_of: int
+    gap: float
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Theorem 1 for one basis.
+
+    Attributes
+    ----------
+    exchanges : tuple of Exchange
+        One for each suboptimal item of the basis; gaps may be negative.
+    regret : float
+        The sum of all gaps: what the basis loses to the optimal one in expectation.
+    bound : float
+        The sum of the positive gaps, the theorem's upper bound.
+    """
+
+    exchanges: tuple[Exchange, ...]
+    regret: float
+    bound: float
+
+
+def decompose_regret(problem: MatroidBandit, basis: Sequence[int] | IntArray) -> Decomposition:
+    """Theorem 1: which chosen item stands in for which optimal one, and what it costs.
+
+    `basis` is in the order in which its items were chosen; any order gives a valid decomposition.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.25]))
+    >>> mb.bounds.decompose_regret(problem, [2, 1]).exchanges
+    (Exchange(item=2, instead_of=0, gap=0.25),)
+    """
+    chosen = np.asarray(basis, np.int64)
+    order = problem.optimal_order
+    paired = order[exchange_bijection(problem.matroid, order, chosen)]
+    gaps = problem.gains[paired] - problem.gains[chosen]
+    exchanges = tuple(
+        Exchange(int(e), int(a), float(gap)) for e, a, gap in zip(chosen, paired, gaps, strict=True) if e != a
+    )
+    return Decomposition(exchanges, float(gaps.sum()), float(np.maximum(gaps, 0.0).sum()))
+
+
+def _kl_lower_bound(problem: MatroidBandit) -> float:
+    means, gains, basis = problem.environment.mean_weights, problem.gains, problem.optimal_basis
+    total = 0.0
+    for e in problem.suboptimal_items:
+        circuit = problem.matroid._circuit(basis, int(e))
+        if circuit.size == 0:
+            continue  # a loop is never chosen
+        gap = gains[circuit].min() - gains[e]
+        if gap > 0.0:
+            total += float(gap) / _kl(float(means[e]), float(means[circuit[gains[circuit].argmin()]]))
+    return total
+
+
+def _kl(p: float, q: float) -> float:
+    """Divergence of Bernoulli(p) from Bernoulli(q)."""
+    with np.errstate(divide="ignore"):
+        left = p * np.log(np.float64(p) / q) if p > 0.0 else 0.0
+        right = (1.0 - p) * np.log(np.float64(1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0
+    return float(left + right)
+
+
+def _check_episodes(n: ArrayLike) -> FloatArray:
+    episodes = np.asarray(n, np.float64)
+    if not (episodes >= 1).all():
+        raise ProblemError(f"expected numbers of episodes of at least 1, got {episodes.min()}")
+    return episodes

@@ -1,0 +1,122 @@
+"""What has been seen of each item, updated in place, and totals over bases."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def absorb(items, weights, sign, counts, sums, means, radii):
+    """Count `sign * weights` (R, K) of `items` (R, K); items of a row are distinct.
+
+    Keeps means = sums / counts and radii = 1 / sqrt(counts) of what it touches, all (R, L).
+    """
+    for run in range(items.shape[0]):
+        for k in range(items.shape[1]):
+            e = np.uint64(items[run, k])
+            n = counts[run, e] + 1
+            total = sums[run, e] + sign * weights[run, k]
+            counts[run, e] = n
+            sums[run, e] = total
+            means[run, e] = total / n
+            radii[run, e] = 1.0 / np.sqrt(np.float64(n))
+
+
+@njit(cache=True, nogil=True)
+def add_totals(items, weights, mean_weights, returns, expected):
+    """Add each row's total weight to `returns` (R,) and its total mean weight to `expected` (R,)."""
+    for run in range(items.shape[0]):
+        total, mean = 0.0, 0.0
+        for k in range(items.shape[1]):
+            total += weights[run, k]
+            mean += mean_weights[np.uint64(items[run, k])]
+        returns[run] += total
+        expected[run] += mean
+
+
+@njit(cache=True, nogil=True)
+def lines(means, radii, counts, c, tries_unseen, out):
+    """out = means + c * radii, the index of an affine policy; +inf for items never seen where they are tried."""
+    for run in range(means.shape[0]):
+        for e in range(means.shape[1]):
+            if counts[run, e] == 0:
+                out[run, e] = np.inf if tries_unseen else means[run, e]
+            else:
+                out[run, e] = means[run, e] + c * radii[run, e]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _kl(p, q):
+    """Kullback-Leibler divergence between Bernoulli variables of means p in [0, 1] and q in (0, 1)."""
+    d = 0.0
+    if p > 0.0:
+        d += p * np.log(p / q)
+    if p < 1.0:
+        d += (1.0 - p) * np.log((1.0 - p) / (1.0 - q))
+    return d
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def kl_indices(means, counts, offset, budget, out):
+    """The largest q with counts * kl(means + offset, q) <= budget, to 1e-12, less `offset`; +inf where counts are 0.
+
+    The divergence is convex and increasing above the mean, so Newton's method from above never oversteps;
+    bisection takes over where rounding stalls it.
+    """
+    for run in range(means.shape[0]):
+        for e in range(means.shape[1]):
+            n = counts[run, e]
+            if n == 0:
+                out[run, e] = np.inf
+                continue
+            p = min(max(means[run, e] + offset, 0.0), 1.0)
+            target = budget / n
+            if target <= 0.0 or p >= 1.0:
+                out[run, e] = p - offset
+                continue
+            lo, hi = p, 1.0
+            q = min(p + np.sqrt(target / 2.0), 1.0)  # Pinsker: the root is not above this
+            if q < 1.0:
+                hi = q
+            else:
+                # near one the divergence is about (1 - p) log((1 - p) / (1 - q)) + p log p
+                slack = p * np.log(p) if p > 0.0 else 0.0
+                q = 1.0 - (1.0 - p) * np.exp(-(target - slack) / (1.0 - p))
+                if not lo < q < 1.0:
+                    q = 0.5 * (lo + hi)
+            for _ in range(100):
+                value = _kl(p, q) - target
+                if value > 0.0:
+                    hi = q
+                else:
+                    lo = q
+                if hi - lo <= 1e-12:
+                    break
+                step = q - value * q * (1.0 - q) / (q - p)
+                # Newton may land on the bracket's edge; nudge past the root so that both ends close in
+                q = step if lo < step < hi else 0.5 * (lo + hi)
+                if abs(q - hi) < 1e-13 or abs(q - lo) < 1e-13:
+                    q = max(hi - 5e-13, 0.5 * (lo + hi)) if value > 0.0 else min(lo + 5e-13, 0.5 * (lo + hi))
+            out[run, e] = lo - offset
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def kalman(items, gains, features, variance, theta, covariance):
+    """Condition each run's Gaussian belief theta (R, d), covariance (R, d, d) on noisy linear observations."""
+    d = features.shape[1]
+    direction = np.empty(d, np.float64)
+    for run in range(items.shape[0]):
+        mean, cov = theta[run], covariance[run]
+        for k in range(items.shape[1]):
+            x = features[items[run, k]]
+            spread, error = variance, gains[run, k]
+            for i in range(d):
+                total = 0.0
+                for j in range(d):
+                    total += cov[i, j] * x[j]
+                direction[i] = total
+                spread += total * x[i]
+                error -= mean[i] * x[i]
+            for i in range(d):
+                mean[i] += direction[i] * error / spread
+                for j in range(d):
+                    cov[i, j] -= direction[i] * direction[j] / spread

@@ -1,0 +1,137 @@
+"""A matroid and a distribution over its items' weights: the paper's matroid bandit."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits.environments import BernoulliEnvironment, Environment
+from matroid_bandits.exceptions import ProblemError
+from matroid_bandits.matroids import Matroid, PartitionMatroid
+
+
+class MatroidBandit:
+    r"""The paper's matroid bandit :math:`(M, P)`: what the best basis is, and how far every item is from it.
+
+    Parameters
+    ----------
+    matroid : Matroid
+        Which sets may be chosen.
+    environment : Environment
+        Where the weights come from.
+    minimize : bool, default False
+        Weights are costs: the best basis is the one of least expected weight.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.2]))
+    >>> problem.optimal_basis, problem.optimal_value
+    (array([0, 1]), 1.4)
+    >>> problem.gaps().round(1)  # a row per suboptimal item, a column per optimal one, best first
+    array([[0.7, 0.3]])
+    """
+
+    def __init__(self, matroid: Matroid, environment: Environment, minimize: bool = False) -> None:
+        if not isinstance(matroid, Matroid):
+            raise ProblemError(f"expected a Matroid, got {type(matroid).__name__}")
+        if not isinstance(environment, Environment):
+            raise ProblemError(f"expected an Environment, got {type(environment).__name__}")
+        if matroid.n_items != environment.n_items:
+            raise ProblemError(
+                f"expected as many weights as items, got a matroid of {matroid.n_items} items "
+                f"and an environment of {environment.n_items}"
+            )
+        self._matroid, self._environment, self._minimize = matroid, environment, bool(minimize)
+
+    @property
+    def matroid(self) -> Matroid:
+        """Which sets may be chosen."""
+        return self._matroid
+
+    @property
+    def environment(self) -> Environment:
+        """Where the weights come from."""
+        return self._environment
+
+    @property
+    def minimize(self) -> bool:
+        """Whether weights are costs."""
+        return self._minimize
+
+    @property
+    def n_items(self) -> int:
+        """The paper's L."""
+        return self._matroid.n_items
+
+    @property
+    def rank(self) -> int:
+        """The paper's K."""
+        return self._matroid.rank
+
+    @cached_property
+    def optimal_basis(self) -> IntArray:
+        """The paper's A*, ascending; among equally good bases the first in the greedy order."""
+        return self._matroid.max_weight_basis(self._environment.mean_weights, self._minimize)
+
+    @cached_property
+    def optimal_value(self) -> float:
+        """Expected total weight of the optimal basis."""
+        return float(self._environment.mean_weights[self.optimal_basis].sum())
+
+    @cached_property
+    def suboptimal_items(self) -> IntArray:
+        """The items outside the optimal basis, ascending."""
+        return np.setdiff1d(np.arange(self.n_items), self.optimal_basis)
+
+    @cached_property
+    def gains(self) -> FloatArray:
+        """Expected weights, negated when they are costs: larger is better."""
+        means = self._environment.mean_weights
+        return -means if self._minimize else means
+
+    @cached_property
+    def optimal_order(self) -> IntArray:
+        """The optimal basis as a*_1, a*_2, ...: best expected weight first, equal ones by smaller item."""
+        basis = self.optimal_basis
+        return basis[np.argsort(-self.gains[basis], kind="stable")]
+
+    def gaps(self) -> FloatArray:
+        r"""The paper's :math:`\Delta_{e,k}`, shape (L - K, K).
+
+        Row i is for ``suboptimal_items[i]``, columns follow `optimal_order`.
+
+        Rows descend: the first K_e entries of a row are positive, see `n_better`.
+        """
+        return self.gains[self.optimal_order][None, :] - self.gains[self.suboptimal_items][:, None]
+
+    def n_better(self) -> IntArray:
+        """The paper's K_e for each suboptimal item: how many optimal items have a strictly better mean."""
+        best = -self.gains[self.optimal_order]
+        return np.searchsorted(best, -self.gains[self.suboptimal_items], side="left").astype(np.int64)
+
+    def __repr__(self) -> str:
+        direction = ", minimize=True" if self._minimize else ""
+        return f"MatroidBandit({self._matroid!r}, {self._environment!r}{direction})"
+
+
+def lower_bound_problem(n_items: int, rank: int, gap: float) -> MatroidBandit:
+    r"""The partition bandit of the paper's lower bound (Theorem 4).
+
+    `rank` blocks of items with Bernoulli weights; in each the first item has mean 0.5, the others 0.5 - `gap`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.lower_bound_problem(6, 2, gap=0.1).optimal_basis
+    array([0, 3])
+    """
+    if not 0 < rank <= n_items:
+        raise ProblemError(f"expected 0 < rank <= n_items, got rank {rank} of {n_items} items")
+    if not 0.0 < gap < 0.5:
+        raise ProblemError(f"expected a gap between 0 and 0.5, got {gap}")
+    blocks = np.arange(n_items) * rank // n_items
+    is_first = np.diff(blocks, prepend=-1) > 0
+    return MatroidBandit(PartitionMatroid(blocks), BernoulliEnvironment(np.where(is_first, 0.5, 0.5 - gap)))
