@@ -5,6 +5,7 @@ it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).
 """
 
 from matroid_bandits import bounds, exceptions, testing
+from matroid_bandits._version import __version__
 from matroid_bandits.environments import (
     BernoulliEnvironment,
     BetaEnvironment,
@@ -44,8 +45,6 @@ from matroid_bandits.problem import MatroidBandit, lower_bound_problem
 from matroid_bandits.simulation import Simulation, simulate
 from matroid_bandits.stream import Stream
 
-__version__ = "0.1.0"
-
 __all__ = [
     "KLOMM",
     "OMM",
@@ -78,6 +77,7 @@ __all__ = [
     "TransversalMatroid",
     "UniformMatroid",
     "UniformRandom",
+    "__version__",
     "bounds",
     "direct_sum",
     "exceptions",

@@ -18,6 +18,7 @@ import numpy as np
 from matroid_bandits import _files
 from matroid_bandits._threads import n_threads
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._version import __version__
 from matroid_bandits.engines import make_engine
 from matroid_bandits.exceptions import MissingDependencyError, PolicyError, SerializationError, SimulationError
 from matroid_bandits.kernels import statistics
@@ -458,8 +459,6 @@ def _collect(
 
 def _versions() -> dict[str, str]:
     import numba
-
-    from matroid_bandits import __version__
 
     return {
         "matroid-bandits": __version__,
