@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -24,7 +25,7 @@ def over_rows(work: Callable[[int, int], None], n_rows: int) -> None:
         work(0, n_rows)
         return
     edges = [n_rows * part // n_parts for part in range(n_parts + 1)]
-    futures = [_threads().submit(work, lo, hi) for lo, hi in zip(edges[1:-1], edges[2:], strict=True)]
+    futures = [_threads().submit(work, lo, hi) for lo, hi in pairwise(edges[1:])]
     try:
         work(edges[0], edges[1])  # the caller's thread works too
     finally:

@@ -8,6 +8,9 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.kernels import kinetic
+from matroid_bandits.kernels import laminar as laminar_kernels
+from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import AffinePolicy, Policy, State
 from matroid_bandits.stream import Stream
@@ -21,7 +24,7 @@ class Engine(ABC):
 
     @abstractmethod
     def decide(self, t: int, stream: Stream) -> IntArray:
-        """The bases (R, K) of episode t, rows ascending."""
+        """The bases (R, K) of episode t, rows ascending; the caller may keep the array."""
 
     def refresh(self, items: IntArray) -> None:  # noqa: B027 - only engines that remember need to know
         """Take note that the state of `items` (R, k) changed since the last decision."""
@@ -35,9 +38,105 @@ class GreedyEngine(Engine):
         return self._matroid._max_weight_bases(U, False)
 
 
+class KineticEngine(Engine):
+    """For affine policies on quotas: time per episode grows with the basis, not with the number of items.
+
+    The items of each innermost group compete in a kinetic tournament (see `kernels.kinetic`); as many of the best
+    as the group could ever place are kept in reserve, and the greedy algorithm runs over the reserves alone.
+
+    Parameters
+    ----------
+    margin : float
+        How much rounding certificates allow for, relative to the size of the indices.
+    """
+
+    def __init__(self, matroid: Matroid, policy: Policy, state: State, margin: float = 2.0**-49) -> None:
+        super().__init__(matroid, policy, state)
+        if not self.fits(matroid, policy):
+            raise PolicyError(f"the kinetic engine needs an affine policy and quotas; got {policy!r} on {matroid!r}")
+        assert isinstance(policy, AffinePolicy)
+        self._affine, self._margin, self._c = policy, margin, np.inf
+        quotas = matroid._quotas()
+        assert quotas is not None
+        self._group, self._parent, self._capacities = quotas
+        n_runs, n_items = state.n_runs, state.n_items
+        # A cell holds the items of one innermost group; those in no group (numbered -1) are always chosen.
+        cells = np.unique(self._group, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        sizes = np.bincount(cells) if n_items else np.zeros(0, np.int64)
+        self._cells, self._members = cells, np.argsort(cells, kind="stable")
+        self._starts = _offsets(sizes)
+        self._places = np.empty(n_items, np.int64)
+        self._places[self._members] = np.arange(n_items) - np.repeat(self._starts[:-1], sizes)
+        self._tree_starts = _offsets(2 * -(-sizes // kinetic.BUCKET))
+        room = _room(self._parent, self._capacities)
+        innermost = self._group[self._members[self._starts[:-1]]] if n_items else np.zeros(0, np.int64)
+        depth = np.where(innermost < 0, sizes, np.append(room, 0)[innermost])
+        self._reserve_starts = _offsets(np.minimum(depth, sizes))
+        n_nodes, n_reserved = self._tree_starts[-1], self._reserve_starts[-1]
+        self._is_out = np.zeros((n_runs, n_items), bool)
+        self._winner = np.empty((n_runs, n_nodes), np.int32)
+        self._expiry = np.empty((n_runs, n_nodes))
+        self._reserves = np.empty((n_runs, n_reserved), np.int64)
+        self._values = np.empty(np.diff(self._reserve_starts).max(initial=0))
+        self._is_changed = np.empty(n_runs, bool)
+        self._bases = np.empty((n_runs, matroid.rank), np.int64)
+        #: Whether no group lies in another: then the reserves are the basis.
+        self._is_flat = n_reserved == matroid.rank
+
+    @staticmethod
+    def fits(matroid: Matroid, policy: Policy) -> bool:
+        """Whether the policy's index is affine and the matroid is made of quotas."""
+        return isinstance(policy, AffinePolicy) and matroid._quotas() is not None
+
+    def decide(self, t: int, stream: Stream) -> IntArray:
+        c, state = self._affine.coefficient(t), self._state
+        trees = (self._is_out, self._winner, self._expiry, self._reserves)
+        if not c >= self._c:  # the first time, or c went back: start anew
+            kinetic.build(
+                self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,
+                state.means, state.radii, c, self._margin, *trees,
+            )  # fmt: skip
+            self._is_changed[:] = True
+        else:
+            kinetic.advance(
+                self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,
+                state.means, state.radii, c, self._margin, *trees, self._values, self._is_changed,
+            )  # fmt: skip
+        self._c = c
+        if not self._is_flat:
+            return self._choose(c)
+        if self._is_changed.any():
+            self._bases[self._is_changed] = np.sort(self._reserves[self._is_changed], axis=1)
+        return self._bases.copy()
+
+    def refresh(self, items: IntArray) -> None:
+        if self._c < np.inf:
+            kinetic.touch(
+                items, self._starts, self._members, self._cells, self._places, self._tree_starts,
+                self._state.means, self._state.radii, self._c, self._margin, self._is_out, self._winner, self._expiry,
+            )  # fmt: skip
+
+    def _choose(self, c: float) -> IntArray:
+        """Greedy over the reserves."""
+        items = np.sort(self._reserves, axis=1)  # so that ties by position are ties by item
+        U = np.empty(items.shape)
+        kinetic.indices(items, self._state.means, self._state.radii, c, U)
+        orders = np.empty(items.shape, np.int64)
+        order_kernels.argsort_rows(U, False, orders)
+        orders = np.take_along_axis(items, orders, axis=1)
+        bases = np.empty((U.shape[0], self._matroid.rank), np.int64)
+        laminar_kernels.greedy_quotas(orders, self._group, self._parent, self._capacities, bases.shape[1], bases)
+        bases.sort(axis=1)
+        return bases
+
+
 def make_engine(name: str, matroid: Matroid, policy: Policy, state: State) -> Engine:
     """The engine called `name`, or for "auto" the fastest that fits."""
-    return GreedyEngine(matroid, policy, state)
+    if name == "auto":
+        name = "kinetic" if KineticEngine.fits(matroid, policy) else "greedy"
+    if name not in ENGINES:
+        raise PolicyError(f"expected engine to be one of auto, {', '.join(ENGINES)}; got {name!r}")
+    return ENGINES[name](matroid, policy, state)
 
 
 def policy_indices(policy: Policy, state: State, t: int, stream: Stream) -> FloatArray:
@@ -56,3 +155,20 @@ def policy_indices(policy: Policy, state: State, t: int, stream: Stream) -> Floa
         if policy.tries_unseen and not state.counts.all():
             U = np.where(state.counts == 0, np.inf, U)
     return U
+
+
+def _offsets(sizes: IntArray) -> IntArray:
+    """Where each of consecutive pieces starts, and where the last ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def _room(parent: IntArray, capacities: IntArray) -> IntArray:
+    """The least capacity on the way from each group to its outermost."""
+    room = capacities.copy()
+    for g in range(room.size):  # containers come first
+        if parent[g] >= 0:
+            room[g] = min(room[g], room[parent[g]])
+    return room
+
+
+ENGINES: dict[str, type[Engine]] = {"greedy": GreedyEngine, "kinetic": KineticEngine}

@@ -80,6 +80,13 @@ class Matroid(ABC):
             keep[i] = True
         return np.array(members, np.int64)
 
+    def _quotas(self) -> tuple[IntArray, IntArray, IntArray] | None:
+        """The matroid as nested quotas, if it is made of them: each item's innermost group, parents, capacities.
+
+        -1 stands for no group; a group's container comes before it.
+        """
+        return None
+
     def _max_weight_bases(self, weights: FloatArray, minimize: bool) -> IntArray:
         """Best bases of (R, L) weights, R >= 1, rows ascending; nothing is checked here."""
         orders = np.empty(weights.shape, np.int64)

@@ -86,6 +86,9 @@ class LaminarMatroid(Matroid):
         group, parent, capacities = self._tight
         return int(_bounds(group, parent, capacities)[parent < 0].sum() + (group < 0).sum())
 
+    def _quotas(self) -> tuple[IntArray, IntArray, IntArray]:
+        return self._tight
+
     def _greedy(self, orders: IntArray, limit: int) -> IntArray:
         chosen = np.empty((orders.shape[0], limit), np.int64)
         k = laminar_kernels.greedy_quotas(orders, *self._tight, limit, chosen)

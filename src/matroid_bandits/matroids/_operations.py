@@ -116,6 +116,13 @@ class Truncation(_Derived):
     def _rank(self) -> int:
         return self._size
 
+    def _quotas(self) -> tuple[IntArray, IntArray, IntArray] | None:
+        quotas = self._base._quotas()
+        if quotas is None:
+            return None
+        group, parent, capacities = quotas  # one more group around all
+        return group + 1, np.append(-1, parent + 1), np.append(self._size, capacities)
+
     def _greedy(self, orders: IntArray, limit: int) -> IntArray:
         return self._base._greedy(orders, min(limit, self._size))
 
@@ -238,6 +245,23 @@ class DirectSum(Matroid):
 
     def _rank(self) -> int:
         return sum(part.rank for part in self._parts)
+
+    def _quotas(self) -> tuple[IntArray, IntArray, IntArray] | None:
+        groups, parents, capacities, n_groups = [], [], [], 0
+        for part in self._parts:
+            quotas = part._quotas()
+            if quotas is None:
+                return None
+            groups.append(np.where(quotas[0] < 0, -1, quotas[0] + n_groups))
+            parents.append(np.where(quotas[1] < 0, -1, quotas[1] + n_groups))
+            capacities.append(quotas[2])
+            n_groups += quotas[1].size
+        empty = np.empty(0, np.int64)
+        return (
+            np.concatenate([empty, *groups]),
+            np.concatenate([empty, *parents]),
+            np.concatenate([empty, *capacities]),
+        )
 
     def _greedy(self, orders: IntArray, limit: int) -> IntArray:
         n_runs = orders.shape[0]

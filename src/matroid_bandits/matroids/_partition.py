@@ -91,10 +91,12 @@ class PartitionMatroid(Matroid):
     def _rank(self) -> int:
         return int(self._effective.sum())
 
+    def _quotas(self) -> tuple[IntArray, IntArray, IntArray]:
+        return self._blocks, np.full(len(self._names), -1, np.int64), self._capacities
+
     def _greedy(self, orders: IntArray, limit: int) -> IntArray:
         chosen = np.empty((orders.shape[0], limit), np.int64)
-        roots = np.full(len(self._names), -1, np.int64)
-        k = laminar_kernels.greedy_quotas(orders, self._blocks, roots, self._capacities, limit, chosen)
+        k = laminar_kernels.greedy_quotas(orders, *self._quotas(), limit, chosen)
         return chosen[:, :k]
 
     def _max_weight_bases(self, weights: FloatArray, minimize: bool) -> IntArray:

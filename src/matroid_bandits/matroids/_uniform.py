@@ -46,6 +46,9 @@ class UniformMatroid(Matroid):
     def _rank(self) -> int:
         return self._size
 
+    def _quotas(self) -> tuple[IntArray, IntArray, IntArray]:
+        return np.zeros(self._n_items, np.int64), np.array([-1], np.int64), np.array([self._size], np.int64)
+
     def _greedy(self, orders: IntArray, limit: int) -> IntArray:
         return orders[:, : min(limit, self._size)].copy()
 
