@@ -23,7 +23,7 @@ SUITES: dict[str, tuple[str, Callable[[], Iterable[Case]]]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"suites to run, of {', '.join(SUITES)}; default all")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(SUITES)}; default all")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results.json"), help="where figures go")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in SUITES]

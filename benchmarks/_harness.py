@@ -123,19 +123,14 @@ def show(console: Console, title: str, results: list[Result]) -> None:
     for column in ("ours", *names, "expected"):
         table.add_column(column, justify="right", no_wrap=True)
     for result in results:
-        cells = [
-            f"{format_time(result.others[name])} {format_ratio(result.ratio(name)):>7}" if name in result.others else ""
-            for name in names
-        ]
+        cells = [_format_other(result, name) for name in names]
         table.add_row(result.case.name, format_time(result.ours), *cells, _format_expectations(result))
     console.print(table)
 
 
 def format_time(seconds: float) -> str:
     """Three significant digits in the unit that fits."""
-    for unit, size in (("s ", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            break
+    unit, size = ("s ", 1.0) if seconds >= 1.0 else ("ms", 1e-3) if seconds >= 1e-3 else ("us", 1e-6)
     return f"{_three_digits(seconds / size)} {unit}"
 
 
@@ -152,6 +147,12 @@ def _sample(task: Task, n: int) -> float:
 
 def _three_digits(x: float) -> str:
     return f"{x:,.0f}" if x >= 100 else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
+
+
+def _format_other(result: Result, name: str) -> str:
+    if name not in result.others:
+        return ""
+    return f"{format_time(result.others[name])} {format_ratio(result.ratio(name)):>7}"
 
 
 def _format_expectations(result: Result) -> str:

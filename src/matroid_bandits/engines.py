@@ -8,7 +8,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.kernels import kinetic
+from matroid_bandits.kernels import kinetic, statistics, warm
 from matroid_bandits.kernels import laminar as laminar_kernels
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
@@ -29,6 +29,14 @@ class Engine(ABC):
     def refresh(self, items: IntArray) -> None:  # noqa: B027 - only engines that remember need to know
         """Take note that the state of `items` (R, k) changed since the last decision."""
 
+    def _indices(self, t: int, stream: Stream, out: FloatArray) -> FloatArray:
+        """The indices (R, L); those of an affine policy in one pass, into `out`."""
+        state, policy = self._state, self._policy
+        if not isinstance(policy, AffinePolicy) or type(policy).indices is not AffinePolicy.indices:
+            return policy_indices(policy, state, t, stream)
+        statistics.lines(state.means, state.radii, state.counts, policy.coefficient(t), True, out)
+        return out
+
 
 class GreedyEngine(Engine):
     """Every index, a sort, and the greedy algorithm: the obvious way, and the reference for the others."""
@@ -36,6 +44,56 @@ class GreedyEngine(Engine):
     def decide(self, t: int, stream: Stream) -> IntArray:
         U = policy_indices(self._policy, self._state, t, stream)
         return self._matroid._max_weight_bases(U, False)
+
+
+class WarmEngine(Engine):
+    """The greedy algorithm along last episode's order, repaired.
+
+    Orders move slowly, so a few moves mend them; a row that would need many is sorted anew. Items in every basis
+    are not ordered at all, items in none are left out, and of items that exclude each other (parallel edges,
+    proportional vectors) only the best takes part.
+    """
+
+    #: Beyond this many items that may be chosen or not, a radix sort from scratch beats the repair.
+    MOST_ITEMS = 128
+
+    #: Moves per class before a repair is given up: about what sorting from scratch costs.
+    _MOVES_PER_CLASS = 8
+
+    def __init__(self, matroid: Matroid, policy: Policy, state: State) -> None:
+        super().__init__(matroid, policy, state)
+        always, pool = matroid._reduction
+        classes = matroid._parallel_classes(pool)
+        sizes: IntArray = np.bincount(classes)
+        self._starts, self._members = _offsets(sizes), pool[np.argsort(classes, kind="stable")]
+        self._class_orders: IntArray = np.tile(np.arange(sizes.size), (state.n_runs, 1))
+        self._orders: IntArray = np.empty(self._class_orders.shape, np.int64)
+        self._is_spent = np.empty(state.n_runs, bool)
+        self._U = np.empty(state.counts.shape)
+        self._n_always = always.size
+        self._bases = np.empty((state.n_runs, matroid.rank), np.int64)
+        self._bases[:, : always.size] = always
+
+    def decide(self, t: int, stream: Stream) -> IntArray:
+        U = self._indices(t, stream, self._U)
+        budget = self._MOVES_PER_CLASS * self._orders.shape[1]
+        warm.repair(self._class_orders, self._starts, self._members, U, budget, self._orders, self._is_spent)
+        if self._is_spent.any():
+            self._sort(np.flatnonzero(self._is_spent), U)
+        bases = self._bases.copy()
+        bases[:, self._n_always :] = self._matroid._greedy(self._orders, bases.shape[1] - self._n_always)
+        order_kernels.sort_rows(bases, self._state.n_items)
+        return bases
+
+    def _sort(self, rows: IntArray, U: FloatArray) -> None:
+        """Order the classes of some rows from scratch."""
+        by_item = np.argsort(self._orders[rows], axis=1)  # so that ties by position are ties by item
+        items = np.take_along_axis(self._orders[rows], by_item, axis=1)
+        fresh = np.empty(items.shape, np.int64)
+        order_kernels.argsort_rows(np.take_along_axis(U[rows], items, axis=1), False, fresh)
+        self._orders[rows] = np.take_along_axis(items, fresh, axis=1)
+        classes = np.take_along_axis(self._class_orders[rows], by_item, axis=1)
+        self._class_orders[rows] = np.take_along_axis(classes, fresh, axis=1)
 
 
 class KineticEngine(Engine):
@@ -62,7 +120,7 @@ class KineticEngine(Engine):
         n_runs, n_items = state.n_runs, state.n_items
         # A cell holds the items of one innermost group; those in no group (numbered -1) are always chosen.
         cells = np.unique(self._group, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        sizes = np.bincount(cells) if n_items else np.zeros(0, np.int64)
+        sizes: IntArray = np.bincount(cells)
         self._cells, self._members = cells, np.argsort(cells, kind="stable")
         self._starts = _offsets(sizes)
         self._places = np.empty(n_items, np.int64)
@@ -119,12 +177,12 @@ class KineticEngine(Engine):
     def _choose(self, c: float) -> IntArray:
         """Greedy over the reserves."""
         items = np.sort(self._reserves, axis=1)  # so that ties by position are ties by item
-        U = np.empty(items.shape)
+        U: FloatArray = np.empty(items.shape)
         kinetic.indices(items, self._state.means, self._state.radii, c, U)
         orders = np.empty(items.shape, np.int64)
         order_kernels.argsort_rows(U, False, orders)
         orders = np.take_along_axis(items, orders, axis=1)
-        bases = np.empty((U.shape[0], self._matroid.rank), np.int64)
+        bases: IntArray = np.empty((U.shape[0], self._matroid.rank), np.int64)
         laminar_kernels.greedy_quotas(orders, self._group, self._parent, self._capacities, bases.shape[1], bases)
         bases.sort(axis=1)
         return bases
@@ -133,10 +191,19 @@ class KineticEngine(Engine):
 def make_engine(name: str, matroid: Matroid, policy: Policy, state: State) -> Engine:
     """The engine called `name`, or for "auto" the fastest that fits."""
     if name == "auto":
-        name = "kinetic" if KineticEngine.fits(matroid, policy) else "greedy"
+        name = _fastest(matroid, policy)
     if name not in ENGINES:
         raise PolicyError(f"expected engine to be one of auto, {', '.join(ENGINES)}; got {name!r}")
     return ENGINES[name](matroid, policy, state)
+
+
+def _fastest(matroid: Matroid, policy: Policy) -> str:
+    """By measurement (see `benchmarks`): what is remembered pays only while indices move slowly."""
+    if not isinstance(policy, AffinePolicy):
+        return "greedy"
+    if KineticEngine.fits(matroid, policy):
+        return "kinetic"
+    return "warm" if matroid._reduction[1].size <= WarmEngine.MOST_ITEMS else "greedy"
 
 
 def policy_indices(policy: Policy, state: State, t: int, stream: Stream) -> FloatArray:
@@ -171,4 +238,8 @@ def _room(parent: IntArray, capacities: IntArray) -> IntArray:
     return room
 
 
-ENGINES: dict[str, type[Engine]] = {"greedy": GreedyEngine, "kinetic": KineticEngine}
+ENGINES: dict[str, type[Engine]] = {
+    "greedy": GreedyEngine,
+    "warm": WarmEngine,
+    "kinetic": KineticEngine,
+}

@@ -16,24 +16,43 @@ def _find(parent, v):
 def greedy_forests(orders, tails, heads, n_vertices, limit, forests):
     """Kruskal along each row of `orders` (R, M) int64, at most `limit` edges, into `forests` (R, limit).
 
-    Returns how many edges the last row got; rows that permute one set of edges all get as many.
+    Every vertex knows its tree and the vertices of a tree form a ring: most edges are rejected, in one comparison
+    without a search, and a joined pair relabels the smaller tree. Returns how many edges the last row got; rows
+    that permute one set of edges all get as many.
     """
-    parent = np.empty(n_vertices, np.int64)
+    tree = np.empty(n_vertices, np.uint32)
+    size = np.empty(n_vertices, np.uint32)
+    after = np.empty(n_vertices, np.uint32)  # the next vertex of the ring
+    # unsigned indices spare the compiled code a test for negative ones at each access
+    us, vs = tails.view(np.uint64), heads.view(np.uint64)
     k = 0
+    if limit == 0:
+        return k
     for run in range(orders.shape[0]):
         for v in range(n_vertices):
-            parent[v] = v
-        order, forest = orders[run], forests[run]
+            tree[v], size[v], after[v] = v, 1, v
+        order, forest = orders[run].view(np.uint64), forests[run]
         k = 0
         for i in range(order.shape[0]):
+            e = order[i]
+            u, v = us[e], vs[e]
+            large, small = tree[u], tree[v]
+            if large == small:
+                continue
+            forest[k] = e
+            k += 1
             if k == limit:
                 break
-            e = order[i]
-            u, v = _find(parent, tails[e]), _find(parent, heads[e])
-            if u != v:
-                parent[u] = v
-                forest[k] = e
-                k += 1
+            if size[large] < size[small]:
+                u, v, large, small = v, u, small, large
+            size[large] += size[small]
+            w = v
+            while True:
+                tree[w] = large
+                w = np.uint64(after[w])
+                if w == v:
+                    break
+            after[u], after[v] = after[v], after[u]
     return k
 
 

@@ -51,10 +51,10 @@ def _excess(x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _kl(p, q):
-    """Kullback-Leibler divergence between Bernoulli variables of means p in [0, 1] and q in (0, 1), p <= q."""
+def kl(p, q):
+    """Kullback-Leibler divergence between Bernoulli variables of means p in [0, 1] and q in (0, 1)."""
     gap = q - p
-    if gap < 0.01 * min(p, 1.0 - p):  # close together: the two logarithms would cancel
+    if abs(gap) < 0.01 * min(p, 1.0 - p):  # close together: the two logarithms would cancel
         return p * _excess(gap / p) + (1.0 - p) * _excess(-gap / (1.0 - p))
     d = 0.0
     if p > 0.0:
@@ -93,7 +93,7 @@ def kl_indices(means, counts, offset, budget, out):
             for _ in range(100):
                 if not p < q < 1.0:
                     break
-                step = (_kl(p, q) - target) * q * (1.0 - q) / (q - p)
+                step = (kl(p, q) - target) * q * (1.0 - q) / (q - p)
                 q -= step
                 if step <= 1e-13:
                     break

@@ -4,6 +4,9 @@ import numpy as np
 from numba import njit
 
 _DEAD = np.int64(1) << np.int64(62)
+_ONE = np.uint64(1)
+_PLACE = np.zeros(67, np.int64)
+_PLACE[[pow(2, i, 67) for i in range(64)]] = np.arange(64)
 
 
 @njit(cache=True, nogil=True)
@@ -62,6 +65,70 @@ def greedy_matchings(orders, starts, rights, n_right, limit, chosen, slots):
             if _augment(order[i], starts, rights, mate, slot, stamp, i + 1, queue, via):
                 chosen[run, k] = order[i]
                 k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def _lowest(bits):
+    """The number of the lowest set bit; 2 is a primitive root of 67, so powers of two differ modulo it."""
+    return _PLACE[(bits & (~bits + _ONE)) % np.uint64(67)]
+
+
+@njit(cache=True, nogil=True)
+def _augment_masks(item, masks, mate, is_free, is_dead, via):
+    """As `_augment`, a word of bits for a set of right vertices; returns the free and the dead ones afterwards."""
+    seen = masks[item] & ~is_dead
+    front = seen
+    while front != 0:
+        r = _lowest(front)
+        front &= front - _ONE
+        holder = mate[r]
+        new = masks[holder] & ~(seen | is_dead)
+        if new & is_free != 0:
+            end = _lowest(new & is_free)
+            is_free &= ~(_ONE << np.uint64(end))
+            mate[end] = holder  # everyone on the path moves on, the last seat falls to `item`
+            while via[r] >= 0:
+                mate[r] = mate[via[r]]
+                r = via[r]
+            mate[r] = item
+            return is_free, is_dead
+        seen |= new
+        front |= new
+        while new != 0:
+            via[_lowest(new)] = r
+            new &= new - _ONE
+    return is_free, is_dead | seen
+
+
+@njit(cache=True, nogil=True)
+def greedy_mask_matchings(orders, masks, n_right, limit, chosen):
+    """As `greedy_matchings` for at most 64 right vertices: bit r of masks[e] (uint64) lets item e use vertex r."""
+    mate = np.empty(64, np.int64)
+    via = np.empty(64, np.int64)
+    k = 0
+    for run in range(orders.shape[0]):
+        is_free, is_dead = (~np.uint64(0)) >> np.uint64(64 - n_right), np.uint64(0)
+        k = 0
+        for i in range(orders.shape[1]):
+            if k == limit:
+                break
+            e = orders[run, i]
+            open_ = masks[e] & ~is_dead
+            if open_ == 0:
+                continue
+            if open_ & is_free != 0:
+                r = _lowest(open_ & is_free)
+                is_free &= ~(_ONE << np.uint64(r))
+                mate[r] = e
+            else:
+                via[:] = -1
+                left = is_free
+                is_free, is_dead = _augment_masks(e, masks, mate, is_free, is_dead, via)
+                if is_free == left:
+                    continue
+            chosen[run, k] = e
+            k += 1
     return k
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Below this many weights, handing rows to other threads costs more than it saves.
 _MIN_WEIGHTS_PER_BATCH = 8192
 
+#: Beyond this many items coloops are looked for only by families that have a quick way.
+_MOST_CIRCUITS = 1000
+
 
 class Matroid(ABC):
     """A ground set of items ``0..n_items-1`` and its independent sets; the paper's :math:`M = (E, \\mathcal I)`.
@@ -87,12 +90,37 @@ class Matroid(ABC):
         """
         return None
 
+    def _coloops(self) -> IntArray:
+        """The items in every basis: those in no circuit, so never replaced."""
+        if self._n_items > _MOST_CIRCUITS:
+            return np.empty(0, np.int64)  # finding them would cost more than it saves
+        basis = self._select(np.arange(self._n_items))
+        is_fixed = np.ones(self._n_items, bool)
+        for e in np.setdiff1d(np.arange(self._n_items), basis):
+            is_fixed[self._circuit(basis, int(e))] = False
+        return basis[is_fixed[basis]]
+
+    def _parallel_classes(self, items: IntArray) -> IntArray:
+        """A number for each of some items that are no loops; equal numbers mean that two exclude each other."""
+        return np.arange(items.size)
+
+    @cached_property
+    def _reduction(self) -> tuple[IntArray, IntArray]:
+        """Items that are always chosen, as far as known, and the items that may be chosen or not; both ascending."""
+        always = np.sort(self._coloops())
+        is_open = ~self._span(np.empty(0, np.int64))
+        is_open[always] = False
+        return always, np.flatnonzero(is_open)
+
     def _max_weight_bases(self, weights: FloatArray, minimize: bool) -> IntArray:
         """Best bases of (R, L) weights, R >= 1, rows ascending; nothing is checked here."""
         orders = np.empty(weights.shape, np.int64)
         order_kernels.argsort_rows(weights, minimize, orders)
-        bases = self._greedy(orders, self.rank)
-        bases.sort(axis=1)
+        bases = np.ascontiguousarray(self._greedy(orders, self.rank))
+        if bases.shape[1] * 16 < self._n_items:
+            bases.sort(axis=1)
+        else:  # a sweep over the items beats sorting many of them
+            order_kernels.sort_rows(bases, self._n_items)
         return bases
 
     # What everybody asks
@@ -316,12 +344,9 @@ class Matroid(ABC):
             raise WeightsError(
                 f"expected weights of shape ({self._n_items},) or (n_runs, {self._n_items}), got {w.shape}"
             )
-        # one pass without a temporary: a sum is NaN when a term is, or when infinities of both signs meet
-        with np.errstate(invalid="ignore"):
-            is_suspect = np.isnan(w.sum())
-        if is_suspect and np.isnan(w).any():
-            where = np.argwhere(np.isnan(w))[0]
-            place = f"item {where[-1]}" if w.ndim == 1 else f"item {where[-1]} of run {where[0]}"
+        bad = order_kernels.first_nan(w.reshape(-1))
+        if bad >= 0:
+            place = f"item {bad % self._n_items}" + (f" of run {bad // self._n_items}" if w.ndim == 2 else "")
             raise WeightsError(f"expected numbers, got NaN for {place}")
         return w
 

@@ -96,6 +96,18 @@ class GraphicMatroid(Matroid):
         )
         return path[:n]
 
+    def _parallel_classes(self, items: IntArray) -> IntArray:
+        u, v = self._tails[items], self._heads[items]
+        ends = np.minimum(u, v) * self.n_vertices + np.maximum(u, v)
+        return np.unique(ends, return_inverse=True)[1].reshape(-1)
+
+    def _coloops(self) -> IntArray:
+        """Bridges."""
+        block = np.empty(self._n_items, np.int64)
+        n_blocks = graphic_kernels.blocks(self._tails, self._heads, self.n_vertices, block)
+        is_alone = np.bincount(block[block >= 0], minlength=n_blocks) == 1
+        return np.flatnonzero(np.append(is_alone, False)[block])
+
     def _content(self) -> tuple[Any, ...]:
         return (self._tails, self._heads, self._vertices)
 

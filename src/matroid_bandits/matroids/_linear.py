@@ -85,6 +85,16 @@ class LinearMatroid(Matroid):
         """Whether independence is decided in exact arithmetic."""
         return self._scaled is None
 
+    def _parallel_classes(self, items: IntArray) -> IntArray:
+        """Proportional vectors, where one prime decides independence."""
+        if self._scaled is not None or self._primes.size != 1:
+            return super()._parallel_classes(items)
+        p, vectors = int(self._primes[0]), self._residues[0][items]
+        heads = vectors[np.arange(items.size), (vectors != 0).argmax(axis=1)]
+        inverses = np.array([pow(int(head), -1, p) for head in heads], np.uint64)
+        same = np.unique(vectors * inverses[:, None] % np.uint64(p), axis=0, return_inverse=True)[1]
+        return same.reshape(-1)
+
     def _greedy(self, orders: IntArray, limit: int) -> IntArray:
         limit = min(limit, self._vectors.shape[1])
         chosen = np.empty((orders.shape[0], limit), np.int64)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, IntArray, Label
+from matroid_bandits._typing import AnyArray, BoolArray, IntArray, Label
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import transversal as transversal_kernels
 from matroid_bandits.matroids import _json
@@ -113,8 +114,22 @@ class TransversalMatroid(Matroid):
         slots: IntArray = self._match(items[None], items.size)[1][0]
         return slots
 
+    @cached_property
+    def _masks(self) -> AnyArray:
+        """The right vertices of each item as the bits of a word; for at most 64 of them."""
+        masks = np.zeros(self._n_items, np.uint64)
+        items = np.repeat(np.arange(self._n_items), np.diff(self._starts))
+        np.bitwise_or.at(masks, items, np.uint64(1) << self._codes.astype(np.uint64))
+        return masks
+
     def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        return self._match(orders, limit)[0]
+        n_right = len(self._rights)
+        if not 0 < n_right <= 64:
+            return self._match(orders, limit)[0]
+        limit = min(limit, n_right)
+        chosen = np.empty((orders.shape[0], limit), np.int64)
+        k = transversal_kernels.greedy_mask_matchings(orders, self._masks, n_right, limit, chosen)
+        return chosen[:, :k]
 
     def _span(self, independent: IntArray) -> BoolArray:
         mask = np.empty(self._n_items, bool)
