@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +23,11 @@ class Engine(ABC):
     def __init__(self, matroid: Matroid, policy: Policy, state: State) -> None:
         self._matroid, self._policy, self._state = matroid, policy, state
 
+    @cached_property
+    def _U(self) -> FloatArray:
+        """Room for the indices of an affine policy."""
+        return np.empty(self._state.counts.shape)
+
     @abstractmethod
     def decide(self, t: int, stream: Stream) -> IntArray:
         """The bases (R, K) of episode t, rows ascending; the caller may keep the array."""
@@ -29,21 +35,20 @@ class Engine(ABC):
     def refresh(self, items: IntArray) -> None:  # noqa: B027 - only engines that remember need to know
         """Take note that the state of `items` (R, k) changed since the last decision."""
 
-    def _indices(self, t: int, stream: Stream, out: FloatArray) -> FloatArray:
-        """The indices (R, L); those of an affine policy in one pass, into `out`."""
+    def _indices(self, t: int, stream: Stream) -> FloatArray:
+        """The indices (R, L); those of an affine policy in one pass."""
         state, policy = self._state, self._policy
         if not isinstance(policy, AffinePolicy) or type(policy).indices is not AffinePolicy.indices:
             return policy_indices(policy, state, t, stream)
-        statistics.lines(state.means, state.radii, state.counts, policy.coefficient(t), True, out)
-        return out
+        statistics.lines(state.means, state.radii, policy.coefficient(t), self._U)
+        return self._U
 
 
 class GreedyEngine(Engine):
     """Every index, a sort, and the greedy algorithm: the obvious way, and the reference for the others."""
 
     def decide(self, t: int, stream: Stream) -> IntArray:
-        U = policy_indices(self._policy, self._state, t, stream)
-        return self._matroid._max_weight_bases(U, False)
+        return self._matroid._max_weight_bases(self._indices(t, stream), False)
 
 
 class WarmEngine(Engine):
@@ -69,13 +74,12 @@ class WarmEngine(Engine):
         self._class_orders: IntArray = np.tile(np.arange(sizes.size), (state.n_runs, 1))
         self._orders: IntArray = np.empty(self._class_orders.shape, np.int64)
         self._is_spent = np.empty(state.n_runs, bool)
-        self._U = np.empty(state.counts.shape)
         self._n_always = always.size
         self._bases = np.empty((state.n_runs, matroid.rank), np.int64)
         self._bases[:, : always.size] = always
 
     def decide(self, t: int, stream: Stream) -> IntArray:
-        U = self._indices(t, stream, self._U)
+        U = self._indices(t, stream)
         budget = self._MOVES_PER_CLASS * self._orders.shape[1]
         warm.repair(self._class_orders, self._starts, self._members, U, budget, self._orders, self._is_spent)
         if self._is_spent.any():
@@ -107,6 +111,9 @@ class KineticEngine(Engine):
     margin : float
         How much rounding certificates allow for, relative to the size of the indices.
     """
+
+    #: With fewer items a compiled scan of all of them is as fast while much is still being explored.
+    LEAST_ITEMS = 2**15
 
     def __init__(self, matroid: Matroid, policy: Policy, state: State, margin: float = 2.0**-49) -> None:
         super().__init__(matroid, policy, state)
@@ -155,16 +162,17 @@ class KineticEngine(Engine):
                 state.means, state.radii, c, self._margin, *trees,
             )  # fmt: skip
             self._is_changed[:] = True
+            n_changed = state.n_runs
         else:
-            kinetic.advance(
+            n_changed = kinetic.advance(
                 self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,
                 state.means, state.radii, c, self._margin, *trees, self._values, self._is_changed,
             )  # fmt: skip
         self._c = c
         if not self._is_flat:
             return self._choose(c)
-        if self._is_changed.any():
-            self._bases[self._is_changed] = np.sort(self._reserves[self._is_changed], axis=1)
+        if n_changed:
+            kinetic.settle(self._reserves, self._is_changed, self._bases)
         return self._bases.copy()
 
     def refresh(self, items: IntArray) -> None:
@@ -202,7 +210,7 @@ def _fastest(matroid: Matroid, policy: Policy) -> str:
     if not isinstance(policy, AffinePolicy):
         return "greedy"
     if KineticEngine.fits(matroid, policy):
-        return "kinetic"
+        return "kinetic" if matroid.n_items >= KineticEngine.LEAST_ITEMS else "greedy"
     return "warm" if matroid._reduction[1].size <= WarmEngine.MOST_ITEMS else "greedy"
 
 

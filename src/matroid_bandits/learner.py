@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -21,12 +22,15 @@ from matroid_bandits.exceptions import (
     SerializationError,
     UnknownDecisionError,
 )
+from matroid_bandits.kernels import statistics
 from matroid_bandits.matroids import Matroid, matroid_from_dict
 from matroid_bandits.policies import POLICIES, Optimal, Policy, State
 from matroid_bandits.stream import POLICY, Stream, as_seed
 
+_LOWEST, _HIGHEST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).max)
 _FORMAT = "matroid-bandits/learner"
 _VERSION = 1
+_FURTHER_LOOKS = 2**47
 
 
 class Decision:
@@ -221,8 +225,7 @@ class Learner:
         t = self._episode + 1
         items: IntArray = self._engine.decide(t, self._stream)[0]
         self._episode = t
-        if items.size:
-            self._open[t] = (items, None)
+        self._open[t] = (items, None)
         return Decision(t, items, self._matroid)
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
@@ -246,10 +249,10 @@ class Learner:
             The weights do not fit the items, or are not numbers the policy can take.
         """
         id = decision.id if isinstance(decision, Decision) else decision
-        known = self._open.get(id)
-        if known is None:
+        try:
+            items, told = self._open[id]
+        except (KeyError, TypeError):  # unhashable ids too
             self._refuse(id)
-        items, told = known  # type: ignore[misc]
         if isinstance(weights, Mapping):
             places, values = self._read_mapping(id, items, weights)
         else:
@@ -284,7 +287,12 @@ class Learner:
             values = self._read_array(items, weights)
         seen = items if places is None else places
         self._check_values(seen, values)
-        self._absorb(0, seen[None], values[None])
+        # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
+        # episodes, so that what a policy draws for them is drawn anew.
+        looks = self._state.counts[0, seen]
+        for n in np.unique(looks).tolist():
+            is_now = looks == n
+            self._absorb(_FURTHER_LOOKS + n if n else 0, seen[None, is_now], values[None, is_now])
 
     def estimates(self) -> Estimates:
         """What is believed of each item now, in the units of the weights."""
@@ -319,7 +327,8 @@ class Learner:
         A user's own policy, and an `OracleMatroid`, are code and cannot be stored; pass them to `load`.
         """
         matroid, policy = self._matroid, self._policy
-        params = policy._params() if type(policy).__name__ in POLICIES else {}
+        is_ours = POLICIES.get(type(policy).__name__) is type(policy)
+        params = policy._params() if is_ours else {}
         arrays = {f"policy/{key}": value for key, value in params.items() if isinstance(value, np.ndarray)}
         try:
             stored = matroid.to_dict()
@@ -329,7 +338,7 @@ class Learner:
             "matroid": stored,
             "n_items": matroid.n_items,
             "policy": type(policy).__name__,
-            "params": {key: value for key, value in params.items() if not isinstance(value, np.ndarray)},
+            "params": {key: v for key, v in params.items() if not isinstance(v, np.ndarray)} if is_ours else None,
             "minimize": self.minimize,
             "start": self._start,
             "seed": self.seed,
@@ -368,7 +377,7 @@ class Learner:
                     raise SerializationError(f"{path}: the matroid could not be stored; pass it as matroid=...")
                 matroid = matroid_from_dict(header["matroid"])
             if policy is None:
-                if header["policy"] not in POLICIES:
+                if header["params"] is None or header["policy"] not in POLICIES:
                     raise SerializationError(
                         f"{path}: {header['policy']} is not a built-in policy; pass it as policy=..."
                     )
@@ -397,19 +406,25 @@ class Learner:
     def _restore(self, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         state = self._state
         counts, sums = arrays["counts"], arrays["sums"]
-        if counts.shape != (state.n_items,) or sums.shape != counts.shape or (counts < 0).any():
+        if (
+            _layout(counts) != _layout(state.counts[0])
+            or _layout(sums) != _layout(state.sums[0])
+            or (counts < 0).any()
+        ):
             raise ValueError("counts and sums do not fit the matroid")
         state.counts[0], state.sums[0] = counts, sums
         is_seen = counts > 0
         state.means[0, is_seen] = state.sums[0, is_seen] / counts[is_seen]
         state.radii[0, is_seen] = 1.0 / np.sqrt(counts[is_seen].astype(np.float64))
         extra = _unprefixed(arrays, "extra/")
-        if {key: value.shape for key, value in extra.items()} != {key: v.shape for key, v in state.extra.items()}:
+        if {key: _layout(value) for key, value in extra.items()} != {k: _layout(v) for k, v in state.extra.items()}:
             raise ValueError("the policy's arrays do not fit the matroid")
         state.extra.update(extra)
         self._episode = operator.index(header["episode"])
         for id, items, told in header["open"]:
-            self._open[int(id)] = (np.array(items, np.int64), None if told is None else np.array(told, bool))
+            if not 1 <= id <= self._episode or (told is not None and len(told) != len(items)):
+                raise ValueError("an outstanding decision was never made")
+            self._open[int(id)] = (self._matroid._check_items(items), None if told is None else np.array(told, bool))
         self._engine = make_engine(self._engine_name, self._matroid, self._policy, state)
 
     def _absorb(self, t: int, items: IntArray, weights: FloatArray) -> None:
@@ -422,7 +437,7 @@ class Learner:
         U: FloatArray = policy_indices(self._policy, self._state, self._episode + 1, self._stream)[0]
         return U
 
-    def _refuse(self, id: Any) -> None:
+    def _refuse(self, id: Any) -> NoReturn:
         try:
             number = operator.index(id)
         except TypeError:
@@ -446,10 +461,10 @@ class Learner:
 
     def _read_mapping(self, id: int, items: IntArray, weights: Mapping[Any, float]) -> tuple[IntArray, FloatArray]:
         keys = np.array([self._item(key) for key in weights], np.int64)
-        places = np.minimum(np.searchsorted(items, keys), max(items.size - 1, 0))
-        if (items[places] != keys).any():
-            stray = keys[items[places] != keys][0]
-            raise FeedbackError(f"expected items of decision {id}, got {self._name(stray)}")
+        places = np.searchsorted(items, keys)
+        is_stray = np.append(items, -1)[places] != keys
+        if is_stray.any():
+            raise FeedbackError(f"expected items of decision {id}, got {self._name(keys[is_stray][0])}")
         if np.unique(places).size < places.size:
             raise FeedbackError("expected each item once, got one by its label and by its number")
         values = np.array([_as_weight(key, value) for key, value in weights.items()], np.float64)
@@ -457,16 +472,12 @@ class Learner:
 
     def _check_values(self, items: IntArray, values: FloatArray) -> None:
         low, high = self._policy.support
-        # one comparison that NaN and infinities fail too
-        if not (abs(values) < np.inf).all():
-            wrong = np.flatnonzero(~np.isfinite(values))[0]
-            raise FeedbackError(f"expected finite weights, got {values[wrong]} for item {self._name(items[wrong])}")
-        if (low > -np.inf or high < np.inf) and not ((values >= low) & (values <= high)).all():
-            wrong = np.flatnonzero((values < low) | (values > high))[0]
-            raise FeedbackError(
-                f"{self._policy!r} needs weights in [{low:g}, {high:g}], got {values[wrong]} "
-                f"for item {self._name(items[wrong])}"
-            )
+        wrong = statistics.first_outside(values, max(low, _LOWEST), min(high, _HIGHEST))
+        if wrong >= 0:
+            given = f"got {values[wrong]} for item {self._name(items[wrong])}"
+            if np.isfinite(values[wrong]):
+                raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
+            raise FeedbackError(f"expected finite weights, {given}")
 
     def _item(self, key: Any) -> int:
         """An item by its label, or by its number where no label is equal to it."""
@@ -489,9 +500,14 @@ class Learner:
 
 
 def _as_weight(key: Any, value: Any) -> float:
-    if isinstance(value, (bool, int, float, np.number)) and not isinstance(value, complex):
-        return float(value)
+    if isinstance(value, (bool, int, float, np.integer, np.floating, np.bool_)):
+        with suppress(OverflowError):  # of an integer with hundreds of digits
+            return float(value)
     raise FeedbackError(f"expected a number for {key!r}, got {value!r}")
+
+
+def _layout(array: AnyArray) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    return array.shape, array.dtype
 
 
 def _unprefixed(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:

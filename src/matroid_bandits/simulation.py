@@ -6,7 +6,7 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import pairwise
@@ -178,7 +178,7 @@ class Simulation:
                     f"expected bound {label!r} at the {self.checkpoints.size} checkpoints, got shape {bound.shape}"
                 )
             left.plot(self.checkpoints, bound, linestyle="--", linewidth=1, label=label)
-        if bounds:
+        if bounds and any((np.asarray(line.get_ydata()) > 0.0).any() for line in left.lines):
             left.set_yscale("log")
         left.legend(frameon=False)
         right.legend(frameon=False)
@@ -273,6 +273,10 @@ def simulate(
     if start not in ("observe", "explore"):
         raise SimulationError(f'expected start to be "observe" or "explore", got {start!r}')
     points = _check_checkpoints(checkpoints, n_episodes)
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or (n_jobs < 1 and n_jobs != -1)
+    ):
+        raise SimulationError(f"expected n_jobs to be a positive integer or -1, got {n_jobs!r}")
     seed = as_seed(seed)
     began = time.perf_counter()
     report = _Reporter(progress, n_episodes * n_runs * len(named))
@@ -330,9 +334,9 @@ def _run_batch(task: _Task, settings: Any, tick: Callable[[int], bool]) -> _Part
     seen_before = state.counts.sum(axis=0)
     fixed = np.tile(problem.optimal_basis, (n_batch, 1)) if isinstance(policy, Optimal) else None
     engine = make_engine(engine_name, problem.matroid, policy, state)
-    best = _expected(problem, problem.optimal_basis)
-    total, expected = np.zeros(n_batch), np.zeros(n_batch)
-    regret = np.zeros(n_batch)
+    # added up as the bases played are, so that the optimum has regret 0 exactly
+    best = statistics.total_mean(problem.optimal_basis, environment.mean_weights)
+    total, regret = np.zeros(n_batch), np.zeros(n_batch)
     returns_at = np.empty((n_batch, points.size))
     regret_at = np.empty((n_batch, points.size))
     sign = -1.0 if problem.minimize else 1.0
@@ -340,9 +344,7 @@ def _run_batch(task: _Task, settings: Any, tick: Callable[[int], bool]) -> _Part
     for t in range(1, n_episodes + 1):
         bases = engine.decide(t, own) if fixed is None else fixed
         weights = environment.draw(stream, t, bases)
-        expected[:] = 0.0
-        statistics.add_totals(bases, weights, environment.mean_weights, total, expected)
-        regret += sign * (best - expected)
+        statistics.add_totals(bases, weights, environment.mean_weights, best, sign, total, regret)
         state.absorb(bases, weights)
         policy.observe(state, t, bases, weights, own)
         engine.refresh(bases)
@@ -355,14 +357,6 @@ def _run_batch(task: _Task, settings: Any, tick: Callable[[int], bool]) -> _Part
                 raise _Stopped
             since = 0
     return _Part(task, returns_at, regret_at, state.counts.sum(axis=0) - seen_before)
-
-
-def _expected(problem: MatroidBandit, basis: IntArray) -> float:
-    """Expected weight of a basis, added up as the bases played are, so that the optimum has regret 0 exactly."""
-    total = np.zeros(1)
-    means = problem.environment.mean_weights
-    statistics.add_totals(basis[None], means[basis][None], means, np.zeros(1), total)
-    return float(total[0])
 
 
 def _run_threads(tasks: list[_Task], settings: Any, report: _Reporter) -> list[_Part]:
@@ -378,7 +372,11 @@ def _run_threads(tasks: list[_Task], settings: Any, report: _Reporter) -> list[_
     with ThreadPoolExecutor(n_threads(), thread_name_prefix="matroid-bandits") as pool:
         futures = [pool.submit(_run_batch, task, settings, tick) for task in tasks]
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
+            pending = set(futures)
+            while pending:  # awake now and then: not every system lets Ctrl-C end a wait
+                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+                if any(future.exception() is not None for future in done):
+                    break
         finally:  # also when the user interrupts: the others stop at their next tick
             if not all(future.done() and future.exception() is None for future in futures):
                 stop.set()
@@ -411,8 +409,6 @@ def _run_processes(tasks: list[_Task], settings: Any, report: _Reporter, n_jobs:
 
 def _split(named: Mapping[str, Policy], n_items: int, n_runs: int, n_jobs: int | None) -> list[_Task]:
     """Slices of runs: as many as there are workers, more where memory asks for it."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-        raise SimulationError(f"expected n_jobs to be a positive integer or -1, got {n_jobs!r}")
     n_workers = n_threads() if n_jobs is None or n_jobs < 0 else max(n_jobs, n_threads() if n_jobs == 1 else 1)
     largest = max(1, min(-(-n_runs // n_workers), _MAX_BATCH_CELLS // max(n_items, 1)))
     edges = [*range(0, n_runs, largest), n_runs]
@@ -473,14 +469,18 @@ def _check_policies(problem: MatroidBandit, policies: Mapping[str, Policy] | Seq
         raise SimulationError(f"expected a MatroidBandit, got {type(problem).__name__}")
     if isinstance(policies, Mapping):
         named = dict(policies)
+    elif isinstance(policies, (str, type)) or not isinstance(policies, (Policy, Iterable)):
+        raise SimulationError(f"expected policies by name in a dict, or a list of them, got {policies!r}")
     else:
-        listed = [policies] if isinstance(policies, Policy) else list(policies)
+        listed: list[Any] = [policies] if isinstance(policies, Policy) else list(policies)
         named = {type(policy).__name__: policy for policy in listed}
         if len(named) != len(listed):
             raise SimulationError("expected one policy of each class in a list; give them names in a dict")
     if not named:
         raise SimulationError("expected at least one policy, got none")
     for name, policy in named.items():
+        if not isinstance(name, str):
+            raise SimulationError(f"expected a policy's name to be a string, got {name!r}")
         if not isinstance(policy, Policy):
             hint = " (the class; an instance is needed)" if isinstance(policy, type) else ""
             raise SimulationError(f"expected {name!r} to be a Policy, got {policy!r}{hint}")
@@ -509,7 +509,10 @@ def _check_checkpoints(checkpoints: ArrayLike | None, n_episodes: int) -> IntArr
     if checkpoints is None:
         grid = np.geomspace(1, n_episodes, num=min(100, n_episodes))
         return np.unique(np.append(np.round(grid).astype(np.int64), n_episodes))
-    points = np.asarray(checkpoints)
+    try:
+        points = np.asarray(checkpoints)
+    except ValueError:  # ragged
+        points = np.empty(0)
     if points.ndim != 1 or points.size == 0 or points.dtype.kind not in "iu":
         raise SimulationError("expected checkpoints to be a row of episode numbers")
     if points.min() < 1 or points.max() > n_episodes:

@@ -19,14 +19,14 @@ BUCKET = 8
 _TINY, _HUGE = 1e-290, 1e100
 
 
-@njit(cache=True, nogil=True)
+@njit(forceinline=True, error_model="numpy")
 def _index(means, radii, e, c):
     """mean + c r, the one formula of an affine index; +inf for an item never seen."""
     r = radii[e]
     return np.inf if r == np.inf else means[e] + c * r
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def _certificate(ax, bx, ay, by, c, margin):
     """Up to which c, from the present one on, x goes on beating y; the present c when that is not certain.
 
@@ -45,7 +45,7 @@ def _certificate(ax, bx, ay, by, c, margin):
     return max(c, _HUGE if q >= 0.0 else min(_HUGE, -p / q * (1.0 - 1e-15)))
 
 
-@njit(cache=True, nogil=True)
+@njit(forceinline=True, error_model="numpy")
 def _play_bucket(members, lo, hi, is_out, means, radii, c, margin):
     """The leader of members[lo:hi] that are not out, and until which c it is certain; (-1, inf) for none."""
     best, value = -1, -np.inf
@@ -64,7 +64,7 @@ def _play_bucket(members, lo, hi, is_out, means, radii, c, margin):
     return best, expiry
 
 
-@njit(cache=True, nogil=True)
+@njit(forceinline=True, error_model="numpy")
 def _play_node(node, winner, expiry, means, radii, c, margin):
     """Replay the match of a node's two children."""
     x, y = winner[2 * node], winner[2 * node + 1]
@@ -80,7 +80,7 @@ def _play_node(node, winner, expiry, means, radii, c, margin):
     expiry[node] = until
 
 
-@njit(cache=True, nogil=True)
+@njit(forceinline=True, error_model="numpy")
 def _play(node, n_buckets, members, winner, expiry, is_out, means, radii, c, margin):
     """Replay a node, leaf or inner, of one tournament; `members` are its items."""
     if node >= n_buckets:
@@ -112,7 +112,7 @@ def _replay_expired(stack, n_buckets, members, winner, expiry, is_out, means, ra
                 n += 3
 
 
-@njit(cache=True, nogil=True)
+@njit(forceinline=True, error_model="numpy")
 def _replay_path(place, item, n_buckets, members, winner, expiry, is_out, means, radii, c, margin, is_line_new):
     """Replay the matches above the item at `place` of `members`, as far up as anything changes."""
     node = n_buckets + place // BUCKET
@@ -124,12 +124,29 @@ def _replay_path(place, item, n_buckets, members, winner, expiry, is_out, means,
         node //= 2
 
 
-@njit(cache=True, nogil=True)
+@njit(forceinline=True, error_model="numpy")
+def _enter(place, item, n_buckets, members, winner, expiry, is_out, means, radii, c, margin):
+    """Let an item that is out take part again; where it loses, only certificates above it may get shorter."""
+    is_out[item] = False
+    node = n_buckets + place // BUCKET
+    best = winner[node]
+    if best >= 0 and not _is_better(
+        _index(means, radii, item, c), item, _index(means, radii, best, c), np.int64(best)
+    ):
+        until = _certificate(means[best], radii[best], means[item], radii[item], c, margin)
+        while node >= 1 and until < expiry[node]:
+            expiry[node] = until
+            node //= 2
+    else:
+        _replay_path(place, item, n_buckets, members, winner, expiry, is_out, means, radii, c, margin, False)
+
+
+@njit(forceinline=True, error_model="numpy")
 def _is_better(value, item, other_value, other):
     return value > other_value or (value == other_value and item < other)
 
 
-@njit(cache=True, nogil=True)
+@njit(forceinline=True, error_model="numpy")
 def _sift_down(values, items, i, n):
     """Restore a heap whose root is the worst, below position i."""
     while True:
@@ -181,9 +198,11 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
             reserves, values, is_changed):  # fmt: skip
     """Bring every reserve up to c: while the leader of the rest beats the worst of the reserve, they change places.
 
-    `values` (widest reserve,) is work space; is_changed[run] tells whether any reserve of the run changed.
+    `values` (widest reserve,) is work space; is_changed[run] tells whether any reserve of the run changed. Returns
+    in how many runs one did.
     """
     stack = np.empty(256, np.int64)
+    n_changed = 0
     for run in range(means.shape[0]):
         mean, radius, out = means[run], radii[run], is_out[run]
         is_changed[run] = False
@@ -214,13 +233,25 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
                 loser = reserve[0]
                 values[0], reserve[0] = value, lead
                 _sift_down(values, reserve, 0, m)
-                out[lead], out[loser] = True, False
-                for e in (lead, loser):
-                    _replay_path(
-                        places[e], e, n_buckets, own, tree_winner, tree_expiry, out, mean, radius, c, margin, False
-                    )
+                out[lead] = True
+                _replay_path(
+                    places[lead], lead, n_buckets, own, tree_winner, tree_expiry, out, mean, radius, c, margin, False
+                )
+                _enter(places[loser], loser, n_buckets, own, tree_winner, tree_expiry, out, mean, radius, c, margin)
                 lead = np.int64(tree_winner[1])
                 value = _index(mean, radius, lead, c) if lead >= 0 else -np.inf
+        n_changed += is_changed[run]
+    return n_changed
+
+
+@njit(cache=True, nogil=True)
+def settle(reserves, is_changed, bases):
+    """Write the reserves (R, K) of the runs that changed into `bases` (R, K), ascending."""
+    for run in range(reserves.shape[0]):
+        if is_changed[run]:
+            basis = bases[run]
+            basis[:] = reserves[run]
+            basis.sort()
 
 
 @njit(cache=True, nogil=True)

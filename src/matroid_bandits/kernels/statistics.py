@@ -22,26 +22,42 @@ def absorb(items, weights, sign, counts, sums, means, radii):
 
 
 @njit(cache=True, nogil=True)
-def add_totals(items, weights, mean_weights, returns, expected):
-    """Add each row's total weight to `returns` (R,) and its total mean weight to `expected` (R,)."""
+def total_mean(items, mean_weights):
+    """The expected weight of a set, added up as `add_totals` does."""
+    mean = 0.0
+    for k in range(items.shape[0]):
+        mean += mean_weights[items[k]]
+    return mean
+
+
+@njit(cache=True, nogil=True)
+def add_totals(items, weights, mean_weights, best, sign, returns, regret):
+    """Add each row's total weight to `returns` (R,), and to `regret` (R,) what it expects to lose to `best`."""
     for run in range(items.shape[0]):
         total, mean = 0.0, 0.0
         for k in range(items.shape[1]):
             total += weights[run, k]
             mean += mean_weights[np.uint64(items[run, k])]
         returns[run] += total
-        expected[run] += mean
+        regret[run] += sign * (best - mean)
 
 
 @njit(cache=True, nogil=True)
-def lines(means, radii, counts, c, tries_unseen, out):
-    """out = means + c * radii, the index of an affine policy; +inf for items never seen where they are tried."""
+def first_outside(values, low, high):
+    """The first position whose value is not in [low, high], NaN included; -1 for none."""
+    for i in range(values.shape[0]):
+        if not low <= values[i] <= high:
+            return i
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def lines(means, radii, c, out):
+    """out = means + c * radii, the index of an affine policy; +inf for items never seen, whose radius is."""
     for run in range(means.shape[0]):
         for e in range(means.shape[1]):
-            if counts[run, e] == 0:
-                out[run, e] = np.inf if tries_unseen else means[run, e]
-            else:
-                out[run, e] = means[run, e] + c * radii[run, e]
+            r = radii[run, e]
+            out[run, e] = np.inf if r == np.inf else means[run, e] + c * r
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
