@@ -3,6 +3,10 @@
 import numpy as np
 from numba import njit
 
+# 1 / sqrt(n) for small n: both operations round correctly, so the table's bits are those of the expression
+_N_RADII = 2048
+_RADII = 1.0 / np.sqrt(np.maximum(np.arange(_N_RADII), 1))
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def absorb(items, weights, sign, counts, sums, means, radii):
@@ -18,7 +22,7 @@ def absorb(items, weights, sign, counts, sums, means, radii):
             counts[run, e] = n
             sums[run, e] = total
             means[run, e] = total / n
-            radii[run, e] = 1.0 / np.sqrt(np.float64(n))
+            radii[run, e] = _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
 
 
 @njit(cache=True, nogil=True)
