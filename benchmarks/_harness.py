@@ -21,10 +21,15 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True)
 class Task:
-    """Something to time: one `call` does the unit of work `units` times over, and figures are per unit."""
+    """Something to time: one `call` does the unit of work `units` times over, and figures are per unit.
 
-    call: Callable[[], Any]
+    What learns must not be timed at another stage each time: `setup`, which is not timed, makes what one `call` is
+    given and may spoil.
+    """
+
+    call: Callable[..., Any]
     units: int = 1
+    setup: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """The best time per unit of every task of a case, in seconds."""
+    """The best time per unit of every task of a case, in seconds; lets go of the tasks, which may hold much."""
 
-    case: Case
+    name: str
+    at_least: float | Mapping[str, float] | None
     ours: float
     others: Mapping[str, float] = field(default_factory=dict)
 
@@ -57,7 +63,7 @@ class Result:
     @property
     def expectations(self) -> list[tuple[str, float, bool]]:
         """(against whom, at least, reached) for every expectation of the case."""
-        expected = self.case.at_least
+        expected = self.at_least
         if expected is None:
             return []
         if not isinstance(expected, Mapping):
@@ -66,7 +72,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "case": self.case.name,
+            "case": self.name,
             "ours_s": self.ours,
             "others": {name: {"s": t, "ratio": self.ratio(name)} for name, t in self.others.items()},
             "expected": [
@@ -79,8 +85,7 @@ def measure(case: Case) -> Result:
     """Time the tasks of a case in turns, so that noise hits all alike, and keep each one's best sample."""
     tasks = [case.ours, *case.others.values()]
     # the first call compiles, fills caches and tells how many calls make a sample
-    n_calls = [max(1, int(_SHORTEST_SAMPLE_S / _sample(task, 1))) for task in tasks]
-    n_calls = [max(1, int(n * _SHORTEST_SAMPLE_S / _sample(task, n))) for task, n in zip(tasks, n_calls, strict=True)]
+    n_calls = [_calls_per_sample(task) for task in tasks]
     best = [float("inf")] * len(tasks)
     was_enabled = gc.isenabled()
     gc.disable()
@@ -94,7 +99,7 @@ def measure(case: Case) -> Result:
     finally:
         if was_enabled:
             gc.enable()
-    return Result(case, best[0], dict(zip(case.others, best[1:], strict=True)))
+    return Result(case.name, case.at_least, best[0], dict(zip(case.others, best[1:], strict=True)))
 
 
 def machine() -> dict[str, Any]:
@@ -124,7 +129,7 @@ def show(console: Console, title: str, results: list[Result]) -> None:
         table.add_column(column, justify="right", no_wrap=True)
     for result in results:
         cells = [_format_other(result, name) for name in names]
-        table.add_row(result.case.name, format_time(result.ours), *cells, _format_expectations(result))
+        table.add_row(result.name, format_time(result.ours), *cells, _format_expectations(result))
     console.print(table)
 
 
@@ -139,9 +144,23 @@ def format_ratio(ratio: float) -> str:
 
 
 def _sample(task: Task, n: int) -> float:
+    if task.setup is not None:
+        return sum(_timed(task.call, task.setup()) for _ in range(n))
     start = time.perf_counter()
     for _ in range(n):
         task.call()
+    return time.perf_counter() - start
+
+
+def _calls_per_sample(task: Task) -> int:
+    """How many calls make a sample; one where each needs a setup of its own."""
+    n = max(1, int(_SHORTEST_SAMPLE_S / _sample(task, 1)))
+    return 1 if task.setup is not None else max(1, int(n * _SHORTEST_SAMPLE_S / _sample(task, n)))
+
+
+def _timed(call: Callable[[Any], Any], argument: Any) -> float:
+    start = time.perf_counter()
+    call(argument)
     return time.perf_counter() - start
 
 

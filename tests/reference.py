@@ -1,9 +1,14 @@
-"""Slow, obvious oracles: every subset, every basis, exact fractions."""
+"""Slow, obvious oracles: every subset, every basis, exact fractions, the paper's pseudocode."""
 
+import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+
+from matroid_bandits.environments import Environment
+from matroid_bandits.stream import START, WEIGHTS, Stream
 
 
 def subsets(n_items):
@@ -113,3 +118,99 @@ def greedy(order, is_independent):
 
 def greedy_order(weights, minimize=False):
     return np.lexsort((np.arange(len(weights)), weights if minimize else -np.asarray(weights)))
+
+
+def omm(n_items, is_independent, draw, n_episodes, *, minimize=False, scale=1.0, observe=True):
+    """The paper's Algorithm 2, line by line: the basis of every episode.
+
+    `draw(t, items)` gives the weights of `items` in episode t, and the paper's w_0 for t = 0. Costs enter as gains
+    of the other sign. Without `observe` an item never seen has an infinite index.
+    """
+    E, sign = range(n_items), -1.0 if minimize else 1.0
+    T, total = dict.fromkeys(E, 0), dict.fromkeys(E, 0.0)
+
+    def update(items, weights):
+        for e, w in zip(items, weights, strict=True):
+            T[e] += 1
+            total[e] += sign * float(w)
+
+    if observe:
+        update(E, draw(0, E))
+    bases = []
+    for t in range(1, n_episodes + 1):
+        c = scale * math.sqrt(2 * math.log(max(t - 1, 1)))
+        U = {e: total[e] / T[e] + c * (1 / math.sqrt(T[e])) if T[e] else math.inf for e in E}
+        order = sorted(E, key=lambda e: (-U[e], e))
+        A = greedy(order, is_independent)
+        update(A, draw(t, A))
+        bases.append(A)
+    return bases
+
+
+def remembered(is_independent):
+    """The same test, each set looked at once."""
+    known = {}
+
+    def recall(X):
+        X = frozenset(X)
+        if X not in known:
+            known[X] = is_independent(X)
+        return known[X]
+
+    return recall
+
+
+class Watched(Environment):
+    """Another environment's weights, and a note of every basis they were asked for: `bases[run]`."""
+
+    def __init__(self, world):
+        super().__init__(world.mean_weights, world.support)
+        self.world, self.bases = world, {}
+
+    def draw(self, stream, t, items, purpose=WEIGHTS):
+        if purpose == WEIGHTS:
+            for run, basis in zip(stream.runs.tolist(), items.tolist(), strict=True):
+                self.bases.setdefault(run, []).append(basis)
+        return self.world.draw(stream, t, items, purpose)
+
+
+def weights_of(world, seed, run):
+    """`draw` for `omm`: the weights that run meets in a simulation."""
+    stream = Stream(seed, [run])
+
+    def draw(t, items):
+        return world.draw(stream, t, np.array(items, np.int64), START if t == 0 else WEIGHTS)[0]
+
+    return draw
+
+
+def gap_dependent(problem, n):
+    """Theorem 2, term by term."""
+    sign = -1.0 if problem.minimize else 1.0
+    w = [sign * float(mean) for mean in problem.environment.mean_weights]
+    optimal = sorted(problem.optimal_basis.tolist(), key=lambda e: -w[e])
+    total = 0.0
+    for e in set(range(problem.n_items)) - set(optimal):
+        gaps = [w[a] - w[e] for a in optimal if w[a] > w[e]]
+        if gaps:
+            total += 16 / gaps[-1] * math.log(n) + sum(gap * 4 / 3 * math.pi**2 for gap in gaps)
+    return total
+
+
+def kl(p, q):
+    """Kullback-Leibler divergence between Bernoulli variables, in 50 digits."""
+    with localcontext(prec=50):
+        p, q = Decimal(p), Decimal(q)
+        left = p * (p / q).ln() if p > 0 else Decimal(0)
+        right = (1 - p) * ((1 - p) / (1 - q)).ln() if p < 1 else Decimal(0)
+        return left + right
+
+
+def kl_index(p, target):
+    """The largest q with kl(p, q) <= target, by bisection."""
+    with localcontext(prec=50):
+        lo, hi = Decimal(p), Decimal(1)
+        for _ in range(60):
+            q = (lo + hi) / 2
+            lo, hi = (q, hi) if kl(p, q) <= Decimal(target) else (lo, q)
+        return float(lo)

@@ -1,11 +1,15 @@
 """The checks must pass what is right and catch what is not."""
 
+import os
+
 import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from matroid_bandits.exceptions import AxiomError
-from matroid_bandits.testing import check_matroid
+from matroid_bandits.exceptions import AxiomError, PolicyError
+from matroid_bandits.stream import WEIGHTS
+from matroid_bandits.testing import check_environment, check_matroid, check_policy
+from test_environments import WORLDS
 from test_matroids import EXAMPLES
 
 
@@ -71,3 +75,307 @@ class WrongRank(mb.UniformMatroid):
 def test_disagreeing_answers_are_named(family, message):
     with pytest.raises(AxiomError, match=message):
         check_matroid(family(5, 2))
+
+
+# Policies
+
+
+FEATURES = np.column_stack([np.ones(9), np.linspace(-1.0, 1.0, 9)])
+BUILT_IN = [
+    mb.OMM(),
+    mb.OMM(scale=0.0),
+    mb.KLOMM(),
+    mb.KLOMM(c=3.0),
+    mb.EpsilonGreedy(0.4),
+    mb.UniformRandom(),
+    mb.ThompsonSampling(),
+    mb.ThompsonSampling("normal", scale=0.5),
+    mb.CombLinUCB(FEATURES),
+    mb.CombLinTS(FEATURES),
+]
+
+
+@pytest.mark.parametrize("policy", BUILT_IN, ids=repr)
+def test_every_policy_passes(policy):
+    check_policy(policy)
+
+
+@pytest.mark.parametrize("n_items", [1, 2])
+def test_policies_pass_on_few_items(n_items):
+    for policy in BUILT_IN[:8]:
+        check_policy(policy, n_items=n_items, n_episodes=4)
+
+
+class Recent(mb.Policy):
+    """A sound policy with an array of its own."""
+
+    support = (-2.0, 5.0)
+
+    def prepare(self, state):
+        state.extra["recent"] = np.full(state.counts.shape, np.nan)
+
+    def indices(self, state, t, stream):
+        recent = state.extra["recent"]
+        return np.where(np.isnan(recent), np.inf, recent) + stream.uniform(t, np.arange(state.n_items))
+
+    def observe(self, state, t, items, weights, stream):
+        assert -2.0 <= weights.min() <= weights.max() <= 5.0
+        np.put_along_axis(state.extra["recent"], items, -weights if state.minimize else weights, axis=1)
+
+
+def test_a_users_own_policy_passes():
+    check_policy(Recent())
+
+
+def broken(indices=None, prepare=None, observe=None):
+    """A policy with one method replaced."""
+    methods = {"indices": indices or (lambda self, state, t, stream: state.means.copy())}
+    methods |= {"prepare": prepare} if prepare else {}
+    methods |= {"observe": observe} if observe else {}
+    return type("Broken", (mb.Policy,), methods)()
+
+
+def changes_means(self, state, t, stream):
+    state.means += 1.0
+    return state.means.copy()
+
+
+def keeps_a_note(self, state, t, stream):
+    state.extra["note"] = state.means.copy()
+    return state.means.copy()
+
+
+def counts_calls(self, state, t, stream):
+    self.calls = getattr(self, "calls", 0) + 1
+    return state.means + self.calls
+
+
+def draws_from_a_global_generator(self, state, t, stream):
+    return np.random.default_rng().random(state.counts.shape)
+
+
+def numbers_runs_by_row(self, state, t, stream):
+    return state.means + np.arange(state.n_runs)[:, None]
+
+
+def centres_over_runs(self, state, t, stream):
+    return state.means - state.means.mean(axis=0)
+
+
+def divides_by_counts(self, state, t, stream):
+    with np.errstate(invalid="ignore"):
+        return state.sums / state.counts
+
+
+def forgets_infinity(self, state, t, stream):
+    with np.errstate(invalid="ignore"):
+        return state.means + np.log(t) * state.radii
+
+
+def shares_an_array(self, state):
+    state.extra["total"] = np.zeros(3)
+
+
+def keeps_a_list(self, state):
+    state.extra["total"] = [0.0] * state.n_runs
+
+
+def keeps_objects(self, state):
+    state.extra["total"] = np.full(state.n_runs, None)
+
+
+def keeps_a_sum(self, state):
+    state.extra["sum"] = np.zeros((state.n_runs, 1))
+
+
+def adds_up_all_runs(self, state, t, items, weights, stream):
+    state.extra["sum"] += weights.sum()
+
+
+def resets_counts(self, state, t, items, weights, stream):
+    state.counts[:] = 0
+
+
+def rounds_weights(self, state, t, items, weights, stream):
+    np.round(weights, out=weights)
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({"indices": lambda self, state, t, stream: state.means[0]}, r"of shape \(4, 9\), a row per run, got \(9,\)"),
+        ({"indices": lambda self, state, t, stream: state.means.tolist()}, "an array of floats, got list"),
+        ({"indices": lambda self, state, t, stream: state.counts.copy()}, "an array of floats, got one of int64"),
+        ({"indices": lambda self, state, t, stream: None}, "an array of floats, got NoneType"),
+        ({"indices": divides_by_counts}, "got NaN for item 0, which was never seen, in episode 1"),
+        ({"indices": forgets_infinity}, "got NaN for item 0, which was never seen, in episode 1"),
+        (
+            {"indices": lambda self, state, t, stream: np.where(state.counts > 0, np.nan, 0.0)},
+            r"got NaN for item \d, in episode 2",
+        ),
+        (
+            {"indices": changes_means},
+            "expected indices to leave the state as it is; it changed state.means in episode 1",
+        ),
+        ({"indices": keeps_a_note}, r"it changed state.extra\['note'\] in episode 1"),
+        (
+            {"indices": counts_calls},
+            r"a function of \(state, t, stream\), got 1.0 and then 2.0 for item 0 in episode 1",
+        ),
+        ({"indices": draws_from_a_global_generator}, r"expected indices to be a function of \(state, t, stream\)"),
+        ({"indices": numbers_runs_by_row}, "run 1 change with the runs beside it: expected 0.0 .* got 1.0"),
+        ({"indices": centres_over_runs}, "indices of run 0 change with the runs beside it"),
+        ({"prepare": shares_an_array}, r"expected state.extra\['total'\] to be .* a row per run; got shape \(3,\)"),
+        ({"prepare": keeps_a_list}, "a row per run; got list"),
+        ({"prepare": keeps_objects}, r"an array of numbers, a row per run; got shape \(4,\) of object"),
+        (
+            {"prepare": keeps_a_sum, "observe": adds_up_all_runs},
+            r"state.extra\['sum'\] of run 0 changes with the runs beside it, in episode 1",
+        ),
+        ({"observe": resets_counts}, "expected observe to leave the state as it is; it changed state.counts"),
+        ({"observe": rounds_weights}, "expected observe to leave the items and weights it is given"),
+    ],
+)
+def test_broken_policies_are_caught(methods, message):
+    with pytest.raises(AxiomError, match=message):
+        check_policy(broken(**methods))
+
+
+def only_maximises(self, state, t, stream):
+    if state.minimize:
+        raise NotImplementedError("costs")
+    return state.means.copy()
+
+
+def test_errors_of_a_policy_come_through():
+    with pytest.raises(NotImplementedError, match="costs"):
+        check_policy(broken(only_maximises))
+    with pytest.raises(PolicyError, match="can only be played by simulate"):
+        check_policy(mb.Optimal())
+    with pytest.raises(PolicyError, match="expected features for 9 items, got 3 rows"):
+        check_policy(mb.CombLinTS(np.eye(3)))
+    with pytest.raises(AxiomError, match=r"expected a Policy, got .*an instance is needed"):
+        check_policy(mb.OMM)
+    with pytest.raises(AxiomError, match="expected a Policy, got 'OMM'"):
+        check_policy("OMM")
+
+
+# Environments
+
+
+N_DRAWS = 200 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 20_000
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_environment_passes(name):
+    check_environment(WORLDS[name][0], n_draws=N_DRAWS)
+
+
+def test_environments_at_the_edge_pass():
+    check_environment(mb.BernoulliEnvironment([]))
+    check_environment(mb.BernoulliEnvironment([0.0, 1.0, 1e-6]), n_draws=N_DRAWS)
+    check_environment(mb.GaussianEnvironment([1e9, 0.0], scale=0.0), n_draws=100)
+    check_environment(mb.ExponentialLatency(np.full(100, 1e6)), n_draws=100)
+
+
+class Fair(mb.Environment):
+    """A sound environment: fair coins."""
+
+    def __init__(self, means=(0.5,) * 6, support=(0.0, 1.0)):
+        super().__init__(means, support)
+
+    def draw(self, stream, t, items, purpose=WEIGHTS):
+        return np.round(stream.uniform(t, items, purpose))
+
+
+def test_a_users_own_environment_passes():
+    check_environment(Fair(), n_draws=200)
+
+
+def coins(draw):
+    """Fair coins drawn in another way."""
+    return type("Broken", (Fair,), {"draw": draw})()
+
+
+def changing_means(values):
+    world = Fair()
+    object.__setattr__(world, "_mean_weights", values)
+    return world
+
+
+class Drifting(Fair):
+    @property
+    def mean_weights(self):
+        self._calls = getattr(self, "_calls", 0) + 1
+        means = np.full(6, 0.5 / self._calls)
+        means.flags.writeable = False
+        return means
+
+
+class Miscounted(Fair):
+    n_items = 7
+
+
+def sorts_items(self, stream, t, items, purpose=WEIGHTS):
+    items.sort(axis=-1)
+    return np.round(stream.uniform(t, items, purpose))
+
+
+def by_place(self, stream, t, items, purpose=WEIGHTS):
+    return np.round(stream.uniform(t, np.arange(items.shape[-1]), purpose))
+
+
+def by_row(self, stream, t, items, purpose=WEIGHTS):
+    return np.round(mb.Stream(stream.seed, range(stream.n_runs)).uniform(t, items, purpose))
+
+
+def same_in_all_episodes(self, stream, t, items, purpose=WEIGHTS):
+    return np.round(stream.uniform(0, items, purpose))
+
+
+def unaddressed(self, stream, t, items, purpose=WEIGHTS):
+    return np.random.default_rng().integers(0, 2, (stream.n_runs, items.shape[-1])).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("world", "message"),
+    [
+        (
+            coins(lambda self, stream, t, items, purpose=0: np.zeros(items.shape)),
+            r"shape \(6, 6\) .* got shape \(6,\)",
+        ),
+        (coins(lambda self, stream, t, items, purpose=0: [[0.0]]), "of float64 for items of shape .*, got list"),
+        (
+            coins(lambda self, stream, t, items, purpose=0: stream.uniform(t, items, purpose) < 0.5),
+            r"expected weights of shape \(6, 6\) of float64 .* of bool",
+        ),
+        (
+            coins(lambda self, stream, t, items, purpose=0: np.full((stream.n_runs, items.shape[-1]), np.nan)),
+            r"expected finite weights within support \[0, 1\], got nan for item 0",
+        ),
+        (
+            coins(lambda self, stream, t, items, purpose=0: 2.0 * stream.uniform(t, items, purpose)),
+            r"expected finite weights within support \[0, 1\], got 1\.\d+ for item",
+        ),
+        (coins(sorts_items), "expected draw to leave the items it is given"),
+        (coins(by_place), r"depend on \(seed, run, t, item\) alone; asked in another order, item \d has"),
+        (coins(by_row), r"depend on \(seed, run, t, item\) alone; asked for run 1 alone"),
+        (coins(unaddressed), r"depend on \(seed, run, t, item\) alone; asked again"),
+        (coins(same_in_all_episodes), "expected weights to be drawn anew in each episode"),
+        (
+            Fair(means=[0.5, 0.5, 0.2]),
+            "weights of item 2 to average to mean_weights, 0.2; got 0.[45].* over 2000 draws",
+        ),
+        (Fair(means=[0.5, 1.5]), r"expected mean_weights within support \[0, 1\], got 1.5 for item 1"),
+        (Fair(support=(1.0, 0.0)), r"expected support to be a lower and an upper bound, got \(1.0, 0.0\)"),
+        (changing_means(np.full(6, 0.5)), "expected mean_weights to be read-only"),
+        (changing_means([0.5] * 6), "expected mean_weights to be a row of float64, got list"),
+        (changing_means(np.full((2, 3), 0.5)), r"expected mean_weights to be a row of float64, got shape \(2, 3\)"),
+        (Drifting(), "expected mean_weights to be constant"),
+        (Miscounted(), "expected n_items to be 6, the number of mean_weights; got 7"),
+        ("coins", "expected an Environment, got 'coins'"),
+    ],
+)
+def test_broken_environments_are_caught(world, message):
+    with pytest.raises(AxiomError, match=message):
+        check_environment(world, n_draws=2_000)

@@ -11,6 +11,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits.environments import BernoulliEnvironment
 from matroid_bandits.exceptions import ItemError, ProblemError
+from matroid_bandits.kernels import statistics
 from matroid_bandits.matroids import Matroid, PartitionMatroid
 from matroid_bandits.problem import MatroidBandit
 
@@ -105,13 +106,14 @@ def lower_bound(problem: MatroidBandit, form: Literal["paper", "kl"] = "paper") 
         raise ProblemError(f'expected form to be "paper" or "kl", got {form!r}')
     means = problem.environment.mean_weights
     others = np.unique(means[problem.suboptimal_items])
-    is_partition = isinstance(problem.matroid, PartitionMatroid) and set(problem.matroid.capacities.values()) == {1}
-    if problem.minimize or not is_partition or others.size != 1 or not (means[problem.optimal_basis] == 0.5).all():
+    is_partition = isinstance(problem.matroid, PartitionMatroid) and set(problem.matroid.capacities.values()) <= {1}
+    is_gapped = others.size == 0 or (others.size == 1 and others[0] < 0.5)
+    if problem.minimize or not is_partition or not is_gapped or not (means[problem.optimal_basis] == 0.5).all():
         raise ProblemError(
             "expected the partition bandit of Theorem 4, as made by lower_bound_problem: blocks of capacity 1, "
             'one item of mean 0.5 in each and all others equally worse; for other Bernoulli problems use form="kl"'
         )
-    return float((problem.n_items - problem.rank) / (4.0 * (0.5 - others[0])))
+    return float(problem.suboptimal_items.size / (4.0 * (0.5 - others[0]))) if others.size else 0.0
 
 
 def exchange_bijection(
@@ -132,10 +134,10 @@ def exchange_bijection(
     >>> mb.bounds.exchange_bijection(triangle, [0, 1], [2, 0])
     array([1, 0])
     """
-    best, chosen = np.asarray(optimal_basis, np.int64), np.asarray(basis, np.int64)
-    for name, X in (("optimal_basis", best), ("basis", chosen)):
+    for name, X in (("optimal_basis", optimal_basis), ("basis", basis)):
         if not matroid.is_basis(X):
-            raise ItemError(f"expected {name} to be a basis, got {X.tolist()}")
+            raise ItemError(f"expected {name} to be a basis, got {np.asarray(X).tolist()}")
+    best, chosen = np.asarray(optimal_basis, np.int64), np.asarray(basis, np.int64)
     pi = np.empty(best.size, np.int64)
     is_left = np.ones(best.size, bool)
     # From the last item back: what is left of the optimal basis is independent and larger than the items before,
@@ -188,9 +190,9 @@ def decompose_regret(problem: MatroidBandit, basis: Sequence[int] | IntArray) ->
     >>> mb.bounds.decompose_regret(problem, [2, 1]).exchanges
     (Exchange(item=2, instead_of=0, gap=0.25),)
     """
-    chosen = np.asarray(basis, np.int64)
     order = problem.optimal_order
-    paired = order[exchange_bijection(problem.matroid, order, chosen)]
+    paired = order[exchange_bijection(problem.matroid, order, basis)]
+    chosen = np.asarray(basis, np.int64)
     gaps = problem.gains[paired] - problem.gains[chosen]
     exchanges = tuple(
         Exchange(int(e), int(a), float(gap)) for e, a, gap in zip(chosen, paired, gaps, strict=True) if e != a
@@ -213,14 +215,14 @@ def _kl_lower_bound(problem: MatroidBandit) -> float:
 
 def _kl(p: float, q: float) -> float:
     """Divergence of Bernoulli(p) from Bernoulli(q)."""
-    with np.errstate(divide="ignore"):
-        left = p * np.log(np.float64(p) / q) if p > 0.0 else 0.0
-        right = (1.0 - p) * np.log(np.float64(1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0
-    return float(left + right)
+    return float(statistics.kl(p, q)) if 0.0 < q < 1.0 else np.inf
 
 
 def _check_episodes(n: ArrayLike) -> FloatArray:
-    episodes = np.asarray(n, np.float64)
+    try:
+        episodes = np.asarray(n, np.float64)
+    except (TypeError, ValueError):
+        raise ProblemError(f"expected numbers of episodes of at least 1, got {n!r}") from None
     if not (episodes >= 1).all():
         raise ProblemError(f"expected numbers of episodes of at least 1, got {episodes.min()}")
     return episodes

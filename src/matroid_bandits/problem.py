@@ -128,10 +128,12 @@ def lower_bound_problem(n_items: int, rank: int, gap: float) -> MatroidBandit:
     >>> mb.lower_bound_problem(6, 2, gap=0.1).optimal_basis
     array([0, 3])
     """
+    if not all(isinstance(value, (int, np.integer)) for value in (n_items, rank)):
+        raise ProblemError(f"expected n_items and rank to be integers, got {n_items!r} and {rank!r}")
     if not 0 < rank <= n_items:
         raise ProblemError(f"expected 0 < rank <= n_items, got rank {rank} of {n_items} items")
-    if not 0.0 < gap < 0.5:
-        raise ProblemError(f"expected a gap between 0 and 0.5, got {gap}")
+    if not (isinstance(gap, (float, np.floating)) and 0.0 < gap < 0.5):
+        raise ProblemError(f"expected a gap between 0 and 0.5, got {gap!r}")
     blocks = np.arange(n_items) * rank // n_items
     is_first = np.diff(blocks, prepend=-1) > 0
     return MatroidBandit(PartitionMatroid(blocks), BernoulliEnvironment(np.where(is_first, 0.5, 0.5 - gap)))

@@ -64,7 +64,7 @@ class Policy(ABC):
         if type(self) is not type(other):
             return NotImplemented
         assert isinstance(other, Policy)
-        mine, theirs = self._params(), other._params()
+        mine, theirs = vars(self), vars(other)
         return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
 
     def __hash__(self) -> int:

@@ -125,6 +125,8 @@ def _square_root(covariance: FloatArray) -> FloatArray:
     try:
         return np.linalg.cholesky(covariance + jitter)
     except np.linalg.LinAlgError:
+        if covariance.shape[0] > 1:  # a run's numbers must not depend on the others': each finds its own way
+            return np.concatenate([_square_root(one[None]) for one in covariance])
         values, vectors = np.linalg.eigh(covariance)
         root: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         return root

@@ -1,0 +1,96 @@
+"""The paper's claims, held against our runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from matroid_bandits.experiments._blocks import Claim, Verdict
+from matroid_bandits.experiments._spec import Trial
+from matroid_bandits.experiments._tables import counted, regret_per_step
+
+_NEAR = 0.05  # of the optimum: what "approaches" must have reached by the last episode
+
+
+def approaches(trials: Sequence[Trial], policy: str, *, needs: int) -> Claim:
+    """'The expected return of OMM approaches that of the optimal solution as the number of episodes increases.'"""
+    result = trials[0].result
+    places = [int(np.searchsorted(result.checkpoints, result.n_episodes * share)) for share in (0.01, 0.1, 1.0)]
+    gaps = np.array([_gaps(trial, policy)[places] for trial in trials])
+    worst = gaps.max(axis=0)
+    shown = [f"{gap:.1%} after {result.checkpoints[p]:,}" for gap, p in zip(worst, places, strict=True)]
+    falls = bool((np.diff(gaps, axis=1) < 0).all())
+    whose = f", on the worst of the {len(trials)}" if len(trials) > 1 else ""
+    return Claim(
+        f"The expected {'cost' if result.minimize else 'return'} of {spoken(policy)} approaches the optimum"
+        " as the number of episodes grows.",
+        "holds" if falls and worst[-1] <= _NEAR else _unless_short(trials, needs),
+        f"Distance from the optimum{whose}: {shown[0]}, {shown[1]} and {shown[2]} episodes.",
+        _is_standin(trials),
+    )
+
+
+def outperforms(trials: Sequence[Trial], policy: str, other: str, *, within: int | None = None, needs: int) -> Claim:
+    """'OMM outperforms the epsilon-greedy policy [within so many episodes]': per-step, from then on."""
+    n_episodes = trials[0].result.n_episodes
+    limit = n_episodes if within is None else within
+    found = [trial.overtakes(policy, other) for trial in trials]
+    is_true = all(n is not None and n <= limit for n in found)
+    verdict: Verdict = "holds" if is_true else _unless_short(trials, needs)
+    text = f"{spoken(policy)} outperforms {other}" + (f" within {limit:,} episodes." if within is not None else ".")
+    return Claim(text, verdict, _when(trials, found, policy, other), _is_standin(trials))
+
+
+def _when(trials: Sequence[Trial], found: list[int | None], policy: str, other: str) -> str:
+    n_episodes = trials[0].result.n_episodes
+    if len(trials) > 1:
+        each = ", ".join(
+            f"{trial.dataset.name.removeprefix('rocketfuel-')}: {'never' if n is None else f'{n:,}'}"
+            for trial, n in zip(trials, found, strict=True)
+        )
+        return f"Ahead for good from which of the {n_episodes:,} episodes on: {each}."
+    trial, when = trials[0], found[0]
+    if when is not None:
+        return f"Ahead for good from episode {when:,} on, of {n_episodes:,}{_range(trial, policy, other)}."
+    ours, theirs = trial.regret_rate(policy), trial.regret_rate(other)
+    behind = (
+        f"Still behind after {counted(n_episodes, 'episode')}: regret {regret_per_step(trial, policy):.3g} per step"
+        f" against {regret_per_step(trial, other):.3g}"
+    )
+    if ours >= theirs:
+        return behind + "."
+    result = trial.result
+    more = (result.regret[result.index(policy), -1] - result.regret[result.index(other), -1]) / (theirs - ours)
+    return (
+        f"{behind}. But by now it is the better of the two, {ours:.3g} against {theirs:.3g} per step in the last"
+        f" third; at that pace it would be ahead after some {float(f'{more:.2g}'):,.0f} episodes more."
+    )
+
+
+def _range(trial: Trial, policy: str, other: str) -> str:
+    """When it may have been ahead, and when it surely was: two standard errors either way."""
+    if trial.result.n_runs == 1:
+        return ""
+    first, last = (trial.overtakes(policy, other, n_errors) for n_errors in (-2.0, 2.0))
+    until = "later" if last is None else f"{last:,}"
+    return f" (within two standard errors: {first:,} to {until})"
+
+
+def _gaps(trial: Trial, policy: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Distance from the optimum at every checkpoint, relative to it."""
+    result = trial.result
+    return np.asarray(result.regret[result.index(policy)] / result.checkpoints / abs(result.optimal_value))
+
+
+def spoken(policy: str) -> str:
+    """'OMM, scale 2' in a sentence."""
+    return policy.replace(", ", " with ")
+
+
+def _unless_short(trials: Sequence[Trial], needs: int) -> Verdict:
+    return "undecided" if trials[0].result.n_episodes < needs else "does not hold"
+
+
+def _is_standin(trials: Sequence[Trial]) -> bool:
+    return any(trial.is_standin for trial in trials)

@@ -1,0 +1,101 @@
+"""TOML files read strictly: every mistake is reported with its key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from matroid_bandits.exceptions import DataError
+from matroid_bandits.experiments._csv import Sheet, did_you_mean, read_sheet
+
+T = TypeVar("T")
+_MISSING: Any = object()
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """The whole file as a dict."""
+    try:
+        with file.open("rb") as raw:
+            return tomllib.load(raw)
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: not a TOML file: {error}") from error
+
+
+class Section:
+    """A table of the file whose keys are asked for one by one; a key nobody asked for is a mistake."""
+
+    kind = ""
+
+    def __init__(self, file: Path, where: str, table: Mapping[str, Any]) -> None:
+        self.file, self._where, self._table = file, where, table
+        self._asked: set[str] = set()
+
+    def error(self, key: str, message: str) -> DataError:
+        """An error that names the key."""
+        return DataError(f"{self.file}: {f'{self._where}.{key}' if self._where else key}: {message}")
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there."""
+        return key in self._table
+
+    def names(self) -> list[str]:
+        """All keys, in order."""
+        return list(self._table)
+
+    def take(self, key: str, kind: type[T], default: T = _MISSING) -> T:
+        """The value of a key, of a type."""
+        self._asked.add(key)
+        if key not in self._table:
+            if default is _MISSING:
+                raise self.error(key, f"expected {_A[kind]}, but the key is missing")
+            return default
+        value = self._table[key]
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise self.error(key, f"expected {_A[kind]}, got {value!r}")
+        return value
+
+    def count(self, key: str, default: int = _MISSING) -> int:
+        """A positive integer."""
+        value = self.take(key, int, default)
+        if value < 1:
+            raise self.error(key, f"expected a positive integer, got {value}")
+        return value
+
+    def choice(self, key: str, words: tuple[str, ...], default: str = _MISSING) -> str:
+        """One of some words."""
+        word = self.take(key, str, default)
+        if word not in words:
+            hint = did_you_mean(word, words)
+            raise self.error(key, f"expected one of {', '.join(words)}; got {word!r}{hint}")
+        return word
+
+    def section(self, key: str) -> Section:
+        """A table within."""
+        return Section(self.file, f"{self._where}.{key}" if self._where else key, self.take(key, dict))
+
+    def sheet(self, key: str) -> Sheet:
+        """The CSV file that a key names, beside this file."""
+        return read_sheet(self.file.parent / self.take(key, str))
+
+    def close(self) -> None:
+        """Raise when a key was not asked for."""
+        for key in self._table:
+            if key not in self._asked:
+                hint = did_you_mean(key, self._asked) or f"; known are {', '.join(sorted(self._asked))}"
+                raise self.error(key, f"unknown key{hint}")
+
+
+_A: dict[type, str] = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}

@@ -1,0 +1,485 @@
+"""Policies: OMM against the paper's pseudocode, the others' indices and beliefs against slow formulas."""
+
+import math
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import matroid_bandits as mb
+import reference
+import strategies
+from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.policies import State
+from matroid_bandits.stream import POLICY, ROUNDING, Stream
+from test_matroids import EXAMPLES
+
+TENTHS = [0.3, 0.6, 0.6, 0.1, 0.9, 0.5, 0.5, 0.2, 0.8, 0.4]
+
+
+def policy_stream(n_runs, seed=1):
+    return Stream(seed, range(n_runs), POLICY)
+
+
+def state_of(counts, sums, minimize=False):
+    """A state that has seen `counts` weights of each item that add up to `sums`."""
+    counts, sums = np.atleast_2d(counts), np.atleast_2d(sums).astype(float)
+    state = State(*counts.shape, minimize)
+    state.counts[:] = counts
+    state.sums[:] = -sums if minimize else sums
+    is_seen = counts > 0
+    state.means[is_seen] = state.sums[is_seen] / counts[is_seen]
+    state.radii[is_seen] = 1 / np.sqrt(counts[is_seen])
+    return state
+
+
+# OMM is the paper's Algorithm 2
+
+
+def assert_same_bases(matroid, is_independent, world, *, n_episodes, n_runs, seed, minimize, start, scale, engine):
+    """In every episode of every run, and in what `simulate` reports of them."""
+    policies = {"OMM": mb.OMM(scale)}
+    settings = {"n_episodes": n_episodes, "n_runs": n_runs, "seed": seed, "start": start, "engine": engine}
+    watched = reference.Watched(world)
+    mb.simulate(mb.MatroidBandit(matroid, watched, minimize), policies, **settings)
+    is_independent = reference.remembered(is_independent)
+    slow = [
+        reference.omm(
+            matroid.n_items,
+            is_independent,
+            reference.weights_of(world, seed, run),
+            n_episodes,
+            minimize=minimize,
+            scale=scale,
+            observe=start == "observe",
+        )
+        for run in range(n_runs)
+    ]
+    assert [watched.bases[run] for run in range(n_runs)] == slow
+
+    problem = mb.MatroidBandit(matroid, world, minimize)
+    result = mb.simulate(problem, policies, **settings)
+    chosen = np.bincount(np.array(slow, np.int64).ravel(), minlength=matroid.n_items)
+    assert result.choices[0].tolist() == chosen.tolist()
+    sign, means = -1 if minimize else 1, world.mean_weights
+    regret = [sum(sign * (problem.optimal_value - means[A].sum()) for A in bases) for bases in slow]
+    assert np.allclose(result.final_regret[0], regret, rtol=0, atol=1e-12 * n_episodes * (1 + matroid.rank))
+    returns = [
+        sum(reference.weights_of(world, seed, run)(t, A).sum() for t, A in enumerate(bases, 1))
+        for run, bases in enumerate(slow)
+    ]
+    assert np.allclose(result.final_returns[0], returns, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=100)
+@given(
+    pair=strategies.nested(),
+    minimize=st.booleans(),
+    start=st.sampled_from(["observe", "explore"]),
+    engine=st.sampled_from(["auto", "greedy"]),
+    has_ties=st.booleans(),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_omm_is_the_papers_algorithm_on_any_matroid(pair, minimize, start, engine, has_ties, seed):
+    matroid, is_independent = pair
+    means = np.resize(TENTHS, matroid.n_items)
+    world = mb.BernoulliEnvironment(means) if has_ties else mb.GaussianEnvironment(means)
+    assert_same_bases(
+        matroid,
+        is_independent,
+        world,
+        n_episodes=25,
+        n_runs=2,
+        seed=seed,
+        minimize=minimize,
+        start=start,
+        scale=1.0 if has_ties else 2.5,
+        engine=engine,
+    )
+
+
+@pytest.mark.parametrize("start", ["observe", "explore"])
+@pytest.mark.parametrize("minimize", [False, True], ids=["maximize", "minimize"])
+@pytest.mark.parametrize("matroid", EXAMPLES.values(), ids=EXAMPLES)
+def test_omm_is_the_papers_algorithm_for_long(matroid, minimize, start):
+    """A few hundred episodes, where the order of the items changes slowly and engines may remember it."""
+    world = mb.BernoulliEnvironment(np.resize(TENTHS, matroid.n_items))
+    assert_same_bases(
+        matroid,
+        matroid.is_independent,
+        world,
+        n_episodes=250,
+        n_runs=3,
+        seed=5,
+        minimize=minimize,
+        start=start,
+        scale=0.5,
+        engine="auto",
+    )
+
+
+def test_omm_radius_is_the_papers():
+    policy = mb.OMM(scale=3.0)
+    assert policy.confidence_radius(t=50, count=7) == pytest.approx(3 * math.sqrt(2 * math.log(50) / 7))
+    assert policy.coefficient(1) == policy.coefficient(2) == 0.0  # log 0 is taken as log 1
+    U = policy.indices(state_of([4, 0, 1], [1.0, 0.0, 0.5]), 51, policy_stream(1))
+    c = 3 * math.sqrt(2 * math.log(50))
+    assert U.tolist() == [[0.25 + c * 0.5, math.inf, 0.5 + c]]
+
+
+@pytest.mark.parametrize("start", ["observe", "explore"])
+def test_costs_are_what_is_missing_to_one(start):
+    """Minimising 1 - w decides as maximising w does, wherever 1 - w is exact: here weights are 0 or 1."""
+    means = np.array(TENTHS)
+    worlds = reference.Watched(mb.BernoulliEnvironment(means)), reference.Watched(Missing(means))
+    matroid = mb.PartitionMatroid([0, 0, 0, 1, 1, 1, 1, 2, 2, 2], {0: 1, 1: 2, 2: 1})
+    for policy in (mb.OMM(), mb.KLOMM(), mb.ThompsonSampling(), mb.ThompsonSampling("normal")):
+        bases = []
+        for world, minimize in zip(worlds, (False, True), strict=True):
+            world.bases.clear()
+            problem = mb.MatroidBandit(matroid, world, minimize)
+            mb.simulate(problem, [policy], n_episodes=100, n_runs=2, seed=3, start=start)
+            bases.append(dict(world.bases))
+        assert bases[0] == bases[1], policy
+
+
+class Missing(mb.Environment):
+    """What a Bernoulli environment's weights lack to 1, in the same world."""
+
+    def __init__(self, means):
+        super().__init__(1.0 - means, (0.0, 1.0))
+        self._world = mb.BernoulliEnvironment(means)
+
+    def draw(self, stream, t, items, purpose=0):
+        return 1.0 - self._world.draw(stream, t, items, purpose)
+
+
+# KLOMM
+
+
+def kl_index(means, counts, t, minimize=False, c=0.0):
+    counts, means = np.atleast_2d(counts), np.atleast_2d(means)
+    state = state_of(counts, np.zeros(counts.shape), minimize)
+    state.means[:] = means  # sums of huge counts would round
+    return mb.KLOMM(c).indices(state, t, policy_stream(counts.shape[0]))
+
+
+@settings(max_examples=150)
+@given(
+    p=st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1e-300, 1e-12, 0.5, 1 - 1e-12, 1 - 2**-53, 1.0])),
+    count=st.one_of(st.integers(1, 50), st.sampled_from([10**3, 10**6, 10**9, 10**12, 10**18])),
+    t=st.one_of(st.integers(2, 100), st.sampled_from([10**4, 10**8, 2**48 - 1])),
+    c=st.sampled_from([0.0, 3.0]),
+)
+def test_kl_index_is_the_root(p, count, t, c):
+    budget = math.log(t) + c * math.log(max(math.log(t), 1.0))
+    (index,) = kl_index([p], [count], t, c=c)[0]
+    assert abs(index - reference.kl_index(p, budget / count)) <= 1e-12
+    assert p <= index <= 1.0
+
+
+def test_kl_index_at_the_edges():
+    assert kl_index([0.0, 0.3, 1.0], [5, 5, 5], t=1).tolist() == [[0.0, 0.3, 1.0]]  # nothing to spend in episode 1
+    assert kl_index([0.3, 1.0], [0, 7], t=9).tolist() == [[math.inf, 1.0]]
+    assert kl_index([0.0], [4], t=9)[0, 0] == pytest.approx(1 - 9 ** (-1 / 4), abs=1e-12)  # kl(0, q) = -log(1 - q)
+    index = kl_index(np.full(50, 0.4), np.arange(1, 51), t=100)[0]
+    assert (np.diff(index) < 0).all()
+    assert (kl_index([0.4, 0.4], [10, 20], t=101)[0] > kl_index([0.4, 0.4], [10, 20], t=100)[0]).all()
+
+
+def test_kl_index_of_costs_is_a_lower_bound():
+    upper = kl_index([0.25, 0.75, 0.0], [3, 10, 2], t=20)
+    lower = kl_index(np.array([-0.75, -0.25, -1.0]), [3, 10, 2], t=20, minimize=True)
+    assert np.allclose(lower, upper - 1.0, rtol=0, atol=1e-15)
+
+
+# Thompson sampling
+
+
+def test_beta_beliefs_count_rounded_weights():
+    policy, stream = mb.ThompsonSampling(), policy_stream(3)
+    state = State(3, 4)
+    policy.prepare(state)
+    rng = np.random.default_rng(0)
+    expected = np.zeros((3, 4))
+    for t in range(1, 40):
+        items = np.array([rng.choice(4, 2, replace=False) for _ in range(3)])
+        weights = rng.choice([0.0, 0.25, 1.0], (3, 2))
+        state.absorb(items, weights)
+        policy.observe(state, t, items, weights, stream)
+        for run in range(3):
+            for e, w in zip(items[run].tolist(), weights[run].tolist(), strict=True):
+                expected[run, e] += Stream(1, [run]).uniform(t, [e], ROUNDING)[0, 0] < w
+    assert np.array_equal(state.extra["successes"], expected)
+    U = policy.indices(state, 40, stream)
+    assert np.array_equal(U, stream.beta(40, 1 + expected, 1 + state.counts - expected))
+
+
+def test_beta_beliefs_count_certain_weights_exactly():
+    for minimize in (False, True):
+        policy, state = mb.ThompsonSampling(), State(1, 2, minimize)
+        policy.prepare(state)
+        for t in range(1, 11):
+            items, weights = np.array([[0, 1]]), np.array([[1.0, 0.0]])
+            state.absorb(items, weights)
+            policy.observe(state, t, items, weights, policy_stream(1))
+        assert state.extra["successes"].tolist() == ([[0.0, 10.0]] if minimize else [[10.0, 0.0]])
+
+
+def test_normal_beliefs():
+    state = state_of([[4, 0, 1]], [[2.0, 0.0, 3.0]])
+    stream = policy_stream(1)
+    z = stream.normal(7, np.arange(3))[0]
+    sampled = mb.ThompsonSampling("normal", scale=2.0).indices(state, 7, stream)[0]
+    assert sampled == pytest.approx([0.5 + 2 * z[0] / 2, math.inf, 3.0 + 2 * z[2]])
+
+
+# Linear policies
+
+
+@pytest.mark.parametrize("minimize", [False, True])
+@pytest.mark.parametrize(("prior_scale", "noise"), [(1.0, 0.1), (3.0, 0.5), (100.0, 0.01)])
+def test_kalman_updates_give_the_ridge_posterior(minimize, prior_scale, noise):
+    rng = np.random.default_rng(2)
+    X, theta = rng.normal(size=(12, 4)), rng.normal(size=4)
+    policy = mb.CombLinUCB(X, c=1.5, prior_scale=prior_scale, noise=noise)
+    state = State(2, 12, minimize)
+    policy.prepare(state)
+    seen = [[], []]
+    for t in range(1, 30):
+        items = np.array([rng.choice(12, 3, replace=False) for _ in range(2)])
+        weights = X[items] @ theta + noise * rng.normal(size=items.shape)
+        state.absorb(items, weights)
+        policy.observe(state, t, items, weights, policy_stream(2))
+        for run in range(2):
+            seen[run] += zip(items[run].tolist(), weights[run].tolist(), strict=True)
+    U = policy.indices(state, 30, policy_stream(2))
+    for run in range(2):
+        A = X[[e for e, _ in seen[run]]]
+        b = np.array([w for _, w in seen[run]]) * (-1 if minimize else 1)
+        precision = A.T @ A / noise**2 + np.eye(4) / prior_scale**2
+        covariance = np.linalg.inv(precision)
+        mean = covariance @ A.T @ b / noise**2
+        assert np.allclose(state.extra["theta"][run], mean, rtol=1e-7)
+        # each update rounds by 1e-16 of what it starts from, the prior: that is what is left after 87 of them
+        assert np.allclose(
+            state.extra["covariance"][run], covariance, rtol=1e-6, atol=100 * prior_scale**2 * np.finfo(float).eps
+        )
+        if prior_scale < 10:
+            width = np.sqrt(np.einsum("ed,df,ef->e", X, covariance, X))
+            assert np.allclose(U[run], X @ mean + 1.5 * width, rtol=1e-6, atol=1e-6)
+
+
+def test_linear_thompson_samples_the_posterior():
+    X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
+    policy = mb.CombLinTS(X, prior_scale=2.0)
+    state = State(4000, 3)
+    policy.prepare(state)
+    state.extra["theta"][:] = [1.0, -1.0]
+    covariance = np.array([[2.0, 0.6], [0.6, 0.5]])
+    state.extra["covariance"][:] = covariance
+    U = policy.indices(state, 1, policy_stream(4000))
+    expected = X @ covariance @ X.T
+    # entries of a sample covariance have variance (s_ii s_jj + s_ij^2) / n
+    error = np.sqrt((np.outer(expected.diagonal(), expected.diagonal()) + expected**2) / 4000)
+    assert (np.abs(np.cov(U.T) - expected) < 5 * error).all()
+    assert (np.abs(U.mean(axis=0) - [1.0, 0.0, -2.0]) < 5 * np.sqrt(expected.diagonal() / 4000)).all()
+
+
+def test_a_singular_belief_is_no_trouble_and_no_concern_of_other_runs():
+    X = np.eye(3)
+    sound, broken = np.diag([1.0, 0.5, 0.25]), np.diag([1.0, 0.5, -1e-3])  # what much rounding may leave
+    for policy in (mb.CombLinTS(X), mb.CombLinUCB(X)):
+        rows = []
+        for beliefs in ([sound], [sound, broken]):
+            state = State(len(beliefs), 3)
+            policy.prepare(state)
+            state.extra["covariance"][:] = beliefs
+            rows.append(policy.indices(state, 1, policy_stream(len(beliefs))))
+        assert np.isfinite(rows[1]).all()
+        assert rows[0][0].tolist() == rows[1][0].tolist()
+
+
+# Baselines
+
+
+def test_epsilon_greedy_explores_as_often_as_it_says():
+    policy = mb.EpsilonGreedy(0.2)
+    state = state_of(np.ones((2000, 3), int), np.tile([5.0, 4.0, 3.0], (2000, 1)))
+    U = policy.indices(state, 3, policy_stream(2000))
+    is_random = (U[:, 0] < 1.0).sum()
+    assert abs(is_random - 400) < 5 * math.sqrt(2000 * 0.2 * 0.8)
+    assert (U[U[:, 0] >= 1.0] == [5.0, 4.0, 3.0]).all()
+    assert (mb.EpsilonGreedy(0.0).indices(state, 3, policy_stream(2000)) == state.means).all()
+    everything = mb.EpsilonGreedy(1.0).indices(state, 3, policy_stream(2000))
+    assert np.array_equal(everything, mb.UniformRandom().indices(state, 3, policy_stream(2000)))
+
+
+def test_uniform_random_has_no_favourites():
+    problem = mb.MatroidBandit(mb.UniformMatroid(5, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5, 0.5, 0.0]))
+    result = mb.simulate(problem, [mb.UniformRandom()], n_episodes=50, n_runs=20, seed=0)
+    assert (np.abs(result.choices[0] - 400) < 5 * math.sqrt(1000 * 0.4 * 0.6)).all()
+
+
+def test_optimal_plays_the_optimum_in_simulations_only():
+    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
+    result = mb.simulate(problem, [mb.Optimal()], n_episodes=10, n_runs=4, seed=0)
+    assert result.choices.tolist() == [[0, 40, 40]]
+    assert (result.final_regret == 0.0).all()
+    with pytest.raises(PolicyError, match="can only be played by simulate"):
+        mb.Learner(problem.matroid, mb.Optimal())
+    with pytest.raises(PolicyError, match="can only be played by simulate"):
+        mb.Optimal().indices(State(1, 3), 1, policy_stream(1))
+
+
+# What policies have in common
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: mb.OMM(-1.0), "expected scale to be at least 0 and finite, got -1"),
+        (lambda: mb.OMM(math.nan), "expected scale to be at least 0 and finite, got nan"),
+        (lambda: mb.OMM("1"), "expected scale to be a number, got '1'"),
+        (lambda: mb.OMM(True), "expected scale to be a number, got True"),
+        (lambda: mb.EpsilonGreedy(1.5), r"expected epsilon to be in \[0, 1\], got 1.5"),
+        (lambda: mb.KLOMM(c=-1), "expected c to be at least 0"),
+        (lambda: mb.ThompsonSampling("gamma"), 'expected prior to be "beta" or "normal", got \'gamma\''),
+        (lambda: mb.ThompsonSampling("normal", scale=math.inf), "expected scale"),
+        (lambda: mb.CombLinUCB([1.0, 2.0]), r"expected finite features of shape \(n_items, n_features\), got shape"),
+        (lambda: mb.CombLinTS([[1.0], [math.nan]]), "expected finite features"),
+        (lambda: mb.CombLinTS([[1.0], [1.0, 2.0]]), "expected features as a 2-d array"),
+        (lambda: mb.CombLinTS([["a"]]), "expected features as a 2-d array"),
+        (lambda: mb.CombLinTS([[1.0]], noise=0.0), "expected noise to be at least"),
+        (lambda: mb.CombLinTS([[1.0]], prior_scale=0.0), "expected prior_scale to be at least"),
+        (lambda: mb.CombLinUCB([[1.0]], c=-0.1), "expected c to be at least 0"),
+    ],
+)
+def test_bad_parameters_are_named(make, message):
+    with pytest.raises(PolicyError, match=message):
+        make()
+
+
+def test_policies_are_equal_by_their_parameters():
+    features = np.eye(2)
+    policies = [
+        mb.OMM(),
+        mb.OMM(2.0),
+        mb.EpsilonGreedy(),
+        mb.EpsilonGreedy(0.2),
+        mb.UniformRandom(),
+        mb.KLOMM(),
+        mb.KLOMM(3),
+        mb.ThompsonSampling(),
+        mb.ThompsonSampling("normal"),
+        mb.CombLinUCB(features),
+        mb.CombLinTS(features),
+        mb.CombLinTS(2 * features),
+        mb.CombLinTS(features, noise=1.0),
+        Ranked(1),
+        Ranked(2),
+    ]
+    for i, a in enumerate(policies):
+        assert [a == b for b in policies] == [i == j for j in range(len(policies))]
+    assert mb.OMM() == mb.OMM(1)
+    assert hash(mb.OMM()) == hash(mb.OMM(1))
+    assert mb.CombLinTS(features) == mb.CombLinTS(features.tolist())
+    assert Ranked(1) == Ranked(1)
+    assert mb.OMM() != "OMM"
+
+
+class Ranked(mb.Policy):
+    """A user's own."""
+
+    def __init__(self, power):
+        self.power = power
+
+    def indices(self, state, t, stream):
+        return state.means**self.power
+
+
+def test_repr_shows_parameters():
+    assert repr(mb.OMM(2)) == "OMM(scale=2.0)"
+    assert repr(mb.ThompsonSampling()) == "ThompsonSampling(prior='beta', scale=1.0)"
+    assert repr(mb.CombLinTS(np.eye(3))) == "CombLinTS(features=<array (3, 3)>, prior_scale=1.0, noise=0.1)"
+    assert repr(Ranked(3)) == "Ranked()"
+
+
+def test_features_are_copied():
+    features = np.eye(2)
+    policy = mb.CombLinTS(features)
+    features[0, 0] = 5.0
+    assert policy == mb.CombLinTS(np.eye(2))
+
+
+class Wrong(mb.Policy):
+    def __init__(self, answer):
+        self.answer = answer
+
+    def indices(self, state, t, stream):
+        return self.answer(state)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda state: state.means[:, :2], r"Wrong.indices to return shape \(1, 3\), got \(1, 2\)"),
+        (lambda state: state.means[0], r"Wrong.indices to return shape \(1, 3\), got \(3,\)"),
+        (lambda state: np.full((1, 3), np.nan), "Wrong.indices gave NaN for item 0 of run 0 in episode 1"),
+        (lambda state: np.array([[np.inf, -np.inf, np.nan]]), "Wrong.indices gave NaN for item 2 of run 0"),
+    ],
+)
+def test_indices_of_a_users_own_policy_are_checked(answer, message):
+    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
+    with pytest.raises(PolicyError, match=message):
+        mb.simulate(problem, [Wrong(answer)], n_episodes=3, n_runs=1, seed=0)
+
+
+def test_infinite_indices_are_allowed():
+    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
+    result = mb.simulate(
+        problem, [Wrong(lambda state: state.means * 0 + [np.inf, -np.inf, 0.0])], n_episodes=3, n_runs=4, seed=0
+    )
+    assert result.choices.tolist() == [[12, 0, 12]]
+
+
+# The example in examples/
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "own_policy.py"
+
+
+@pytest.mark.compiled
+def test_the_example_runs_and_prints_a_summary():
+    done = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("100 runs of 2,000 episodes, seed 0")
+    assert [line.split()[0] for line in lines[-2:]] == ["Tuned", "OMM"]
+
+
+def test_the_example_plays_100_runs_at_a_time(monkeypatch, capsys):
+    """No loop over runs: one call of `indices` an episode serves them all."""
+    monkeypatch.setattr("matroid_bandits.simulation.n_threads", lambda: 1)
+    example = runpy.run_path(str(EXAMPLE))
+    calls = []
+
+    class Counted(example["Tuned"]):
+        def indices(self, state, t, stream):
+            calls.append(state.n_runs)
+            return super().indices(state, t, stream)
+
+    monkeypatch.setitem(example["main"].__globals__, "Tuned", Counted)
+    monkeypatch.setattr(mb.testing, "check_policy", lambda policy: None)
+    result = example["main"](n_episodes=4)
+    assert calls == [100] * 4
+    assert result.n_runs == 100
+    assert capsys.readouterr().out.startswith("100 runs of 4 episodes")
+
+
+def test_the_example_keeps_what_a_policy_must():
+    mb.testing.check_policy(runpy.run_path(str(EXAMPLE))["Tuned"]())

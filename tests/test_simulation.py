@@ -1,0 +1,533 @@
+"""The simulator: numbers that depend on (seed, run) alone, checkpoints, results, interruption, errors."""
+
+import io
+import json
+import math
+import os
+import signal
+import threading
+import time
+import zipfile
+
+import numpy as np
+import pytest
+
+import matroid_bandits as mb
+from matroid_bandits import simulation
+from matroid_bandits.exceptions import (
+    MissingDependencyError,
+    PolicyError,
+    SeedError,
+    SerializationError,
+    SimulationError,
+)
+
+FEATURES = np.column_stack([np.ones(8), np.linspace(-1, 1, 8), np.tile([0.0, 1.0], 4)])
+
+
+class Mixed(mb.Policy):
+    """A user's own, with random numbers and an array of its own."""
+
+    def prepare(self, state):
+        state.extra["last"] = np.zeros(state.counts.shape)
+
+    def indices(self, state, t, stream):
+        return state.means + stream.normal(t, np.arange(state.n_items)) / t + 0.1 * state.extra["last"]
+
+    def observe(self, state, t, items, weights, stream):
+        np.put_along_axis(state.extra["last"], items, weights, axis=1)
+
+
+POLICIES = {
+    "OMM": mb.OMM(),
+    "KLOMM": mb.KLOMM(),
+    "eps": mb.EpsilonGreedy(0.3),
+    "chance": mb.UniformRandom(),
+    "optimal": mb.Optimal(),
+    "beta": mb.ThompsonSampling(),
+    "normal": mb.ThompsonSampling("normal", scale=0.3),
+    "CombLinUCB": mb.CombLinUCB(FEATURES),
+    "CombLinTS": mb.CombLinTS(FEATURES),
+    "own": Mixed(),
+}
+GRAPH = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (0, 3), (1, 4)])
+PROBLEM = mb.MatroidBandit(GRAPH, mb.BetaEnvironment(np.arange(1, 9) / 2, np.full(8, 2.0)))
+
+
+def set_threads(monkeypatch, n):
+    for module in ("matroid_bandits._threads", "matroid_bandits.simulation"):
+        monkeypatch.setattr(f"{module}.n_threads", lambda: n)
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def n_threads(request, monkeypatch):
+    set_threads(monkeypatch, request.param)
+    return request.param
+
+
+def simulate(policies=POLICIES, problem=PROBLEM, **settings):
+    return mb.simulate(problem, policies, **{"n_episodes": 30, "n_runs": 4, "seed": 11} | settings)
+
+
+@pytest.fixture(scope="module")
+def race():
+    return simulate()
+
+
+# A run's numbers are a function of (seed, run)
+
+
+def assert_same_runs(result, expected, n_runs=4):
+    """Bit for bit, run by run."""
+    for name in result.policies:
+        mine, other = result.index(name), expected.index(name)
+        assert result.final_regret[mine, :n_runs].tolist() == expected.final_regret[other, :n_runs].tolist(), name
+        assert result.final_returns[mine, :n_runs].tolist() == expected.final_returns[other, :n_runs].tolist(), name
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_threads_do_not_change_a_run(race, monkeypatch, n):
+    set_threads(monkeypatch, n)
+    result = simulate()
+    assert result == race
+
+
+def test_the_number_of_runs_does_not_change_a_run(race):
+    assert_same_runs(simulate(n_runs=2), race, n_runs=2)
+    assert_same_runs(simulate(n_runs=1), race, n_runs=1)
+
+
+def test_batches_do_not_change_a_run(race, monkeypatch):
+    monkeypatch.setattr(simulation, "_MAX_BATCH_CELLS", 8)
+    assert simulate() == race
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_other_policies_do_not_change_a_run(race, name):
+    assert_same_runs(simulate({name: POLICIES[name]}), race)
+
+
+def test_processes_do_not_change_a_run(race):
+    pytest.importorskip("joblib")
+    assert simulate(n_jobs=2) == race
+
+
+def test_checkpoints_do_not_change_a_run(race):
+    assert_same_runs(simulate(checkpoints=[3]), race)
+
+
+def test_seeds_and_starts_do(race):
+    for settings, unmoved in (({"seed": 12}, {"optimal"}), ({"start": "explore"}, {"optimal", "chance"})):
+        other = simulate(**settings)
+        for name in set(POLICIES) - unmoved:
+            p = race.index(name)
+            assert race.final_regret[p].tolist() != other.final_regret[p].tolist(), name
+
+
+def test_a_fresh_seed_is_carried_by_the_result():
+    first, second = (simulate({"OMM": mb.OMM()}, seed=None) for _ in range(2))
+    assert first.seed != second.seed
+    assert simulate({"OMM": mb.OMM()}, seed=first.seed) == first
+
+
+def test_policies_meet_the_same_weights():
+    """Two names for one policy have one result."""
+    result = simulate({"a": mb.OMM(), "b": mb.OMM()})
+    assert result.final_returns[0].tolist() == result.final_returns[1].tolist()
+
+
+# What a simulation reports
+
+
+def test_regret_and_returns_add_up():
+    result = simulate({"OMM": mb.OMM(), "optimal": mb.Optimal()}, n_episodes=30, checkpoints=range(1, 31))
+    means = PROBLEM.environment.mean_weights
+    expected = PROBLEM.optimal_value * 30 * 4 - result.choices @ means
+    assert np.allclose(result.final_regret.sum(axis=1), expected, atol=1e-10)
+    assert (result.choices.sum(axis=1) == 30 * 4 * GRAPH.rank).all()
+    assert np.allclose(result.regret[:, -1], result.final_regret.mean(axis=1))
+    assert np.allclose(result.regret_se[:, -1], result.final_regret.std(axis=1, ddof=1) / math.sqrt(4))
+    assert np.allclose(result.returns[:, -1], result.final_returns.mean(axis=1))
+    assert np.allclose(result.returns_se[:, -1], result.final_returns.std(axis=1, ddof=1) / math.sqrt(4))
+    assert np.array_equal(result.per_step_return, result.returns / np.arange(1, 31))
+    assert np.array_equal(result.per_step_return_se, result.returns_se / np.arange(1, 31))
+    assert (result.regret[1] == 0.0).all()
+    assert (np.diff(result.regret[0]) >= 0.0).all()
+    assert result.versions.keys() == {"matroid-bandits", "python", "numpy", "numba"}
+    assert result.wall_time > 0.0
+    assert (result.n_episodes, result.n_runs, result.start, result.minimize) == (30, 4, "observe", False)
+
+
+def test_costs_have_regret_too():
+    problem = mb.MatroidBandit(GRAPH, mb.ExponentialLatency(np.arange(2.0, 10.0)), minimize=True)
+    result = simulate({"OMM": mb.OMM(), "optimal": mb.Optimal(), "chance": mb.UniformRandom()}, problem)
+    assert (result.final_regret[1] == 0.0).all()
+    assert (result.final_regret[[0, 2]] > 0.0).all()
+    expected = result.choices @ problem.environment.mean_weights - problem.optimal_value * 30 * 4
+    assert np.allclose(result.final_regret.sum(axis=1), expected, atol=1e-9)
+    assert result.minimize
+    assert "cost per step" in result.summary()
+
+
+def test_default_checkpoints_are_few_ascending_and_end_at_the_end():
+    for n in (1, 2, 7, 100, 101, 12_345, 10**12):
+        points = simulation._check_checkpoints(None, n)
+        assert points[0] == 1
+        assert points[-1] == n
+        assert (np.diff(points) > 0).all()
+        assert min(n, 6) <= points.size <= 101  # memory does not grow with n
+        assert points.dtype == np.int64
+    result = simulate({"OMM": mb.OMM()}, n_episodes=300)
+    assert result.checkpoints.tolist() == simulation._check_checkpoints(None, 300).tolist()
+    assert result.regret.shape == result.returns_se.shape == (1, result.checkpoints.size)
+
+
+def test_checkpoints_of_ones_own():
+    result = simulate({"OMM": mb.OMM()}, n_episodes=20, checkpoints=[10, 5, 10])
+    assert result.checkpoints.tolist() == [5, 10, 20]
+    everything = simulate({"OMM": mb.OMM()}, n_episodes=20, checkpoints=np.arange(1, 21))
+    assert everything.regret[0, [4, 9, 19]].tolist() == result.regret[0].tolist()
+    assert everything.returns[0, [4, 9, 19]].tolist() == result.returns[0].tolist()
+
+
+def test_summary_is_a_table():
+    problem = mb.MatroidBandit(mb.UniformMatroid(2, 1), mb.GaussianEnvironment([1.0, 3.0], scale=0.0))
+    result = mb.simulate(
+        problem, {"best": mb.Optimal(), "a longer name": mb.OMM()}, n_episodes=1234, n_runs=2, seed=9
+    )
+    lines = result.summary().splitlines()
+    assert lines[0].startswith("2 runs of 1,234 episodes, seed 9, ")
+    assert lines[1] == "optimum 3.0000 per step"
+    assert lines[3].split() == ["policy", "return", "per", "step", "regret"]
+    assert lines[5].split() == ["best", "3.0000", "±", "0.0000", "0.00", "±", "0.00"]
+    assert lines[6].startswith("a longer name  ")
+    assert len({len(line) for line in lines[3:]}) == 1
+
+
+def test_frame_has_a_row_per_policy_and_checkpoint(race):
+    pytest.importorskip("pandas")
+    frame = race.to_frame()
+    assert len(frame) == len(POLICIES) * race.checkpoints.size
+    assert list(frame) == [
+        "policy",
+        "episode",
+        "returns",
+        "returns_se",
+        "per_step_return",
+        "per_step_return_se",
+        "regret",
+        "regret_se",
+    ]
+    row = frame[(frame.policy == "eps") & (frame.episode == 30)].iloc[0]
+    assert row.regret == race.regret[race.index("eps"), -1]
+    assert row.per_step_return_se == race.per_step_return_se[race.index("eps"), -1]
+
+
+def test_plot_shows_curves_bands_and_bounds(race):
+    pytest.importorskip("matplotlib")
+    bounds = {
+        "Theorem 2": mb.bounds.gap_dependent(PROBLEM, race.checkpoints),
+        "Theorem 3": mb.bounds.gap_free(8, 4, race.checkpoints),
+    }
+    figure = race.plot(bounds=bounds)
+    left, right = figure.axes
+    names = list(POLICIES)
+    assert [line.get_label() for line in left.lines] == [*names, "Theorem 2", "Theorem 3"]
+    assert [line.get_label() for line in right.lines] == [*names, "optimum"]
+    assert left.lines[0].get_ydata().tolist() == race.regret[0].tolist()
+    assert left.lines[-1].get_ydata().tolist() == bounds["Theorem 3"].tolist()
+    assert right.lines[0].get_ydata().tolist() == race.per_step_return[0].tolist()
+    assert len(left.collections) == len(right.collections) == len(names)  # the bands
+    assert (left.get_title(), right.get_title()) == ("Cumulative regret", "Per-step return")
+    assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
+    figure.savefig(io.BytesIO(), format="png", dpi=40)
+
+    plain = race.plot(log_x=False)
+    assert (plain.axes[0].get_xscale(), plain.axes[0].get_yscale()) == ("linear", "linear")
+    with pytest.raises(SimulationError, match=r"expected bound 'mine' at the \d+ checkpoints, got shape \(2,\)"):
+        race.plot(bounds={"mine": [1.0, 2.0]})
+    alone = simulate({"optimal": mb.Optimal()}, n_runs=1)
+    figure = alone.plot(bounds={"zero": np.zeros(alone.checkpoints.size)})
+    assert len(figure.axes[0].collections) == 0
+    figure.savefig(io.BytesIO(), format="png", dpi=40)
+
+
+@pytest.mark.parametrize(("module", "call"), [("pandas", "to_frame"), ("matplotlib.figure", "plot")])
+def test_what_is_missing_is_named(race, monkeypatch, module, call):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(MissingDependencyError, match=rf"{call} needs .*pip install 'matroid-bandits\["):
+        getattr(race, call)()
+
+
+def test_joblib_is_only_needed_for_processes(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "joblib", None)
+    simulate({"OMM": mb.OMM()}, n_jobs=1)
+    with pytest.raises(MissingDependencyError, match="n_jobs needs joblib"):
+        simulate({"OMM": mb.OMM()}, n_jobs=2)
+
+
+def test_simulations_are_equal_by_their_results(race):
+    short = {"policies": {"OMM": mb.OMM()}, "n_episodes": 5}
+    assert simulate(**short) == simulate(**short)
+    assert simulate(**short) != simulate(**short | {"seed": 12})
+    assert simulate(**short) != simulate(**short | {"n_episodes": 6})
+    assert simulate(**short) != simulate(**short | {"policies": {"UCB": mb.OMM()}})
+    assert simulate(**short) != "a race"
+    assert simulate(**short, n_runs=1) == simulate(**short, n_runs=1)  # standard errors are NaN in both
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(race)
+    with pytest.raises(SimulationError, match=r"expected one of OMM, .*; got 'UCB'"):
+        race.index("UCB")
+
+
+# Files
+
+
+def test_saved_simulations_come_back(race, tmp_path):
+    path = tmp_path / "race.npz"
+    race.save(path)
+    again = mb.Simulation.load(path)
+    assert again == race
+    assert again.wall_time == race.wall_time
+    assert again.versions == race.versions
+    assert again.summary() == race.summary()
+    assert [p.name for p in tmp_path.iterdir()] == ["race.npz"]
+    alone = simulate({"OMM": mb.OMM()}, n_runs=1)
+    alone.save(str(path))
+    assert mb.Simulation.load(str(path)) == alone
+
+
+def test_files_hold_plain_data(race, tmp_path):
+    path = tmp_path / "race.npz"
+    race.save(path)
+    with zipfile.ZipFile(path) as archive:
+        header = json.loads(archive.read("header.json"))
+        assert header["format"] == "matroid-bandits/simulation"
+        assert header["version"] == 1
+        assert header["seed"] == 11
+        assert header["versions"]["matroid-bandits"] == mb.__version__
+        for name in set(archive.namelist()) - {"header.json"}:
+            array = np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+            assert array.dtype.kind in "if"
+
+
+def test_damaged_and_foreign_files(race, tmp_path):
+    path = tmp_path / "race.npz"
+    race.save(path)
+    whole = path.read_bytes()
+    for keep in (0, 1, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:keep])
+        with pytest.raises(SerializationError, match="not a complete matroid-bandits/simulation file"):
+            mb.Simulation.load(path)
+    mb.Learner(GRAPH, mb.OMM()).save(path)
+    with pytest.raises(SerializationError, match="expected a matroid-bandits/simulation file, got another kind"):
+        mb.Simulation.load(path)
+    with pytest.raises(FileNotFoundError):
+        mb.Simulation.load(tmp_path / "nothing")
+    _rewrite(whole, path, lambda header: header | {"version": 2})
+    with pytest.raises(SerializationError, match="expected version 1 or older, got 2: upgrade matroid-bandits"):
+        mb.Simulation.load(path)
+    _rewrite(whole, path, lambda header: {key: header[key] for key in ("format", "version", "policies")})
+    with pytest.raises(SerializationError, match="malformed simulation"):
+        mb.Simulation.load(path)
+
+
+def _rewrite(whole, path, change):
+    """The same file with another header."""
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, json.dumps(change(json.loads(content))) if name == "header.json" else content)
+
+
+# Progress, interruption, errors from inside
+
+
+def test_progress_reaches_the_total(n_threads):
+    seen = []
+    simulate(progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (30 * 4 * len(POLICIES),) * 2
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+
+
+def test_progress_of_processes():
+    pytest.importorskip("joblib")
+    seen = []
+    simulate({"OMM": mb.OMM()}, n_jobs=2, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (120, 120)
+
+
+def test_progress_bar_is_on_stderr(capsys):
+    simulate({"OMM": mb.OMM()}, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith("100%  0:00 left \n")
+    assert "█" in err
+    simulate({"OMM": mb.OMM()})
+    assert capsys.readouterr() == ("", "")
+
+
+def test_time_left_is_shown_in_minutes():
+    assert simulation._clock(5.9) == "0:05"
+    assert simulation._clock(3725) == "62:05"
+
+
+class Failing(mb.Policy):
+    """Fails in one episode of one run."""
+
+    def __init__(self, error, t=3, run=0):
+        self.error, self.t, self.run = error, t, run
+
+    def indices(self, state, t, stream):
+        if t == self.t and self.run in stream.runs:
+            raise self.error
+        return state.means
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("mine"), KeyboardInterrupt(), SystemExit(3)])
+@pytest.mark.parametrize("run", [0, 3])
+def test_errors_of_a_policy_come_through(n_threads, error, run):
+    """With their own type, and without waiting for the other runs, which would take for ever."""
+    n_before = threading.active_count()
+    with pytest.raises(type(error)) as caught:
+        simulate({"failing": Failing(error, run=run), "OMM": mb.OMM()}, n_episodes=10**9)
+    assert caught.value is error
+    assert threading.active_count() == n_before
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("mine"), KeyboardInterrupt()])
+def test_errors_of_a_progress_callback_come_through(n_threads, error):
+    def report(done, total):
+        raise error
+
+    with pytest.raises(type(error)):
+        simulate(progress=report, n_episodes=10**9)
+
+
+def test_errors_come_through_from_processes():
+    pytest.importorskip("joblib")
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        simulate({"failing": Failing(ZeroDivisionError("mine"))}, n_jobs=2)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
+def test_ctrl_c_ends_a_simulation(n_threads, capsys):
+    n_before, began = threading.active_count(), time.monotonic()
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            simulate({"OMM": mb.OMM(), "chance": mb.UniformRandom()}, n_episodes=10**9, progress=True)
+    finally:
+        timer.cancel()
+        timer.join()
+    assert time.monotonic() - began < 10.0  # not the day that 10**9 episodes take
+    assert threading.active_count() == n_before
+    assert capsys.readouterr().err.endswith("\n")  # the bar's line is finished
+
+
+# Bad settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"n_episodes": 0}, SimulationError, "expected n_episodes to be a positive integer, got 0"),
+        ({"n_episodes": 1.5}, SimulationError, "expected n_episodes to be a positive integer, got 1.5"),
+        ({"n_runs": -1}, SimulationError, "expected n_runs to be a positive integer, got -1"),
+        ({"n_runs": True}, SimulationError, "expected n_runs to be a positive integer, got True"),
+        ({"n_runs": "5"}, SimulationError, "expected n_runs to be a positive integer, got '5'"),
+        ({"seed": -1}, SeedError, r"expected a seed that is None or an integer in \[0, 2\*\*64\); got -1"),
+        ({"seed": 0.5}, SeedError, "got 0.5"),
+        ({"start": "random"}, SimulationError, 'expected start to be "observe" or "explore", got \'random\''),
+        ({"checkpoints": []}, SimulationError, "expected checkpoints to be a row of episode numbers"),
+        ({"checkpoints": [[1]]}, SimulationError, "expected checkpoints to be a row of episode numbers"),
+        ({"checkpoints": [1.5]}, SimulationError, "expected checkpoints to be a row of episode numbers"),
+        ({"checkpoints": [[1], [2, 3]]}, SimulationError, "expected checkpoints to be a row of episode numbers"),
+        ({"checkpoints": [0, 5]}, SimulationError, r"expected checkpoints in 1\.\.30, got 0"),
+        ({"checkpoints": [41]}, SimulationError, r"expected checkpoints in 1\.\.30, got 41"),
+        ({"n_jobs": 0}, SimulationError, "expected n_jobs to be a positive integer or -1, got 0"),
+        ({"n_jobs": 1.5}, SimulationError, "expected n_jobs to be a positive integer or -1, got 1.5"),
+        ({"n_jobs": -3}, SimulationError, "expected n_jobs to be a positive integer or -1, got -3"),
+        ({"engine": "steam"}, PolicyError, "expected engine to be one of auto, .*; got 'steam'"),
+        ({"policies": {}}, SimulationError, "expected at least one policy, got none"),
+        ({"policies": [mb.OMM(), mb.OMM(2)]}, SimulationError, "expected one policy of each class in a list"),
+        (
+            {"policies": {"OMM": mb.OMM}},
+            SimulationError,
+            "expected 'OMM' to be a Policy, got .*an instance is needed",
+        ),
+        ({"policies": [mb.OMM]}, SimulationError, "an instance is needed"),
+        ({"policies": mb.OMM}, SimulationError, "expected policies by name in a dict, or a list of them"),
+        ({"policies": None}, SimulationError, "expected policies by name in a dict, or a list of them, got None"),
+        ({"policies": "OMM"}, SimulationError, "expected policies by name in a dict, or a list of them, got 'OMM'"),
+        ({"policies": {1: mb.OMM()}}, SimulationError, "expected a policy's name to be a string, got 1"),
+        ({"policies": {"x": 3}}, SimulationError, "expected 'x' to be a Policy, got 3"),
+        ({"policies": [mb.CombLinTS(np.eye(5))]}, PolicyError, "expected features for 8 items, got 5 rows"),
+        ({"problem": GRAPH}, SimulationError, "expected a MatroidBandit, got GraphicMatroid"),
+    ],
+)
+def test_bad_settings_are_named(settings, error, message):
+    with pytest.raises(error, match=message):
+        simulate(**{"policies": {"OMM": mb.OMM()}} | settings)
+
+
+def test_policies_for_weights_up_to_one_say_so():
+    problem = mb.MatroidBandit(GRAPH, mb.ExponentialLatency(np.arange(2.0, 10.0)))
+    for policy in (mb.KLOMM(), mb.ThompsonSampling()):
+        with pytest.raises(PolicyError, match=r"needs weights in \[0, 1\]; this environment's lie in \[1, inf\]"):
+            simulate([policy], problem)
+    simulate([mb.ThompsonSampling("normal")], problem, n_episodes=2)
+
+
+def test_a_policy_by_itself_needs_no_list():
+    assert simulate(mb.OMM()).policies == simulate([mb.OMM()]).policies == ("OMM",)
+    assert simulate(iter([mb.OMM(), mb.KLOMM()])).policies == ("OMM", "KLOMM")
+
+
+def test_numpy_integers_are_integers():
+    result = simulate(
+        {"OMM": mb.OMM()}, n_episodes=np.int32(4), n_runs=np.int64(2), seed=np.uint8(3), n_jobs=np.int64(1)
+    )
+    assert (result.n_episodes, result.n_runs, result.seed) == (4, 2, 3)
+    assert type(result.n_episodes) is type(result.seed) is int
+
+
+# The smallest problems
+
+
+@pytest.mark.parametrize("minimize", [False, True])
+@pytest.mark.parametrize("start", ["observe", "explore"])
+@pytest.mark.parametrize(
+    ("matroid", "means"),
+    [
+        (mb.UniformMatroid(1, 1), [0.5]),
+        (mb.UniformMatroid(3, 0), [0.1, 0.2, 0.3]),
+        (mb.UniformMatroid(3, 3), [0.1, 0.2, 0.3]),
+        (mb.UniformMatroid(0, 0), []),
+        (mb.PartitionMatroid([]), []),
+        (mb.GraphicMatroid([]), []),
+        (mb.GraphicMatroid([(0, 0), (0, 1)]), [0.9, 0.1]),
+    ],
+    ids=["one item", "rank 0", "rank L", "empty", "empty partition", "empty graph", "a loop"],
+)
+def test_smallest_problems(matroid, means, minimize, start):
+    problem = mb.MatroidBandit(matroid, mb.BernoulliEnvironment(means), minimize)
+    features = np.ones((matroid.n_items, 2))
+    policies = POLICIES | {"CombLinUCB": mb.CombLinUCB(features), "CombLinTS": mb.CombLinTS(features)}
+    for n_runs in (1, 3):
+        result = simulate(policies, problem, n_episodes=5, n_runs=n_runs, start=start)
+        assert (result.final_regret == 0.0).all()
+        assert (result.choices.sum(axis=1) == 5 * n_runs * matroid.rank).all()
+        assert np.isnan(result.regret_se).all() == (n_runs == 1)
+        assert result.summary()
+        assert result.optimal_value == sum(means[e] for e in problem.optimal_basis)
+
+
+def test_one_run_has_no_standard_error(tmp_path):
+    result = simulate(n_runs=1)
+    assert np.isnan(result.returns_se).all()
+    assert "nan" in result.summary()
+    assert np.isfinite(result.returns).all()
+    pytest.importorskip("matplotlib")
+    result.plot()
