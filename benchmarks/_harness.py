@@ -113,6 +113,7 @@ def machine() -> dict[str, Any]:
     return {
         "cpu": _cpu_model(),
         "cores": cores,
+        "load before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else "unknown",
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "numba": numba.__version__,

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

@@ -392,7 +392,7 @@ def test_errors_of_a_policy_come_through(n_threads, error, run):
     with pytest.raises(type(error)) as caught:
         simulate({"failing": Failing(error, run=run), "OMM": mb.OMM()}, n_episodes=10**9)
     assert caught.value is error
-    assert threading.active_count() == n_before
+    assert threading.active_count() <= n_before
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("mine"), KeyboardInterrupt()])
@@ -413,16 +413,25 @@ def test_errors_come_through_from_processes():
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
 def test_ctrl_c_ends_a_simulation(n_threads, capsys):
     n_before, began = threading.active_count(), time.monotonic()
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    is_over = threading.Event()
+
+    def press():
+        """Again after a while: what is raised inside a garbage collector's callback is lost."""
+        pause = 0.3
+        while not is_over.wait(pause):
+            signal.raise_signal(signal.SIGINT)
+            pause = 3.0
+
+    keyboard = threading.Thread(target=press)
+    keyboard.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             simulate({"OMM": mb.OMM(), "chance": mb.UniformRandom()}, n_episodes=10**9, progress=True)
     finally:
-        timer.cancel()
-        timer.join()
+        is_over.set()
+        keyboard.join()
     assert time.monotonic() - began < 10.0  # not the day that 10**9 episodes take
-    assert threading.active_count() == n_before
+    assert threading.active_count() <= n_before
     assert capsys.readouterr().err.endswith("\n")  # the bar's line is finished
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
@@ -369,19 +369,18 @@ def _run_threads(tasks: list[_Task], settings: Any, report: _Reporter) -> list[_
 
     if len(tasks) == 1 or n_threads() == 1:
         return [_run_batch(task, settings, tick) for task in tasks]
+    futures: list[Future[_Part]] = []
     with ThreadPoolExecutor(n_threads(), thread_name_prefix="matroid-bandits") as pool:
-        futures = [pool.submit(_run_batch, task, settings, tick) for task in tasks]
         try:
+            futures.extend(pool.submit(_run_batch, task, settings, tick) for task in tasks)
             pending = set(futures)
             while pending:  # awake now and then: not every system lets Ctrl-C end a wait
                 done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
                 if any(future.exception() is not None for future in done):
                     break
-        finally:  # also when the user interrupts: the others stop at their next tick
-            if not all(future.done() and future.exception() is None for future in futures):
-                stop.set()
-                for future in futures:
-                    future.cancel()
+        finally:  # also when the user interrupts: those under way stop at their next tick, the others do not start
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
     errors = [future.exception() for future in futures if not future.cancelled()]
     for error in errors:
         if error is not None and not isinstance(error, _Stopped):
