@@ -240,3 +240,16 @@ def test_warm_orders_agree_on_large_graphs_and_parallel_items():
             for policy in (mb.OMM(), mb.EpsilonGreedy(0.2)):
                 plain = play("greedy", problem, policy, 200)
                 assert np.array_equal(play("warm", problem, policy, 200), plain)
+
+
+class LogBonus(mb.Policy):
+    """0 * inf for items never seen in episode 1: they come first anyway."""
+
+    def indices(self, state, t, stream):
+        with np.errstate(invalid="ignore"):
+            return state.means + np.log(t) * state.radii
+
+
+def test_indices_of_items_never_seen_do_not_matter():
+    problem = mb.MatroidBandit(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
+    assert play("greedy", problem, LogBonus(), 2)[:, 0].tolist() == [[0, 1], [2, 3]]

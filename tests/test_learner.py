@@ -687,3 +687,10 @@ def test_a_file_with_nothing_changed_is_fine(tmp_path):
     learner.save(path)
     rewrite(path, lambda header: header)
     assert snapshot(mb.Learner.load(path)) == snapshot(learner)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_a_saved_file_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "plain").touch()
+    mb.Learner(mb.UniformMatroid(3, 1), mb.OMM()).save(tmp_path / "learner")
+    assert (tmp_path / "learner").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 import os
-import tempfile
+import secrets
 import zipfile
 from collections.abc import Mapping
 from os import PathLike
@@ -27,7 +27,9 @@ def save(
     """Write an NPZ archive with a JSON member; the file at `path` is replaced whole or not at all."""
     target = Path(path)
     text = json.dumps({"format": format, "version": version, **header})
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    name = target.parent / f".{target.name}.{secrets.token_hex(8)}"
+    # not tempfile: a saved file gets the permissions that any new file would
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:

@@ -222,13 +222,12 @@ def policy_indices(policy: Policy, state: State, t: int, stream: Stream) -> Floa
             f"expected {type(policy).__name__}.indices to return shape {state.counts.shape}, got {U.shape}"
         )
     if not isinstance(policy, AffinePolicy):
-        with np.errstate(invalid="ignore"):
-            is_suspect = np.isnan(U.sum())
-        if is_suspect and np.isnan(U).any():
-            run, item = np.argwhere(np.isnan(U))[0]
-            raise PolicyError(f"{type(policy).__name__}.indices gave NaN for item {item} of run {run} in episode {t}")
         if policy.tries_unseen and not state.counts.all():
             U = np.where(state.counts == 0, np.inf, U)
+        bad = order_kernels.first_nan(U.reshape(-1))
+        if bad >= 0:
+            run, item = stream.runs[bad // state.n_items], bad % state.n_items
+            raise PolicyError(f"{type(policy).__name__}.indices gave NaN for item {item} of run {run} in episode {t}")
     return U
 
 
