@@ -139,8 +139,7 @@ class KineticEngine(Engine):
         self._reserve_starts = _offsets(np.minimum(depth, sizes))
         n_nodes, n_reserved = self._tree_starts[-1], self._reserve_starts[-1]
         self._is_out = np.zeros((n_runs, n_items), bool)
-        self._winner = np.empty((n_runs, n_nodes), np.int32)
-        self._expiry = np.empty((n_runs, n_nodes))
+        self._nodes = np.empty((n_runs, n_nodes, 4))
         self._reserves = np.empty((n_runs, n_reserved), np.int64)
         self._values = np.empty(np.diff(self._reserve_starts).max(initial=0))
         self._is_changed = np.empty(n_runs, bool)
@@ -155,7 +154,7 @@ class KineticEngine(Engine):
 
     def decide(self, t: int, stream: Stream) -> IntArray:
         c, state = self._affine.coefficient(t), self._state
-        trees = (self._is_out, self._winner, self._expiry, self._reserves)
+        trees = (self._is_out, self._nodes, self._reserves)
         if not c >= self._c:  # the first time, or c went back: start anew
             kinetic.build(
                 self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,
@@ -179,7 +178,7 @@ class KineticEngine(Engine):
         if self._c < np.inf:
             kinetic.touch(
                 items, self._starts, self._members, self._cells, self._places, self._tree_starts,
-                self._state.means, self._state.radii, self._c, self._margin, self._is_out, self._winner, self._expiry,
+                self._state.means, self._state.radii, self._c, self._margin, self._is_out, self._nodes,
             )  # fmt: skip
 
     def _choose(self, c: float) -> IntArray:

@@ -7,9 +7,10 @@ cannot change. A node keeps the smallest certificate below it, so finding the le
 until something expires, and then only the matches that did. A certificate equal to c still holds: it was given
 at c, by comparing the indices themselves.
 
-Per run: `is_out` (L,) bool marks the items in reserves; `winner` (N,) int32 and `expiry` (N,) float64 hold the
-tournaments, one after the other. A tournament over B buckets of items has nodes 1 to 2 B - 1 in heap order, its
-bucket j at node B + j.
+Per run: `is_out` (L,) bool marks the items in reserves; `nodes` (N, 4) float64 holds the tournaments, one after the
+other. A node is (winner, its a, its b, end of certificates): 32 bytes, so that two opponents share a cache line and
+a match looks nothing up elsewhere. A tournament over B buckets of items has nodes 1 to 2 B - 1 in heap order, its
+bucket j at node B + j; winner -1 stands for nobody.
 """
 
 import numpy as np
@@ -17,13 +18,13 @@ from numba import njit
 
 BUCKET = 8
 _TINY, _HUGE = 1e-290, 1e100
+_WINNER, _A, _B, _UNTIL = 0, 1, 2, 3
 
 
 @njit(forceinline=True, error_model="numpy")
-def _index(means, radii, e, c):
-    """mean + c r, the one formula of an affine index; +inf for an item never seen."""
-    r = radii[e]
-    return np.inf if r == np.inf else means[e] + c * r
+def _index(a, b, c):
+    """mean + c r, the one formula of an affine index; +inf for an item never seen, whose r is infinite."""
+    return np.inf if b == np.inf else a + c * b
 
 
 @njit(forceinline=True, error_model="numpy")
@@ -46,65 +47,66 @@ def _certificate(ax, bx, ay, by, c, margin):
 
 
 @njit(forceinline=True, error_model="numpy")
-def _play_bucket(members, lo, hi, is_out, means, radii, c, margin):
-    """The leader of members[lo:hi] that are not out, and until which c it is certain; (-1, inf) for none."""
+def _play_bucket(node, lo, hi, members, nodes, is_out, means, radii, c, margin):
+    """Find the leader of those of members[lo:hi] that are not out, and until which c it is certain."""
     best, value = -1, -np.inf
     for i in range(lo, hi):
         e = members[i]
         if not is_out[e]:
-            v = _index(means, radii, e, c)
+            v = _index(means[e], radii[e], c)
             if best < 0 or v > value:  # members ascend: of equals the smaller item stays
                 best, value = e, v
-    expiry = np.inf
+    until = np.inf
+    a, b = (means[best], radii[best]) if best >= 0 else (0.0, 0.0)
     if best >= 0:
         for i in range(lo, hi):
             e = members[i]
             if e != best and not is_out[e]:
-                expiry = min(expiry, _certificate(means[best], radii[best], means[e], radii[e], c, margin))
-    return best, expiry
+                until = min(until, _certificate(a, b, means[e], radii[e], c, margin))
+    nodes[node, _WINNER], nodes[node, _A], nodes[node, _B], nodes[node, _UNTIL] = best, a, b, until
 
 
 @njit(forceinline=True, error_model="numpy")
-def _play_node(node, winner, expiry, means, radii, c, margin):
+def _play_node(node, nodes, c, margin):
     """Replay the match of a node's two children."""
-    x, y = winner[2 * node], winner[2 * node + 1]
-    until = min(expiry[2 * node], expiry[2 * node + 1])
-    if x >= 0 and y >= 0:
-        vx, vy = _index(means, radii, x, c), _index(means, radii, y, c)
-        if vy > vx or (vy == vx and y < x):
-            x, y = y, x
-        until = min(until, _certificate(means[x], radii[x], means[y], radii[y], c, margin))
-    elif y >= 0:
+    x, y = 2 * node, 2 * node + 1
+    until = min(nodes[x, _UNTIL], nodes[y, _UNTIL])
+    if nodes[x, _WINNER] < 0.0:
         x = y
-    winner[node] = x
-    expiry[node] = until
+    elif nodes[y, _WINNER] >= 0.0:
+        vx, vy = _index(nodes[x, _A], nodes[x, _B], c), _index(nodes[y, _A], nodes[y, _B], c)
+        if vy > vx or (vy == vx and nodes[y, _WINNER] < nodes[x, _WINNER]):
+            x, y = y, x
+        until = min(until, _certificate(nodes[x, _A], nodes[x, _B], nodes[y, _A], nodes[y, _B], c, margin))
+    nodes[node, _WINNER], nodes[node, _A], nodes[node, _B] = nodes[x, _WINNER], nodes[x, _A], nodes[x, _B]
+    nodes[node, _UNTIL] = until
 
 
 @njit(forceinline=True, error_model="numpy")
-def _play(node, n_buckets, members, winner, expiry, is_out, means, radii, c, margin):
+def _play(node, members, nodes, is_out, means, radii, c, margin):
     """Replay a node, leaf or inner, of one tournament; `members` are its items."""
+    n_buckets = nodes.shape[0] // 2
     if node >= n_buckets:
         lo = (node - n_buckets) * BUCKET
         hi = min(lo + BUCKET, members.shape[0])
-        best, until = _play_bucket(members, lo, hi, is_out, means, radii, c, margin)
-        winner[node] = best
-        expiry[node] = until
+        _play_bucket(node, lo, hi, members, nodes, is_out, means, radii, c, margin)
     else:
-        _play_node(node, winner, expiry, means, radii, c, margin)
+        _play_node(node, nodes, c, margin)
 
 
-@njit(cache=True, nogil=True)
-def _replay_expired(stack, n_buckets, members, winner, expiry, is_out, means, radii, c, margin):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _replay_expired(stack, members, nodes, is_out, means, radii, c, margin):
     """Replay every match whose certificate ended before c, children before parents."""
+    n_buckets = nodes.shape[0] // 2
     stack[0], n = 1, 1
     while n > 0:
         n -= 1
         node = stack[n]
         if node < 0:  # its children are done
-            _play_node(-node, winner, expiry, means, radii, c, margin)
-        elif expiry[node] < c:
+            _play_node(-node, nodes, c, margin)
+        elif nodes[node, _UNTIL] < c:
             if node >= n_buckets:
-                _play(node, n_buckets, members, winner, expiry, is_out, means, radii, c, margin)
+                _play(node, members, nodes, is_out, means, radii, c, margin)
             else:
                 stack[n] = -node
                 stack[n + 1] = 2 * node
@@ -113,32 +115,35 @@ def _replay_expired(stack, n_buckets, members, winner, expiry, is_out, means, ra
 
 
 @njit(forceinline=True, error_model="numpy")
-def _replay_path(place, item, n_buckets, members, winner, expiry, is_out, means, radii, c, margin, is_line_new):
+def _replay_path(place, members, nodes, is_out, means, radii, c, margin):
     """Replay the matches above the item at `place` of `members`, as far up as anything changes."""
-    node = n_buckets + place // BUCKET
+    node = nodes.shape[0] // 2 + place // BUCKET
     while node >= 1:
-        old_winner, old_expiry = winner[node], expiry[node]
-        _play(node, n_buckets, members, winner, expiry, is_out, means, radii, c, margin)
-        if winner[node] == old_winner and expiry[node] == old_expiry and not (is_line_new and old_winner == item):
+        winner, a, b, until = nodes[node, _WINNER], nodes[node, _A], nodes[node, _B], nodes[node, _UNTIL]
+        _play(node, members, nodes, is_out, means, radii, c, margin)
+        if (
+            nodes[node, _WINNER] == winner
+            and nodes[node, _A] == a
+            and nodes[node, _B] == b
+            and nodes[node, _UNTIL] == until
+        ):
             return
         node //= 2
 
 
 @njit(forceinline=True, error_model="numpy")
-def _enter(place, item, n_buckets, members, winner, expiry, is_out, means, radii, c, margin):
+def _enter(place, item, members, nodes, is_out, means, radii, c, margin):
     """Let an item that is out take part again; where it loses, only certificates above it may get shorter."""
     is_out[item] = False
-    node = n_buckets + place // BUCKET
-    best = winner[node]
-    if best >= 0 and not _is_better(
-        _index(means, radii, item, c), item, _index(means, radii, best, c), np.int64(best)
-    ):
-        until = _certificate(means[best], radii[best], means[item], radii[item], c, margin)
-        while node >= 1 and until < expiry[node]:
-            expiry[node] = until
+    node = nodes.shape[0] // 2 + place // BUCKET
+    best, a, b = nodes[node, _WINNER], nodes[node, _A], nodes[node, _B]
+    if best >= 0.0 and not _is_better(_index(means[item], radii[item], c), item, _index(a, b, c), np.int64(best)):
+        until = _certificate(a, b, means[item], radii[item], c, margin)
+        while node >= 1 and until < nodes[node, _UNTIL]:
+            nodes[node, _UNTIL] = until
             node //= 2
     else:
-        _replay_path(place, item, n_buckets, members, winner, expiry, is_out, means, radii, c, margin, False)
+        _replay_path(place, members, nodes, is_out, means, radii, c, margin)
 
 
 @njit(forceinline=True, error_model="numpy")
@@ -162,40 +167,35 @@ def _sift_down(values, items, i, n):
         i = child
 
 
-@njit(cache=True, nogil=True)
-def build(starts, members, places, tree_starts, reserve_starts, means, radii, c, margin, is_out, winner, expiry,
-          reserves):  # fmt: skip
+@njit(cache=True, nogil=True, error_model="numpy")
+def build(starts, members, places, tree_starts, reserve_starts, means, radii, c, margin, is_out, nodes, reserves):
     """Play every tournament from scratch, for every run, and move each cell's best into its reserve."""
     for run in range(means.shape[0]):
-        is_out[run] = False
+        mean, radius, out = means[run], radii[run], is_out[run]
+        out[:] = False
         for cell in range(starts.shape[0] - 1):
             own = members[starts[cell] : starts[cell + 1]]
             reserve = reserves[run, reserve_starts[cell] : reserve_starts[cell + 1]]
-            tree_winner = winner[run, tree_starts[cell] : tree_starts[cell + 1]]
-            tree_expiry = expiry[run, tree_starts[cell] : tree_starts[cell + 1]]
+            tree = nodes[run, tree_starts[cell] : tree_starts[cell + 1]]
             if reserve.shape[0] == own.shape[0]:
                 for i in range(own.shape[0]):
                     reserve[i] = own[i]
-                    is_out[run, own[i]] = True
-                tree_winner[:] = -1
-                tree_expiry[:] = np.inf
+                    out[own[i]] = True
+                tree[:, _WINNER] = -1.0
+                tree[:, _UNTIL] = np.inf
                 continue
-            n_buckets = tree_winner.shape[0] // 2
-            for node in range(2 * n_buckets - 1, 0, -1):
-                _play(node, n_buckets, own, tree_winner, tree_expiry, is_out[run], means[run], radii[run], c, margin)
+            for node in range(tree.shape[0] - 1, 0, -1):
+                _play(node, own, tree, out, mean, radius, c, margin)
             for i in range(reserve.shape[0]):
-                e = tree_winner[1]
+                e = np.int64(tree[1, _WINNER])
                 reserve[i] = e
-                is_out[run, e] = True
-                _replay_path(
-                    places[e], e, n_buckets, own, tree_winner, tree_expiry,
-                    is_out[run], means[run], radii[run], c, margin, False,
-                )  # fmt: skip
+                out[e] = True
+                _replay_path(places[e], own, tree, out, mean, radius, c, margin)
 
 
-@njit(cache=True, nogil=True)
-def advance(starts, members, places, tree_starts, reserve_starts, means, radii, c, margin, is_out, winner, expiry,
-            reserves, values, is_changed):  # fmt: skip
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(starts, members, places, tree_starts, reserve_starts, means, radii, c, margin, is_out, nodes, reserves,
+            values, is_changed):  # fmt: skip
     """Bring every reserve up to c: while the leader of the rest beats the worst of the reserve, they change places.
 
     `values` (widest reserve,) is work space; is_changed[run] tells whether any reserve of the run changed. Returns
@@ -207,23 +207,21 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
         mean, radius, out = means[run], radii[run], is_out[run]
         is_changed[run] = False
         for cell in range(starts.shape[0] - 1):
-            first, last = tree_starts[cell], tree_starts[cell + 1]
-            tree_winner, tree_expiry = winner[run, first:last], expiry[run, first:last]
-            n_buckets = (last - first) // 2
             own = members[starts[cell] : starts[cell + 1]]
-            if tree_expiry[1] < c:
-                _replay_expired(stack, n_buckets, own, tree_winner, tree_expiry, out, mean, radius, c, margin)
-            lead = np.int64(tree_winner[1])
+            tree = nodes[run, tree_starts[cell] : tree_starts[cell + 1]]
+            if tree[1, _UNTIL] < c:
+                _replay_expired(stack, own, tree, out, mean, radius, c, margin)
+            lead = np.int64(tree[1, _WINNER])
             reserve = reserves[run, reserve_starts[cell] : reserve_starts[cell + 1]]
             m = reserve.shape[0]
             if lead < 0 or m == 0:
                 continue
             worst = 0
             for i in range(m):
-                values[i] = _index(mean, radius, reserve[i], c)
+                values[i] = _index(mean[reserve[i]], radius[reserve[i]], c)
                 if _is_better(values[worst], reserve[worst], values[i], reserve[i]):
                     worst = i
-            value = _index(mean, radius, lead, c)
+            value = _index(tree[1, _A], tree[1, _B], c)
             if not _is_better(value, lead, values[worst], reserve[worst]):
                 continue
             is_changed[run] = True
@@ -234,12 +232,10 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
                 values[0], reserve[0] = value, lead
                 _sift_down(values, reserve, 0, m)
                 out[lead] = True
-                _replay_path(
-                    places[lead], lead, n_buckets, own, tree_winner, tree_expiry, out, mean, radius, c, margin, False
-                )
-                _enter(places[loser], loser, n_buckets, own, tree_winner, tree_expiry, out, mean, radius, c, margin)
-                lead = np.int64(tree_winner[1])
-                value = _index(mean, radius, lead, c) if lead >= 0 else -np.inf
+                _replay_path(places[lead], own, tree, out, mean, radius, c, margin)
+                _enter(places[loser], loser, own, tree, out, mean, radius, c, margin)
+                lead = np.int64(tree[1, _WINNER])
+                value = _index(tree[1, _A], tree[1, _B], c)
         n_changed += is_changed[run]
     return n_changed
 
@@ -254,19 +250,18 @@ def settle(reserves, is_changed, bases):
             basis.sort()
 
 
-@njit(cache=True, nogil=True)
-def touch(items, starts, members, cells, places, tree_starts, means, radii, c, margin, is_out, winner, expiry):
+@njit(cache=True, nogil=True, error_model="numpy")
+def touch(items, starts, members, cells, places, tree_starts, means, radii, c, margin, is_out, nodes):
     """Take note that the lines of `items` (R, k) changed; those in a reserve are looked at anyway."""
     for run in range(items.shape[0]):
         for k in range(items.shape[1]):
             e = items[run, k]
             if not is_out[run, e]:
                 cell = cells[e]
-                first, last = tree_starts[cell], tree_starts[cell + 1]
                 _replay_path(
-                    places[e], e, (last - first) // 2, members[starts[cell] : starts[cell + 1]],
-                    winner[run, first:last], expiry[run, first:last], is_out[run], means[run], radii[run],
-                    c, margin, True,
+                    places[e], members[starts[cell] : starts[cell + 1]],
+                    nodes[run, tree_starts[cell] : tree_starts[cell + 1]],
+                    is_out[run], means[run], radii[run], c, margin,
                 )  # fmt: skip
 
 
@@ -275,4 +270,4 @@ def indices(items, means, radii, c, out):
     """The index of each of `items` (R, k)."""
     for run in range(items.shape[0]):
         for k in range(items.shape[1]):
-            out[run, k] = _index(means[run], radii[run], items[run, k], c)
+            out[run, k] = _index(means[run, items[run, k]], radii[run, items[run, k]], c)
