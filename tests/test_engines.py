@@ -112,6 +112,18 @@ def test_long_runs_have_the_same_trajectory(family, n_items, n_episodes):
     assert digest(kinetic) == digest(plain)
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("start", ["explore", "observe"])
+def test_long_runs_with_ties_on_nested_quotas_and_graphs(start):
+    rng = np.random.default_rng(12)
+    matroids = [*quota_matroids(rng, 200).values(), mb.GraphicMatroid(rng.integers(0, 25, (70, 2)))]
+    for i, matroid in enumerate(matroids):
+        problem = mb.MatroidBandit(matroid, environment("bernoulli", matroid.n_items, rng), minimize=i % 2 == 0)
+        plain = digest(play("greedy", problem, mb.OMM(), 3000, n_runs=1, start=start))
+        for name in fitting(matroid, mb.OMM()):
+            assert digest(play(name, problem, mb.OMM(), 3000, n_runs=1, start=start)) == plain, (name, matroid)
+
+
 class Schedule(mb.AffinePolicy):
     """An affine policy with a coefficient of our choosing."""
 
@@ -217,6 +229,14 @@ def test_learners_agree_when_answers_come_late_and_in_parts(seed, minimize):
             waiting = waiting[n_told:]
 
 
+@pytest.mark.parametrize("engine", ["greedy", "kinetic"])
+@pytest.mark.parametrize("c", [np.nan, np.inf, -1.0])
+def test_a_coefficient_must_be_a_number_that_engines_can_use(engine, c):
+    learner = mb.Learner(mb.UniformMatroid(3, 1), Schedule([c]), engine=engine)
+    with pytest.raises(PolicyError, match=r"Schedule\.coefficient to be finite and not negative"):
+        learner.ask()
+
+
 def test_engines_that_do_not_fit_say_so():
     graph = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0)])
     with pytest.raises(PolicyError, match="kinetic engine needs an affine policy and quotas"):
@@ -253,3 +273,21 @@ class LogBonus(mb.Policy):
 def test_indices_of_items_never_seen_do_not_matter():
     problem = mb.MatroidBandit(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
     assert play("greedy", problem, LogBonus(), 2)[:, 0].tolist() == [[0, 1], [2, 3]]
+
+
+class Favourites(mb.OMM):
+    """OMM with a bonus: affine by name, but no longer by index."""
+
+    def indices(self, state, t, stream):
+        return super().indices(state, t, stream) + 0.5 * (np.arange(state.n_items) % 2)
+
+
+@pytest.mark.parametrize("n_items", [40, pytest.param(40_000, marks=pytest.mark.compiled)])
+def test_an_affine_policy_that_changes_its_index_is_played_as_written(n_items):
+    means = np.random.default_rng(9).random(n_items)
+    problem = mb.MatroidBandit(mb.UniformMatroid(n_items, 3), mb.BernoulliEnvironment(means))
+    plain = play("greedy", problem, Favourites(), 60, start="observe")
+    assert np.array_equal(play("auto", problem, Favourites(), 60, start="observe"), plain)
+    assert not np.array_equal(play("greedy", problem, mb.OMM(), 60, start="observe"), plain)
+    with pytest.raises(PolicyError, match="needs an affine policy"):
+        play("kinetic", problem, Favourites(), 1)

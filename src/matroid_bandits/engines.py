@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from typing import TypeGuard
 
 import numpy as np
 
@@ -38,9 +39,9 @@ class Engine(ABC):
     def _indices(self, t: int, stream: Stream) -> FloatArray:
         """The indices (R, L); those of an affine policy in one pass."""
         state, policy = self._state, self._policy
-        if not isinstance(policy, AffinePolicy) or type(policy).indices is not AffinePolicy.indices:
+        if not is_affine(policy):
             return policy_indices(policy, state, t, stream)
-        statistics.lines(state.means, state.radii, policy.coefficient(t), self._U)
+        statistics.lines(state.means, state.radii, coefficient(policy, t), self._U)
         return self._U
 
 
@@ -150,10 +151,10 @@ class KineticEngine(Engine):
     @staticmethod
     def fits(matroid: Matroid, policy: Policy) -> bool:
         """Whether the policy's index is affine and the matroid is made of quotas."""
-        return isinstance(policy, AffinePolicy) and matroid._quotas() is not None
+        return is_affine(policy) and matroid._quotas() is not None
 
     def decide(self, t: int, stream: Stream) -> IntArray:
-        c, state = self._affine.coefficient(t), self._state
+        c, state = coefficient(self._affine, t), self._state
         trees = (self._is_out, self._nodes, self._reserves)
         if not c >= self._c:  # the first time, or c went back: start anew
             kinetic.build(
@@ -206,11 +207,24 @@ def make_engine(name: str, matroid: Matroid, policy: Policy, state: State) -> En
 
 def _fastest(matroid: Matroid, policy: Policy) -> str:
     """By measurement (see `benchmarks`): what is remembered pays only while indices move slowly."""
-    if not isinstance(policy, AffinePolicy):
+    if not is_affine(policy):
         return "greedy"
     if KineticEngine.fits(matroid, policy):
         return "kinetic" if matroid.n_items >= KineticEngine.LEAST_ITEMS else "greedy"
     return "warm" if matroid._reduction[1].size <= WarmEngine.MOST_ITEMS else "greedy"
+
+
+def is_affine(policy: Policy) -> TypeGuard[AffinePolicy]:
+    """Whether the index is the line that `AffinePolicy` says; a subclass may have replaced it."""
+    return isinstance(policy, AffinePolicy) and type(policy).indices is AffinePolicy.indices
+
+
+def coefficient(policy: AffinePolicy, t: int) -> float:
+    """The policy's c_t, checked: engines rely on it."""
+    c = float(policy.coefficient(t))
+    if not 0.0 <= c < np.inf:
+        raise PolicyError(f"expected {type(policy).__name__}.coefficient to be finite and not negative, got {c}")
+    return c
 
 
 def policy_indices(policy: Policy, state: State, t: int, stream: Stream) -> FloatArray:
@@ -220,7 +234,7 @@ def policy_indices(policy: Policy, state: State, t: int, stream: Stream) -> Floa
         raise PolicyError(
             f"expected {type(policy).__name__}.indices to return shape {state.counts.shape}, got {U.shape}"
         )
-    if not isinstance(policy, AffinePolicy):
+    if not is_affine(policy):
         if policy.tries_unseen and not state.counts.all():
             U = np.where(state.counts == 0, np.inf, U)
         bad = order_kernels.first_nan(U.reshape(-1))
