@@ -175,7 +175,7 @@ def test_interrupt_before_anything_was_finished(monkeypatch):
 @pytest.mark.compiled
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_real_interrupt(tmp_path):
-    command = [sys.executable, "-c", "from matroid_bandits.cli import main; main()"]
+    command = [sys.executable, "-c", "from matroid_bandits.cli import main; open('ready', 'w').close(); main()"]
     with subprocess.Popen(
         [*command, "reproduce", "linear", "--runs", "1000"],
         cwd=tmp_path,
@@ -184,13 +184,18 @@ def test_a_real_interrupt(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # where the tests themselves run in the background, interrupts are ignored and a child would inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        deadline = time.monotonic() + 20
-        while not (tmp_path / "report/figures").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        try:
+            deadline = time.monotonic() + 30
+            while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(2.0)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == 130, errors
     assert errors == "matroid-bandits: interrupted: nothing was finished; not run to the end: linear.\n"
 

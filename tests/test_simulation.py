@@ -414,6 +414,8 @@ def test_errors_come_through_from_processes():
 def test_ctrl_c_ends_a_simulation(n_threads, capsys):
     n_before, began = threading.active_count(), time.monotonic()
     is_over = threading.Event()
+    # where the tests run in the background, interrupts are ignored
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def press():
         """Again after a while: what is raised inside a garbage collector's callback is lost."""
@@ -430,6 +432,7 @@ def test_ctrl_c_ends_a_simulation(n_threads, capsys):
     finally:
         is_over.set()
         keyboard.join()
+        signal.signal(signal.SIGINT, former)
     assert time.monotonic() - began < 10.0  # not the day that 10**9 episodes take
     assert threading.active_count() <= n_before
     assert capsys.readouterr().err.endswith("\n")  # the bar's line is finished
