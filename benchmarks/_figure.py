@@ -13,8 +13,8 @@ from benchmarks.engines import FIGURE_PREFIX
 #: Of whom, under what name, colour, and where the label goes relative to the end of the line, in points.
 _LINES = (
     ("NumPy loop", "NumPy, argpartition", "#b4543b", 0),
-    ("plain engine", "our plain engine", "#8a8f98", 0),
-    (None, "matroid-bandits", "#1f6fb2", 0),
+    ("plain engine", "plain engine, every item", "#8a8f98", 0),
+    (None, "the engine chosen", "#1f6fb2", 0),
 )
 
 
@@ -50,9 +50,9 @@ def draw(results: list[Result], path: Path) -> None:
                 va="center",
                 fontweight="bold" if name is None else "normal",
             )
-        axes.set(xscale="log", yscale="log", xlabel="items L")
+        axes.set(xscale="log", yscale="log", xlabel="items L", ylabel="time per episode")
         axes.set_title(
-            "Time per episode of OMM, best 100 of L items, episodes 1,000 to 10,000", loc="left", fontsize=11
+            "OMM choosing 100 of L items, while it learns (episodes 1,000 to 10,000)", loc="left", fontsize=11
         )
         ticks = [10**k for k in range(-6, 1) if axes.get_ylim()[0] <= 10.0**k <= axes.get_ylim()[1]]
         axes.set_yticks(ticks, [_plain_time(tick) for tick in ticks])

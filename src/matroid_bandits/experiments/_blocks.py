@@ -6,6 +6,7 @@ The terminal, the page and ``results.json`` show the same blocks, each in its ow
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -52,8 +53,13 @@ class Column:
             return "–"
         if isinstance(cell, Estimate):
             mean = format(cell.mean, self.spec)
-            return mean if math.isnan(cell.error) else f"{mean} ±\u00a0{format(cell.error, self.spec)}"
+            return mean if math.isnan(cell.error) else f"{mean} ±\u00a0{self._error(cell.error)}"
         return cell if isinstance(cell, str) else format(cell, self.spec)
+
+    def _error(self, error: float) -> str:
+        """An error like its mean, but to two digits where it would look like nothing."""
+        shown = format(error, self.spec)
+        return shown if error == 0 or re.search("[1-9]", shown) else f"{error:.2g}"
 
 
 @dataclass(frozen=True)

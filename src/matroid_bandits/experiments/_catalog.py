@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -34,6 +35,11 @@ class Source:
     terms: str
     files: tuple[DataFile, ...]
 
+    def how_into(self, folder: Path, *, is_named: bool) -> str:
+        """How to get it into a data folder, which the command must name too where the caller did."""
+        option = f" --data {shlex.quote(str(folder))}" if is_named else ""
+        return self.how.format(folder=folder, option=option)
+
 
 _LATENCIES = (
     (1221, 15_172, "f94b0e6324f82a9e64f75838d855bddc65a6884068e4c845df0ec02ba403eef9"),
@@ -51,7 +57,7 @@ SOURCES: dict[str, Source] = {
             name="rocketfuel",
             title="RocketFuel ISP maps with link latencies (University of Washington)",
             url="http://research.cs.washington.edu/networking/rocketfuel/maps/weights-dist.tar.gz",
-            how="matroid-bandits data fetch rocketfuel",
+            how="matroid-bandits data fetch rocketfuel{option}",
             terms=(
                 "No licence file is known to come with the maps; their authors released them to the"
                 " community. Cite Mahajan, Spring, Wetherall, Anderson, 'Inferring Link Weights using"
@@ -67,7 +73,7 @@ SOURCES: dict[str, Source] = {
             name="movielens",
             title="MovieLens 1M (GroupLens Research, University of Minnesota)",
             url="https://files.grouplens.org/datasets/movielens/ml-1m.zip",
-            how="matroid-bandits data fetch movielens",
+            how="matroid-bandits data fetch movielens{option}",
             terms=(
                 "GroupLens's own terms (in the data set's README): research use; acknowledge the data set;"
                 " imply no endorsement; no commercial use without permission; no redistribution without"
@@ -101,8 +107,8 @@ SOURCES: dict[str, Source] = {
             title="Kiva loans, an extract of the snapshot of 25 January 2014",
             url=None,
             how=(
-                "place the extract by hand as kiva/loans.csv.gz in the data folder: a header, then the"
-                " loans that have lenders, newest first, with loan_id, partner_id, status, posted_date,"
+                "place the extract by hand as {folder}/kiva/loans.csv.gz: a header, then the loans"
+                " that have lenders, newest first, with loan_id, partner_id, status, posted_date,"
                 " lenders and support (lenders by US state, XX abroad, such as 'CA:1 XX:8')"
             ),
             terms=(
@@ -153,8 +159,6 @@ class DatasetStatus:
         The data folder it is in, or would be put into.
     how, terms : str
         How to get it, and on what terms.
-    url : str or None
-        The publisher's archive, where there is one.
     files : tuple of FileStatus
         Its files, needed or not.
     """
@@ -165,7 +169,6 @@ class DatasetStatus:
     folder: Path
     how: str
     terms: str
-    url: str | None
     files: tuple[FileStatus, ...]
 
     @property
@@ -202,6 +205,15 @@ def data_folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
     return folders
 
 
+def existing_folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
+    """The same, where data is read: a folder that somebody named must be there."""
+    folders = data_folders(data)
+    if (data is not None or os.environ.get(DATA_VARIABLE)) and not folders[0].is_dir():
+        whose = "" if data is not None else f" ({DATA_VARIABLE})"
+        raise DataError(f"expected a data folder{whose}, got {folders[0]}, which is not one")
+    return folders
+
+
 def list_datasets(data: str | os.PathLike[str] | None = None) -> list[DatasetStatus]:
     """What is present, from where, and how to get the rest; file contents are not looked at.
 
@@ -210,9 +222,15 @@ def list_datasets(data: str | os.PathLike[str] | None = None) -> list[DatasetSta
     data : path, optional
         The folder to look in; see :func:`data_folders`.
 
+    Raises
+    ------
+    DataError
+        The folder that is named, here or by ``MATROID_BANDITS_DATA``, does not exist.
+
     Examples
     --------
-    >>> [(status.name, status.is_present) for status in list_datasets("no-such-folder")]
+    >>> import tempfile
+    >>> [(status.name, status.is_present) for status in list_datasets(tempfile.mkdtemp())]
     [('rocketfuel', False), ('movielens', False), ('kiva', False)]
     """
     return [_status(source, data, is_checked=False) for source in SOURCES.values()]
@@ -228,7 +246,8 @@ def check(data: str | os.PathLike[str] | None = None) -> list[DatasetStatus]:
 
     Examples
     --------
-    >>> {file.state for status in check("no-such-folder") for file in status.files}
+    >>> import tempfile
+    >>> {file.state for status in check(tempfile.mkdtemp()) for file in status.files}
     {'missing'}
     """
     return [_status(source, data, is_checked=True) for source in SOURCES.values()]
@@ -242,8 +261,8 @@ def find(paths: list[str], data: str | os.PathLike[str] | None, standin: bool | 
     """
     if standin:
         return None
-    folders = data_folders(data)
-    missing = None
+    folders = existing_folders(data)
+    missing: Path | None = None
     for folder in folders:
         absent = [folder / path for path in paths if not (folder / path).is_file()]
         if not absent:
@@ -251,7 +270,8 @@ def find(paths: list[str], data: str | os.PathLike[str] | None, standin: bool | 
         if missing is None and (data is not None or standin is False or len(absent) < len(paths)):
             missing = absent[0]
     if missing is not None:
-        raise DataError(f"{source.name}: expected the file {missing}. To get it: {source.how}")
+        how = source.how_into(folders[0], is_named=data is not None)
+        raise DataError(f"{source.name}: expected the file {missing}. To get it: {how}")
     return None
 
 
@@ -267,7 +287,7 @@ def file_state(path: Path, file: DataFile) -> FileState:
 
 
 def _status(source: Source, data: str | os.PathLike[str] | None, is_checked: bool) -> DatasetStatus:
-    folders = data_folders(data)
+    folders = existing_folders(data)
     needed = [file.path for file in source.files if file.is_needed]
     # The folder that holds most of it; the first of equals.
     folder = max(folders, key=lambda folder: sum((folder / path).is_file() for path in needed))
@@ -277,6 +297,5 @@ def _status(source: Source, data: str | os.PathLike[str] | None, is_checked: boo
         state = file_state(path, file) if is_checked else "present" if path.is_file() else "missing"
         files.append(FileStatus(path, state, file.is_needed))
     is_present = all(file.state != "missing" for file in files if file.is_needed)
-    return DatasetStatus(
-        source.name, source.title, is_present, folder, source.how, source.terms, source.url, tuple(files)
-    )
+    how = source.how_into(folder, is_named=data is not None)
+    return DatasetStatus(source.name, source.title, is_present, folder, how, source.terms, tuple(files))

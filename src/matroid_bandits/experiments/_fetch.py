@@ -65,9 +65,9 @@ def fetch(
     if name not in SOURCES:
         raise DataError(f"unknown data set {name!r}; expected one of {', '.join(SOURCES)}")
     source = SOURCES[name]
-    if source.url is None:
-        raise DataError(f"{name} cannot be downloaded: {source.how}")
     root = data_folders(folder)[0]
+    if source.url is None:
+        raise DataError(f"{name} cannot be downloaded: {source.how_into(root, is_named=folder is not None)}")
     files = [file for file in source.files if file_state(root / file.path, file) != "ok"]
     if not files:
         return root
@@ -104,6 +104,8 @@ def _download(url: str, part: Path, progress: Progress | None) -> None:
             part.unlink()
             _download(url, part, progress)
         return
+    except ValueError as error:
+        raise DataError(f"expected an http or https address, got {url!r} ({error})") from error
     except (OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise DataError(f"{url}: cannot be reached, is there a network? ({reason})") from error

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 #: Called with the data set being played, and the episodes done and in all, over data sets, policies and runs.
 Progress = Callable[[str, int, int], None]
 
+# Least and largest of the numbers a person may give, and the largest in words: no machine gets to the end of more.
+_RANGES = {
+    "episodes": (1, 10**9, "1,000,000,000"),
+    "runs": (1, 10**6, "1,000,000"),
+    "seed": (0, 2**64 - 1, "2**64 - 1"),
+}
+
+
+def out_of_range(name: str, value: int) -> str:
+    """What is wrong with a number of episodes, of runs, or a seed; empty when nothing is."""
+    low, high, words = _RANGES[name]
+    return "" if low <= value <= high else f"expected an integer from {low} to {words}, got {value}"
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -75,6 +88,11 @@ class Experiment:
             seed=self.seed if seed is None else seed,
         )
 
+    def loaded(self, data: str | os.PathLike[str] | None = None) -> Experiment:
+        """The same experiment with its data in memory, so that what is wrong with the data is known before a run."""
+        datasets = self.load(data)
+        return replace(self, load=lambda _: datasets)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -104,7 +122,7 @@ class Trial:
         return error
 
     def regret_rate(self, policy: str) -> float:
-        """Regret per episode since the last checkpoint but a third: what an episode costs by now."""
+        """Regret per episode in the last third of the episodes: what an episode costs by now."""
         r = self.result
         middle = int(np.searchsorted(r.checkpoints, r.n_episodes * 2 / 3))
         middle = min(middle, r.checkpoints.size - 2) if r.checkpoints.size > 1 else 0
@@ -169,7 +187,7 @@ def run(
     experiment : Experiment
         What to run.
     data : path, optional
-        Data folder; by default ``MATROID_BANDITS_DATA`` and the user's cache folder are searched.
+        The one data folder; by default ``MATROID_BANDITS_DATA`` and the user's cache folder are searched.
     progress : callable, optional
         Called with (title of the data set, episodes done, episodes in all) now and then.
 

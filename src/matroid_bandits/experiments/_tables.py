@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from matroid_bandits.experiments._blocks import Cell, Column, Curve, Estimate, Panel, Plot, Table
@@ -19,6 +21,11 @@ def measure(trial: Trial) -> str:
 def label(trial: Trial, text: str) -> str:
     """A row's label, marked where the data is made up."""
     return text + MARK if trial.is_standin else text
+
+
+def is_standin(trials: Sequence[Trial]) -> bool:
+    """Whether any of the data is made up."""
+    return any(trial.is_standin for trial in trials)
 
 
 def per_step(trial: Trial, policy: str) -> Estimate:

@@ -24,7 +24,7 @@ from matroid_bandits.environments import (
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
 from matroid_bandits.experiments._blocks import Chapter
 from matroid_bandits.experiments._csv import Row, Sheet, did_you_mean
-from matroid_bandits.experiments._spec import Experiment, Outcome
+from matroid_bandits.experiments._spec import Experiment, Outcome, out_of_range
 from matroid_bandits.experiments._tables import basis_table, curve_plot, policy_table
 from matroid_bandits.experiments._toml import Section, read_toml
 from matroid_bandits.experiments.datasets import Dataset
@@ -78,11 +78,7 @@ def read_problem(path: str | os.PathLike[str]) -> Experiment:
     top = Section(file, "", read_toml(file))
     title = top.take("title", str, file.stem)
     about = top.take("about", str, "")
-    n_episodes = top.count("episodes")
-    n_runs = top.count("runs", 20)
-    seed = top.take("seed", int, 0)
-    if not 0 <= seed < 2**64:
-        raise top.error("seed", f"expected an integer from 0 to 2**64 - 1, got {seed}")
+    n_episodes, n_runs, seed = _number(top, "episodes"), _number(top, "runs", 20), _number(top, "seed", 0)
     direction = top.choice("direction", ("maximize", "minimize"), "maximize")
     start = top.choice("start", ("observe", "explore"), "observe")
     matroid_keys, weight_keys = top.section("matroid"), top.section("weights")
@@ -130,6 +126,13 @@ def read_problem(path: str | os.PathLike[str]) -> Experiment:
         write=write,
         start="observe" if start == "observe" else "explore",
     )
+
+
+def _number(keys: Section, key: str, *default: int) -> int:
+    value = keys.take(key, int, *default)
+    if message := out_of_range(key, value):
+        raise keys.error(key, message)
+    return value
 
 
 @dataclass(frozen=True)
