@@ -663,7 +663,7 @@ def rewrite(path, change, arrays=None):
         (lambda h: h | {"open": [[3, [0, 5], None]]}, {}, r"malformed learner: expected items in 0..4, got 5"),
         (lambda h: h | {"open": [[3, [0, 2], [True]]]}, {}, "an outstanding decision was never made"),
         (lambda h: h | {"open": [[4, [0, 2], None]]}, {}, "an outstanding decision was never made"),
-        (lambda h: h | {"episode": -1}, {}, "an outstanding decision was never made"),
+        (lambda h: h | {"episode": -1}, {}, "a learner cannot have made -1 decisions"),
         (lambda h: h | {"open": 3}, {}, "malformed learner"),
         (lambda h: h | {"episode": "many"}, {}, "malformed learner"),
         (lambda h: h, {"counts": np.zeros(4, int)}, "counts and sums do not fit"),
@@ -694,3 +694,66 @@ def test_a_saved_file_has_the_permissions_of_any_new_file(tmp_path):
     (tmp_path / "plain").touch()
     mb.Learner(mb.UniformMatroid(3, 1), mb.OMM()).save(tmp_path / "learner")
     assert (tmp_path / "learner").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_decision_cannot_be_changed():
+    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), seed=0)
+    decision = learner.ask()
+    with pytest.raises(ValueError, match="read-only"):
+        decision.items[:] = [10**12, 10**12 + 1]
+    with pytest.raises(AttributeError):
+        decision.id = 7
+    assert decision == learner.outstanding[0]
+    assert len({decision, learner.outstanding[0]}) == 1
+    assert len(repr(mb.Learner(mb.UniformMatroid(10**5, 10**4), mb.OMM()).ask())) < 100
+
+
+def test_errors_name_items_whose_labels_are_tuples():
+    learner = mb.Learner(mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a")]), mb.OMM())
+    decision = learner.ask()
+    with pytest.raises(FeedbackError, match=r"got nan for item 0 \(\('a', 'b'\)\)"):
+        learner.tell(decision, [float("nan"), 1.0])
+    learner.tell(decision, {("a", "b"): 1.0})
+    with pytest.raises(DecisionClosedError, match=r"item 0 \(\('a', 'b'\)\) of decision 1 was told before"):
+        learner.tell(decision, {("a", "b"): 1.0})
+
+
+def test_another_learners_decision_is_refused():
+    ours, theirs = (mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), seed=0) for _ in range(2))
+    theirs.tell(theirs.ask(), [1.0, 1.0])
+    ours.tell(ours.ask(), [1.0, 1.0])
+    ours.ask()
+    foreign = mb.Decision(2, np.array([0, 1]), ours.matroid)
+    with pytest.raises(UnknownDecisionError, match="a decision of this learner"):
+        ours.tell(foreign, [1.0, 1.0])
+
+
+def test_a_learner_is_loaded_with_the_matroid_it_was_saved_with(tmp_path):
+    mb.Learner(mb.GraphicMatroid([(0, 1), (1, 2), (2, 0)]), mb.OMM()).save(tmp_path / "learner")
+    with pytest.raises(SerializationError, match="the matroid that the learner was saved with"):
+        mb.Learner.load(tmp_path / "learner", matroid=mb.UniformMatroid(3, 1))
+
+
+class Picky(mb.Policy):
+    """Its own bookkeeping fails once."""
+
+    is_failing = True
+
+    def indices(self, state, t, stream):
+        return state.means
+
+    def observe(self, state, t, items, weights, stream):
+        if self.is_failing:
+            raise RuntimeError("not now")
+
+
+def test_what_a_policy_cannot_take_is_not_counted():
+    policy = Picky()
+    learner = mb.Learner(mb.UniformMatroid(3, 2), policy)
+    decision = learner.ask()
+    with pytest.raises(RuntimeError, match="not now"):
+        learner.tell(decision, [1.0, 0.5])
+    assert learner.estimates().counts.tolist() == [0, 0, 0]
+    policy.is_failing = False
+    learner.tell(decision, [1.0, 0.5])
+    assert learner.estimates().counts.tolist() == [1, 1, 0]

@@ -54,7 +54,7 @@ NAN, INF = float("nan"), float("inf")
         (lambda: mb.LinearMatroid([[1.0], [INF]]), "finite vectors, got inf in column 0 of item 1"),
         (lambda: mb.LinearMatroid([["a"]]), "integers or floats"),
         (lambda: mb.LinearMatroid([[1j]]), "integers or floats, got complex128"),
-        (lambda: mb.LinearMatroid([[None]]), "integers or floats, got other objects"),
+        (lambda: mb.LinearMatroid([[None]]), "integers, or of floats, got objects such as None"),
         (lambda: mb.LinearMatroid([[1]], field=4), r"prime below 2\^31, got 4"),
         (lambda: mb.LinearMatroid([[1]], field=2**31 + 11), r"prime below 2\^31, got 2147483659"),
         (lambda: mb.LinearMatroid([[1]], field="gf2"), "\"auto\" or a prime, got 'gf2'"),
@@ -196,3 +196,53 @@ def test_tolerance_that_fits_no_matroid_is_an_error():
     vectors = rng.normal(size=(40, 3)) @ base + rng.normal(size=(40, 4)) * 3e-10
     with pytest.raises(InvalidMatroidError, match="choose another tolerance"):
         mb.LinearMatroid(vectors, tolerance=1e-9).max_weight_basis(rng.random((500, 40)))
+
+
+def test_rank_cannot_be_assigned():
+    with pytest.raises(AttributeError):
+        mb.PartitionMatroid(np.arange(10)).rank = 1
+
+
+def test_integers_that_floats_cannot_hold():
+    """Two rows that differ by one beyond 2**63, beside a negative entry."""
+    rows = [[2**63, 1], [2**63 + 1, 1], [-1, 0]]
+    matroid = mb.LinearMatroid(rows)
+    assert matroid.is_exact
+    assert matroid.is_independent([0, 1])
+    assert mb.matroid_from_dict(json.loads(json.dumps(matroid.to_dict()))) == matroid
+    with pytest.raises(WeightsError, match=r"integers below 2\*\*53"):
+        mb.UniformMatroid(2, 1).max_weight_basis([2**53, 2**53 + 1])
+    with pytest.raises(SerializationError, match="malformed linear"):
+        mb.matroid_from_dict({**mb.LinearMatroid([[1]]).to_dict(), "vectors": [[1.5]]})
+
+
+@pytest.mark.parametrize("items", [5, None, np.int64(1), [[0, 1], [2]]])
+def test_items_that_are_no_sets(items):
+    with pytest.raises(ItemError, match="item numbers in one row"):
+        mb.UniformMatroid(3, 1).is_independent(items)
+
+
+def test_more_bad_constructions():
+    nx = pytest.importorskip("networkx")
+    with pytest.raises(InvalidMatroidError, match="bipartite=0; got neither"):
+        mb.TransversalMatroid.from_networkx(nx.path_graph(4))
+    with pytest.raises(InvalidMatroidError, match="vertices of the graph, got 5"):
+        mb.TransversalMatroid.from_networkx(nx.path_graph(4), 5)
+    with pytest.raises(InvalidMatroidError, match="expected 2 labels, got 5"):
+        mb.UniformMatroid(2, 1, labels=5)
+    with pytest.raises(InvalidMatroidError, match="capacities to be at most"):
+        mb.PartitionMatroid("ab", 10**30)
+
+
+def test_a_predicate_whose_maximal_sets_differ_is_noticed_in_one_vector():
+    stable = mb.OracleMatroid(3, lambda X: not {0, 1} <= X and not {1, 2} <= X)
+    with pytest.raises(InvalidMatroidError, match="expected all bases to have 2 items, found one of 1"):
+        stable.max_weight_basis([1.0, 2.0, 1.0])
+
+
+def test_nesting_too_deep_to_read_is_an_error_of_ours():
+    form = mb.UniformMatroid(2, 1).to_dict()
+    for _ in range(3000):
+        form = {"format": form["format"], "version": 1, "kind": "dual", "base": form}
+    with pytest.raises(SerializationError):
+        mb.matroid_from_dict(form)

@@ -301,3 +301,31 @@ def test_orders_and_selections_equal_lexsort(n, kind):
         everything = mb.GraphicMatroid(np.column_stack([np.zeros(n, int), np.arange(1, n + 1)]))
         found = everything.truncate(n // 2).max_weight_basis(weights, minimize)
         assert np.array_equal(found, np.sort(order[: n // 2]))
+
+
+def test_equality_does_not_depend_on_how_sets_were_listed():
+    groups = [([0, 1], 1), ([2, 3], 1), ([0, 1, 2, 3], 2)]
+    assert mb.LaminarMatroid(4, groups) == mb.LaminarMatroid(4, groups[::-1])
+    assert mb.TransversalMatroid([["a", "b"], ["c"]]) == mb.TransversalMatroid([["b", "a"], ["c"]])
+    assert mb.TransversalMatroid([["a", "b"]]) != mb.TransversalMatroid([["a", "c"]])
+
+
+def test_reprs_stay_short():
+    many = mb.direct_sum(*(mb.UniformMatroid(2, 1) for _ in range(1000)))
+    deep = mb.UniformMatroid(9, 3)
+    for _ in range(50):
+        deep = deep.restrict(range(deep.n_items))
+    assert max(len(repr(many)), len(repr(deep))) < 200
+
+
+def test_a_predicate_may_use_another_matroid():
+    """Rows of the inner batch must not wait for the threads that wait for them."""
+    inner = mb.UniformMatroid(50, 5)
+    weights = np.random.default_rng(0).random((300, 50))
+
+    def is_independent(X):
+        inner.max_weight_basis(weights)
+        return len(X) <= 2
+
+    outer = mb.OracleMatroid(40, is_independent)
+    assert outer.max_weight_basis(np.random.default_rng(1).random((250, 40))).shape == (250, 2)

@@ -539,7 +539,51 @@ def test_smallest_problems(matroid, means, minimize, start):
 def test_one_run_has_no_standard_error(tmp_path):
     result = simulate(n_runs=1)
     assert np.isnan(result.returns_se).all()
-    assert "nan" in result.summary()
+    assert "nan" not in result.summary()
     assert np.isfinite(result.returns).all()
     pytest.importorskip("matplotlib")
     result.plot()
+
+
+class Draws(mb.Environment):
+    """Weights of our choosing, whatever was asked for."""
+
+    def __init__(self, draw):
+        super().__init__([0.5, 0.5, 0.5])
+        self._draw = draw
+
+    def draw(self, stream, t, items, purpose=0):
+        return self._draw(np.zeros((stream.n_runs, items.shape[-1])))
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (
+            lambda w: w[:, :1],
+            r"expected Draws\.draw to give float64 of shape \(1, 3\), got float64 of shape \(1, 1\)",
+        ),
+        (lambda w: w[0], r"got float64 of shape \(3,\)"),
+        (lambda w: w.astype(int), "got int64 of shape"),
+        (lambda w: w.tolist(), "got list"),
+        (lambda w: w * np.nan, "expected finite weights; got others by episode 1"),
+    ],
+)
+def test_weights_that_an_environment_must_not_give(draw, message):
+    problem = mb.MatroidBandit(mb.UniformMatroid(3, 3), Draws(draw))
+    with pytest.raises(mb.exceptions.InvalidEnvironmentError, match=message):
+        mb.simulate(problem, [mb.OMM()], n_episodes=5, n_runs=1, seed=0)
+
+
+def test_results_and_problems_cannot_be_changed():
+    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3]), minimize=True)
+    result = mb.simulate(problem, [mb.Optimal(), mb.OMM()], n_episodes=5, n_runs=2, seed=0, engine="kinetic")
+    for array in (
+        result.regret,
+        problem.optimal_basis,
+        problem.suboptimal_items,
+        problem.gains,
+        problem.optimal_order,
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0

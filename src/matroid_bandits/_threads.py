@@ -8,6 +8,7 @@ from itertools import pairwise
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
+_NAME = "matroid-bandits-rows"
 
 
 def n_threads() -> int:
@@ -21,7 +22,8 @@ def n_threads() -> int:
 def over_rows(work: Callable[[int, int], None], n_rows: int) -> None:
     """Call ``work(lo, hi)`` on slices that cover ``range(n_rows)``, one slice per thread; wait for all."""
     n_parts = min(n_threads(), n_rows)
-    if n_parts <= 1:
+    # a thread of the pool that waited for others of the pool could wait for ever
+    if n_parts <= 1 or threading.current_thread().name.startswith(_NAME):
         work(0, n_rows)
         return
     edges = [n_rows * part // n_parts for part in range(n_parts + 1)]
@@ -39,7 +41,7 @@ def _threads() -> ThreadPoolExecutor:
     global _pool
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(n_threads(), thread_name_prefix="matroid-bandits")
+            _pool = ThreadPoolExecutor(n_threads(), thread_name_prefix=_NAME)
         return _pool
 
 

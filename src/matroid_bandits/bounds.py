@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,9 +32,15 @@ def gap_dependent(problem: MatroidBandit, n: ArrayLike, *, scale: float = 1.0) -
     scale : float, default 1.0
         The `scale` OMM is played with; the first sum grows with its square.
 
+    Raises
+    ------
+    ProblemError
+        An argument is not what is expected.
+
     Notes
     -----
-    An item as good as the optimal ones it could replace has K_e = 0 and costs nothing.
+    :math:`K_e` counts the optimal items of strictly better mean, also those that e could not replace; an item as
+    good as all of them has :math:`K_e = 0` and adds nothing.
 
     Examples
     --------
@@ -41,7 +48,8 @@ def gap_dependent(problem: MatroidBandit, n: ArrayLike, *, scale: float = 1.0) -
     >>> float(mb.bounds.gap_dependent(mb.lower_bound_problem(4, 2, gap=0.25), 1000).round(1))
     897.4
     """
-    episodes = _check_episodes(n)
+    _check_problem(problem)
+    episodes, scale = _check_episodes(n), _check_scale(scale)
     gains, K_e = problem.gains, problem.n_better()
     is_worse = K_e > 0
     best = gains[problem.optimal_order]
@@ -58,18 +66,26 @@ def gap_free(n_items: int, rank: int, n: ArrayLike, *, scale: float = 1.0) -> Fl
 
     For weights in a range of width `scale` it is `scale` times that.
 
+    Raises
+    ------
+    ProblemError
+        An argument is not what is expected.
+
     Examples
     --------
     >>> import matroid_bandits as mb
     >>> float(mb.bounds.gap_free(4, 2, 1000).round(1))
     1985.9
     """
-    if not 0 <= rank <= n_items:
-        raise ProblemError(f"expected 0 <= rank <= n_items, got rank {rank} of {n_items} items")
-    episodes = _check_episodes(n)
-    bound: FloatArray = scale * (
-        8.0 * np.sqrt(rank * n_items * episodes * np.log(episodes)) + 4.0 / 3.0 * np.pi**2 * rank * n_items
-    )
+    try:
+        L, K = operator.index(n_items), operator.index(rank)
+    except TypeError:
+        raise ProblemError(f"expected n_items and rank to be integers, got {n_items!r} and {rank!r}") from None
+    if not 0 <= K <= L < 2**53:
+        raise ProblemError(f"expected 0 <= rank <= n_items < 2**53, got rank {rank} of {n_items} items")
+    episodes, scale = _check_episodes(n), _check_scale(scale)
+    K_L = float(K) * float(L)
+    bound: FloatArray = scale * (8.0 * np.sqrt(K_L * episodes * np.log(episodes)) + 4.0 / 3.0 * np.pi**2 * K_L)
     return bound
 
 
@@ -98,6 +114,7 @@ def lower_bound(problem: MatroidBandit, form: Literal["paper", "kl"] = "paper") 
     >>> round(mb.bounds.lower_bound(problem), 1), round(mb.bounds.lower_bound(problem, "kl"), 1)
     (20.0, 39.7)
     """
+    _check_problem(problem)
     if not isinstance(problem.environment, BernoulliEnvironment):
         raise ProblemError(f"expected Bernoulli weights, got {problem.environment!r}")
     if form == "kl":
@@ -127,6 +144,11 @@ def exchange_bijection(
         :math:`\pi`, counting from 0: ``{basis[0], ..., basis[k-1], optimal_basis[pi[k]]}`` is independent for every
         k, and an item of both bases is paired with itself.
 
+    Raises
+    ------
+    ItemError
+        One of the two is not a basis, or has no order.
+
     Examples
     --------
     >>> import matroid_bandits as mb
@@ -134,7 +156,11 @@ def exchange_bijection(
     >>> mb.bounds.exchange_bijection(triangle, [0, 1], [2, 0])
     array([1, 0])
     """
+    if not isinstance(matroid, Matroid):
+        raise ProblemError(f"expected a Matroid, got {type(matroid).__name__}")
     for name, X in (("optimal_basis", optimal_basis), ("basis", basis)):
+        if not (isinstance(X, Sequence) or hasattr(X, "__array__")):
+            raise ItemError(f"expected {name} to be a sequence of items, as their order matters; got {X!r}")
         if not matroid.is_basis(X):
             raise ItemError(f"expected {name} to be a basis, got {np.asarray(X).tolist()}")
     best, chosen = np.asarray(optimal_basis, np.int64), np.asarray(basis, np.int64)
@@ -181,7 +207,12 @@ class Decomposition:
 def decompose_regret(problem: MatroidBandit, basis: Sequence[int] | IntArray) -> Decomposition:
     """Theorem 1: which chosen item stands in for which optimal one, and what it costs.
 
-    `basis` is in the order in which its items were chosen; any order gives a valid decomposition.
+    `basis` is a sequence, in the order in which its items were chosen; any order gives a valid decomposition.
+
+    Raises
+    ------
+    ItemError
+        `basis` is not a basis, or has no order.
 
     Examples
     --------
@@ -190,6 +221,7 @@ def decompose_regret(problem: MatroidBandit, basis: Sequence[int] | IntArray) ->
     >>> mb.bounds.decompose_regret(problem, [2, 1]).exchanges
     (Exchange(item=2, instead_of=0, gap=0.25),)
     """
+    _check_problem(problem)
     order = problem.optimal_order
     paired = order[exchange_bijection(problem.matroid, order, basis)]
     chosen = np.asarray(basis, np.int64)
@@ -218,10 +250,23 @@ def _kl(p: float, q: float) -> float:
     return float(statistics.kl(p, q)) if 0.0 < q < 1.0 else np.inf
 
 
+def _check_problem(problem: MatroidBandit) -> None:
+    if not isinstance(problem, MatroidBandit):
+        raise ProblemError(f"expected a MatroidBandit, got {type(problem).__name__}")
+
+
+def _check_scale(scale: Any) -> float:
+    """As OMM takes it."""
+    is_number = isinstance(scale, (int, float, np.integer, np.floating)) and not isinstance(scale, bool)
+    if not is_number or not 0.0 <= scale <= 1e100:
+        raise ProblemError(f"expected scale to be a number in [0, 1e100], got {scale!r}")
+    return float(scale)
+
+
 def _check_episodes(n: ArrayLike) -> FloatArray:
     try:
         episodes = np.asarray(n, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ProblemError(f"expected numbers of episodes of at least 1, got {n!r}") from None
     if not (episodes >= 1).all():
         raise ProblemError(f"expected numbers of episodes of at least 1, got {episodes.min()}")

@@ -86,7 +86,7 @@ class WarmEngine(Engine):
         if self._is_spent.any():
             self._sort(np.flatnonzero(self._is_spent), U)
         bases = self._bases.copy()
-        bases[:, self._n_always :] = self._matroid._greedy(self._orders, bases.shape[1] - self._n_always)
+        bases[:, self._n_always :] = self._matroid._greedy_bases(self._orders, bases.shape[1] - self._n_always)
         order_kernels.sort_rows(bases, self._state.n_items)
         return bases
 
@@ -200,7 +200,7 @@ def make_engine(name: str, matroid: Matroid, policy: Policy, state: State) -> En
     """The engine called `name`, or for "auto" the fastest that fits."""
     if name == "auto":
         name = _fastest(matroid, policy)
-    if name not in ENGINES:
+    if not isinstance(name, str) or name not in ENGINES:
         raise PolicyError(f"expected engine to be one of auto, {', '.join(ENGINES)}; got {name!r}")
     return ENGINES[name](matroid, policy, state)
 
@@ -229,7 +229,11 @@ def coefficient(policy: AffinePolicy, t: int) -> float:
 
 def policy_indices(policy: Policy, state: State, t: int, stream: Stream) -> FloatArray:
     """The policy's indices, checked, with +inf for items never seen where the policy tries them."""
-    U = np.asarray(policy.indices(state, t, stream), np.float64, order="C")
+    given = policy.indices(state, t, stream)  # an error of the user's own comes through as it is
+    try:
+        U = np.asarray(given, np.float64, order="C")
+    except (TypeError, ValueError):
+        raise PolicyError(f"expected {type(policy).__name__}.indices to return numbers, got {given!r}") from None
     if U.shape != state.counts.shape:
         raise PolicyError(
             f"expected {type(policy).__name__}.indices to return shape {state.counts.shape}, got {U.shape}"

@@ -34,36 +34,59 @@ _FURTHER_LOOKS = 2**47
 
 
 class Decision:
-    """A basis to act on.
+    """A basis to act on; immutable.
 
     Attributes
     ----------
     id : int
-        Names the decision to `Learner.tell`; the episode it was made in.
+        Names the decision to `Learner.tell`.
+    episode : int
+        The episode it was made in, from 1.
     items : int64 array (K,)
         The chosen items, ascending.
     labels : tuple
         What they are called.
     """
 
-    __slots__ = ("_matroid", "id", "items")
+    __slots__ = ("_id", "_items", "_matroid")
 
     def __init__(self, id: int, items: IntArray, matroid: Matroid) -> None:
-        self.id, self.items, self._matroid = id, items, matroid
+        view = items.view()
+        view.flags.writeable = False
+        self._id, self._items, self._matroid = id, view, matroid
+
+    @property
+    def id(self) -> int:
+        """Names the decision to `Learner.tell`."""
+        return self._id
 
     @property
     def episode(self) -> int:
         """The episode the decision was made in, from 1."""
-        return self.id
+        return self._id
+
+    @property
+    def items(self) -> IntArray:
+        """The chosen items, ascending, read-only."""
+        return self._items
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """What the items are called."""
         labels = self._matroid.labels
-        return tuple(labels[e] for e in self.items.tolist())
+        return tuple(labels[e] for e in self._items.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Decision):
+            return NotImplemented
+        return self._id == other._id and np.array_equal(self._items, other._items) and self._matroid == other._matroid
+
+    def __hash__(self) -> int:
+        return hash(self._id)
 
     def __repr__(self) -> str:
-        return f"Decision(id={self.id}, labels={self.labels})"
+        shown = ", ".join(map(repr, self.labels[:8])) + (", ..." if self._items.size > 8 else "")
+        return f"Decision(id={self._id}, labels=({shown}))"
 
 
 @dataclass(frozen=True)
@@ -253,6 +276,12 @@ class Learner:
             items, told = self._open[id]
         except (KeyError, TypeError):  # unhashable ids too
             self._refuse(id)
+        if (
+            isinstance(decision, Decision)
+            and decision.items.base is not items
+            and decision.items.tolist() != items.tolist()
+        ):
+            raise UnknownDecisionError(f"expected a decision of this learner, got {decision!r} of another")
         if isinstance(weights, Mapping):
             places, values = self._read_mapping(id, items, weights)
         else:
@@ -263,17 +292,15 @@ class Learner:
             raise DecisionClosedError(
                 f"expected a weight once per item; item {self._name(again)} of decision {id} was told before"
             )
-        if places is None or places.size == items.size:
-            del self._open[id]
-        else:
-            told = np.zeros(items.size, bool) if told is None else told.copy()
-            told[places] = True
-            if told.all():
-                del self._open[id]
-            else:
-                self._open[id] = (items, told)
         seen = items if places is None else items[places]
         self._absorb(id, seen[None], values[None])
+        if places is not None:
+            told = np.zeros(items.size, bool) if told is None else told.copy()
+            told[places] = True
+        if places is None or told is None or told.all():
+            del self._open[id]
+        else:
+            self._open[id] = (items, told)
 
     def observe(self, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Count weights seen before the first decision, one for every item or for those a mapping names."""
@@ -376,6 +403,10 @@ class Learner:
                 if header["matroid"] is None:
                     raise SerializationError(f"{path}: the matroid could not be stored; pass it as matroid=...")
                 matroid = matroid_from_dict(header["matroid"])
+            elif header["matroid"] is not None and matroid != matroid_from_dict(header["matroid"]):
+                raise SerializationError(
+                    f"{path}: expected the matroid that the learner was saved with, got {matroid!r}"
+                )
             if policy is None:
                 if header["params"] is None or header["policy"] not in POLICIES:
                     raise SerializationError(
@@ -397,7 +428,7 @@ class Learner:
                 engine=engine,
             )
             learner._restore(header, arrays)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, MemoryError) as error:
             if isinstance(error, SerializationError):
                 raise
             raise SerializationError(f"{path}: malformed learner: {error}") from error
@@ -410,6 +441,7 @@ class Learner:
             _layout(counts) != _layout(state.counts[0])
             or _layout(sums) != _layout(state.sums[0])
             or (counts < 0).any()
+            or not np.isfinite(sums).all()
         ):
             raise ValueError("counts and sums do not fit the matroid")
         state.counts[0], state.sums[0] = counts, sums
@@ -421,15 +453,29 @@ class Learner:
             raise ValueError("the policy's arrays do not fit the matroid")
         state.extra.update(extra)
         self._episode = operator.index(header["episode"])
+        if not 0 <= self._episode < _FURTHER_LOOKS:
+            raise ValueError(f"a learner cannot have made {self._episode} decisions")
         for id, items, told in header["open"]:
-            if not 1 <= id <= self._episode or (told is not None and len(told) != len(items)):
+            if (
+                not 1 <= operator.index(id) <= self._episode
+                or len(items) != self._matroid.rank
+                or (told is not None and len(told) != len(items))
+            ):
                 raise ValueError("an outstanding decision was never made")
             self._open[int(id)] = (self._matroid._check_items(items), None if told is None else np.array(told, bool))
         self._engine = make_engine(self._engine_name, self._matroid, self._policy, state)
 
     def _absorb(self, t: int, items: IntArray, weights: FloatArray) -> None:
-        self._state.absorb(items, weights)
-        self._policy.observe(self._state, t, items, weights, self._stream)
+        state = self._state
+        before = [array[:, items[0]] for array in (state.counts, state.sums, state.means, state.radii)]
+        state.absorb(items, weights)
+        try:
+            self._policy.observe(state, t, items, weights, self._stream)
+        except BaseException:  # a policy of the user's own; what it could not take is not counted
+            state.counts[:, items[0]], state.sums[:, items[0]], state.means[:, items[0]], state.radii[:, items[0]] = (
+                before
+            )
+            raise
         self._engine.refresh(items)
 
     def _indices(self) -> FloatArray:
@@ -490,7 +536,8 @@ class Learner:
                 raise ItemError(f"expected an item or its label, got {key!r}") from None
 
     def _name(self, item: int) -> str:
-        label = self._matroid.labels[int(item)]
+        item = int(item)  # labels may be tuples, which NumPy's integers compare element by element
+        label = self._matroid.labels[item]
         return f"{item}" if label == item else f"{item} ({label!r})"
 
     def __repr__(self) -> str:
@@ -512,3 +559,8 @@ def _layout(array: AnyArray) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def _unprefixed(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
     return {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+
+
+def _is_same(given: IntArray, own: IntArray) -> bool:
+    """Whether a decision's items are those on record; mostly they are a view of them."""
+    return given.base is own or np.array_equal(given, own)

@@ -20,11 +20,18 @@ from matroid_bandits._threads import n_threads
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._version import __version__
 from matroid_bandits.engines import make_engine
-from matroid_bandits.exceptions import MissingDependencyError, PolicyError, SerializationError, SimulationError
+from matroid_bandits.environments import Environment
+from matroid_bandits.exceptions import (
+    InvalidEnvironmentError,
+    MissingDependencyError,
+    PolicyError,
+    SerializationError,
+    SimulationError,
+)
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies import Optimal, Policy, State
 from matroid_bandits.problem import MatroidBandit
-from matroid_bandits.stream import POLICY, START, Stream, as_seed
+from matroid_bandits.stream import POLICY, START, WEIGHTS, Stream, as_seed
 
 if TYPE_CHECKING:
     import pandas
@@ -78,6 +85,11 @@ class Simulation:
     wall_time: float
     versions: dict[str, str]
 
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
     @property
     def per_step_return(self) -> FloatArray:
         """Cumulative return divided by the number of episodes, shape (P, C): the paper's measure."""
@@ -105,8 +117,8 @@ class Simulation:
             rows.append(
                 (
                     name,
-                    f"{self.per_step_return[p, -1]:.4f} ± {self.per_step_return_se[p, -1]:.4f}",
-                    f"{self.regret[p, -1]:.2f} ± {self.regret_se[p, -1]:.2f}",
+                    _with_error(self.per_step_return[p, -1], self.per_step_return_se[p, -1], 4),
+                    _with_error(self.regret[p, -1], self.regret_se[p, -1], 2),
                 )
             )
         widths = [max(len(row[c]) for row in rows) for c in range(3)]
@@ -268,8 +280,8 @@ def simulate(
     True
     """
     named = _check_policies(problem, policies)
-    n_episodes = _as_positive("n_episodes", n_episodes)
-    n_runs = _as_positive("n_runs", n_runs)
+    n_episodes = _as_positive("n_episodes", n_episodes, most=2**47)
+    n_runs = _as_positive("n_runs", n_runs, most=2**32)
     if start not in ("observe", "explore"):
         raise SimulationError(f'expected start to be "observe" or "explore", got {start!r}')
     points = _check_checkpoints(checkpoints, n_episodes)
@@ -327,13 +339,13 @@ def _run_batch(task: _Task, settings: Any, tick: Callable[[int], bool]) -> _Part
     policy.prepare(state)
     everything = np.tile(np.arange(problem.n_items), (n_batch, 1)) if start == "observe" else None
     if everything is not None:
-        w = environment.draw(stream, 0, everything, START)
+        w = _draw(environment, stream, 0, everything, START)
         state.absorb(everything, w)
         policy.observe(state, 0, everything, w, own)
         del everything, w
     seen_before = state.counts.sum(axis=0)
     fixed = np.tile(problem.optimal_basis, (n_batch, 1)) if isinstance(policy, Optimal) else None
-    engine = make_engine(engine_name, problem.matroid, policy, state)
+    engine = make_engine("greedy" if fixed is not None else engine_name, problem.matroid, policy, state)
     # added up as the bases played are, so that the optimum has regret 0 exactly
     best = statistics.total_mean(problem.optimal_basis, environment.mean_weights)
     total, regret = np.zeros(n_batch), np.zeros(n_batch)
@@ -343,12 +355,14 @@ def _run_batch(task: _Task, settings: Any, tick: Callable[[int], bool]) -> _Part
     point, since = 0, 0
     for t in range(1, n_episodes + 1):
         bases = engine.decide(t, own) if fixed is None else fixed
-        weights = environment.draw(stream, t, bases)
+        weights = _draw(environment, stream, t, bases, WEIGHTS)
         statistics.add_totals(bases, weights, environment.mean_weights, best, sign, total, regret)
         state.absorb(bases, weights)
         policy.observe(state, t, bases, weights, own)
         engine.refresh(bases)
         if t == points[point]:
+            if not np.isfinite(total).all():
+                raise InvalidEnvironmentError(f"{environment!r}: expected finite weights; got others by episode {t}")
             returns_at[:, point], regret_at[:, point] = total, regret
             point += 1
         since += n_batch
@@ -357,6 +371,16 @@ def _run_batch(task: _Task, settings: Any, tick: Callable[[int], bool]) -> _Part
                 raise _Stopped
             since = 0
     return _Part(task, returns_at, regret_at, state.counts.sum(axis=0) - seen_before)
+
+
+def _draw(environment: Environment, stream: Stream, t: int, items: IntArray, purpose: int) -> FloatArray:
+    """The environment's weights, of the shape and type that compiled code relies on."""
+    w = environment.draw(stream, t, items, purpose)
+    if not (isinstance(w, np.ndarray) and w.shape == items.shape and w.dtype == np.float64):
+        given = f"{w.dtype} of shape {w.shape}" if isinstance(w, np.ndarray) else type(w).__name__
+        name = type(environment).__name__
+        raise InvalidEnvironmentError(f"expected {name}.draw to give float64 of shape {items.shape}, got {given}")
+    return w
 
 
 def _run_threads(tasks: list[_Task], settings: Any, report: _Reporter) -> list[_Part]:
@@ -498,9 +522,11 @@ def check_support(policy: Policy, support: tuple[float, float]) -> None:
         )
 
 
-def _as_positive(name: str, value: Any) -> int:
+def _as_positive(name: str, value: Any, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise SimulationError(f"expected {name} to be a positive integer, got {value!r}")
+    if value > most:
+        raise SimulationError(f"expected {name} to be at most {most}, got {value}")
     return int(value)
 
 
@@ -561,6 +587,11 @@ class _Bar:
     def close(self) -> None:
         if self._shown:
             sys.stderr.write("\n")
+
+
+def _with_error(mean: float, error: float, digits: int) -> str:
+    """A mean and its standard error, which one run does not have."""
+    return f"{mean:.{digits}f}" + ("" if np.isnan(error) else f" ± {error:.{digits}f}")
 
 
 def _clock(seconds: float) -> str:

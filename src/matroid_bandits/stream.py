@@ -186,7 +186,10 @@ class Stream:
 
     def _rows(self, values: ArrayLike, dtype: type[Any], name: str) -> AnyArray:
         """`values` as a contiguous (R, K) or, for all runs, (1, K) array; a copy only where it has to be."""
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except ValueError:
+            raise SeedError(f"expected {name} with rows of one length; got a ragged sequence") from None
         if array.dtype != dtype:
             if not np.can_cast(array.dtype, dtype, "same_kind") and array.size:
                 raise SeedError(f"expected {name} of type {dtype.__name__}; got {array.dtype}")

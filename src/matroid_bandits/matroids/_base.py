@@ -19,10 +19,13 @@ from matroid_bandits.matroids import _json
 if TYPE_CHECKING:
     from matroid_bandits.matroids._operations import Contraction, Restriction
 
+#: Items are numbered in 32 bits where random numbers are addressed.
+_MOST = 2**32 - 2
+
 #: Below this many weights, handing rows to other threads costs more than it saves.
 _MIN_WEIGHTS_PER_BATCH = 8192
 
-#: Beyond this many items coloops are looked for only by families that have a quick way.
+#: Beyond this many items, looking for those that are always or never chosen costs more than it saves.
 _MOST_CIRCUITS = 1000
 
 
@@ -90,10 +93,11 @@ class Matroid(ABC):
         """
         return None
 
+    #: Whether circuits are cheap enough to look for items that are always or never chosen.
+    _has_quick_circuits: ClassVar[bool] = False
+
     def _coloops(self) -> IntArray:
         """The items in every basis: those in no circuit, so never replaced."""
-        if self._n_items > _MOST_CIRCUITS:
-            return np.empty(0, np.int64)  # finding them would cost more than it saves
         basis = self._select(np.arange(self._n_items))
         is_fixed = np.ones(self._n_items, bool)
         for e in np.setdiff1d(np.arange(self._n_items), basis):
@@ -107,6 +111,8 @@ class Matroid(ABC):
     @cached_property
     def _reduction(self) -> tuple[IntArray, IntArray]:
         """Items that are always chosen, as far as known, and the items that may be chosen or not; both ascending."""
+        if not self._has_quick_circuits or self._n_items > _MOST_CIRCUITS:
+            return np.empty(0, np.int64), np.arange(self._n_items)
         always = np.sort(self._coloops())
         is_open = ~self._span(np.empty(0, np.int64))
         is_open[always] = False
@@ -116,11 +122,22 @@ class Matroid(ABC):
         """Best bases of (R, L) weights, R >= 1, rows ascending; nothing is checked here."""
         orders = np.empty(weights.shape, np.int64)
         order_kernels.argsort_rows(weights, minimize, orders)
-        bases = np.ascontiguousarray(self._greedy(orders, self.rank))
+        bases = self._greedy_bases(orders, self.rank)
         if bases.shape[1] * 16 < self._n_items:
             bases.sort(axis=1)
         else:  # a sweep over the items beats sorting many of them
             order_kernels.sort_rows(bases, self._n_items)
+        return bases
+
+    def _greedy_bases(self, orders: IntArray, size: int) -> IntArray:
+        """`_greedy`, of which each row must accept `size` items."""
+        bases = np.ascontiguousarray(self._greedy(orders, size))
+        if bases.shape[1] != size:
+            found = self.rank - size + bases.shape[1]
+            raise InvalidMatroidError(
+                f"expected all bases to have {self.rank} items, found one of {found}: this is no matroid, or not clearly "
+                "one at the tolerance given; run check_matroid on it"
+            )
         return bases
 
     # What everybody asks
@@ -130,9 +147,13 @@ class Matroid(ABC):
         """Number of items, the paper's L."""
         return self._n_items
 
-    @cached_property
+    @property
     def rank(self) -> int:
         """Size of every basis, the paper's K."""
+        return self._known_rank
+
+    @cached_property
+    def _known_rank(self) -> int:
         return self._rank()
 
     @property
@@ -318,7 +339,10 @@ class Matroid(ABC):
 
     def _check_items(self, items: Iterable[int]) -> IntArray:
         """A set of items as an ascending int64 array."""
-        X = np.asarray(items if isinstance(items, np.ndarray) else list(items))
+        try:
+            X = np.asarray(items if isinstance(items, np.ndarray) else list(items))
+        except (TypeError, ValueError):
+            raise ItemError(f"expected item numbers in one row, got {items!r}") from None
         if X.size == 0:
             return np.empty(0, np.int64)
         if X.ndim != 1 or X.dtype.kind not in "iu":
@@ -339,7 +363,9 @@ class Matroid(ABC):
             raise WeightsError("expected rows of equal length, got a ragged sequence") from None
         if w.dtype.kind not in "fiub" and w.size:
             raise WeightsError(f"expected real weights, got values of type {w.dtype}")
-        w = np.asarray(w, np.float64, order="C")
+        exact, w = w, np.asarray(w, np.float64, order="C")
+        if exact.dtype.kind in "iu" and exact.dtype.itemsize == 8 and (np.abs(w) >= 2.0**53).any():
+            raise WeightsError("expected integers below 2**53 in size, which float64 holds exactly, got larger ones")
         if w.ndim not in (1, 2) or w.shape[-1] != self._n_items:
             raise WeightsError(
                 f"expected weights of shape ({self._n_items},) or (n_runs, {self._n_items}), got {w.shape}"
@@ -361,6 +387,8 @@ def as_count(value: Any, what: str, least: int = 0) -> int:
         raise InvalidMatroidError(f"expected {what} to be an integer, got {value!r}") from None
     if n < least:
         raise InvalidMatroidError(f"expected {what} to be at least {least}, got {n}")
+    if n > _MOST:
+        raise InvalidMatroidError(f"expected {what} to be at most {_MOST}, got {n}")
     return n
 
 
@@ -396,7 +424,10 @@ def plain(value: Any) -> Any:
 
 
 def _check_labels(labels: Iterable[Label], n_items: int) -> tuple[Label, ...]:
-    names = tuple(plain(label) for label in labels)
+    try:
+        names = tuple(plain(label) for label in labels)
+    except TypeError:
+        raise InvalidMatroidError(f"expected {n_items} labels, got {labels!r}") from None
     if len(names) != n_items:
         raise InvalidMatroidError(f"expected {n_items} labels, one per item, got {len(names)}")
     try:

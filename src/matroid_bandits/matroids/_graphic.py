@@ -35,6 +35,7 @@ class GraphicMatroid(Matroid):
     """
 
     kind = "graphic"
+    _has_quick_circuits = True
 
     def __init__(
         self,

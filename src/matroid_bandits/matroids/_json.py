@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ VERSION = 1
 
 def encode(value: Any, what: str) -> Any:
     """A hashable name as JSON: strings, numbers, booleans, None, and tuples of them (as lists)."""
-    if value is None or isinstance(value, (str, int, float, bool)):
+    if value is None or isinstance(value, (str, int, bool)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, tuple):
         return [encode(part, what) for part in value]
@@ -67,5 +68,6 @@ def matroid_from_dict(form: Mapping[str, Any]) -> Matroid:
         return KINDS[kind]._from_fields(labels=labels, **fields)
     except SerializationError:
         raise
-    except (MatroidBanditsError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+    except (MatroidBanditsError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError,
+            MemoryError, RecursionError) as error:  # fmt: skip
         raise SerializationError(f"malformed {kind} matroid: {error}") from error

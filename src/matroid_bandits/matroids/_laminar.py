@@ -42,8 +42,8 @@ class LaminarMatroid(Matroid):
     ) -> None:
         super().__init__(as_count(n_items, "n_items"), labels)
         sets, capacities = self._check_groups(groups)
-        # Larger groups first, so that a group's container is placed before it.
-        order = sorted(range(len(sets)), key=lambda g: -sets[g].size)
+        # Larger groups first, so that a group's container is placed before it; then whatever order they came in.
+        order = sorted(range(len(sets)), key=lambda g: (-sets[g].size, *sets[g][:1], capacities[g]))
         group = np.full(self._n_items, -1, np.int64)
         parent = np.full(len(sets), -1, np.int64)
         for g, original in enumerate(order):
@@ -79,7 +79,7 @@ class LaminarMatroid(Matroid):
         except (TypeError, ValueError) as error:
             if isinstance(error, InvalidMatroidError):
                 raise
-            raise InvalidMatroidError("expected groups to be (items, capacity) pairs") from None
+            raise InvalidMatroidError(f"expected groups to be (items, capacity) pairs, got {groups!r}") from None
         return sets, np.array(capacities, np.int64)
 
     def _rank(self) -> int:

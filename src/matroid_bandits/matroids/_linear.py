@@ -49,6 +49,7 @@ class LinearMatroid(Matroid):
     """
 
     kind = "linear"
+    _has_quick_circuits = True
 
     def __init__(
         self,
@@ -142,7 +143,7 @@ class LinearMatroid(Matroid):
     @classmethod
     def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> LinearMatroid:
         vectors, shape, is_exact = fields.pop("vectors"), fields.pop("shape"), fields.pop("is_exact")
-        array = np.array(vectors, np.float64) if not is_exact else np.array(vectors)
+        array = np.array(vectors, object if is_exact else np.float64)
         array = np.zeros(shape, np.int64 if is_exact else np.float64) if array.size == 0 else array
         if list(array.shape) != shape:
             raise ValueError(f"expected vectors of shape {shape}, got {list(array.shape)}")
@@ -153,6 +154,10 @@ def _read_vectors(vectors: ArrayLike) -> AnyArray:
     """A 2-d array of int64, Python integers (object) or finite float64, with at least one column."""
     try:
         array = np.array(vectors)
+        if array.dtype.kind in "fuO" and not isinstance(vectors, np.ndarray):
+            whole = np.array(vectors, object)  # large integers of both signs would have become floats
+            if all(isinstance(x, (int, np.integer, np.bool_)) for x in whole.flat) and whole.size:
+                array = whole
     except (ValueError, OverflowError):
         raise InvalidMatroidError("expected vectors of equal length, got rows of different lengths") from None
     if array.ndim != 2:
@@ -162,9 +167,12 @@ def _read_vectors(vectors: ArrayLike) -> AnyArray:
     if array.dtype.kind == "u":
         array = array.astype(object)
     if array.dtype.kind == "O":
-        if not all(isinstance(x, (int, np.integer)) for x in array.flat):
-            raise InvalidMatroidError("expected vectors of integers or floats, got other objects")
-        return np.array([int(x) for x in array.flat], object).reshape(array.shape)
+        odd = next((x for x in array.flat if not isinstance(x, (int, np.integer))), None)
+        if odd is not None or any(x is None for x in array.flat):
+            raise InvalidMatroidError(f"expected vectors of integers, or of floats, got objects such as {odd!r}")
+        whole = np.array([int(x) for x in array.flat], object).reshape(array.shape)
+        is_small = all(-(2**63) <= x < 2**63 for x in whole.flat)
+        return whole.astype(np.int64) if is_small else whole
     if array.dtype.kind == "i":
         return array.astype(np.int64)
     if array.dtype.kind != "f":

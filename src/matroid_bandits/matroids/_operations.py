@@ -45,7 +45,8 @@ class _Derived(Matroid):
         return {"base": self._base.to_dict()}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(of={self._base!r}, n_items={self.n_items}, rank={self.rank})"
+        of = self._base if not isinstance(self._base, _Derived) else f"{type(self._base).__name__}(...)"
+        return f"{type(self).__name__}(of={of}, n_items={self.n_items}, rank={self.rank})"
 
 
 class Dual(_Derived):
@@ -308,7 +309,8 @@ class DirectSum(Matroid):
         return cls(*(matroid_from_dict(part) for part in parts))
 
     def __repr__(self) -> str:
-        return f"DirectSum({', '.join(map(repr, self._parts))})"
+        names = [type(part).__name__ for part in self._parts[:3]] + ["..."] * (len(self._parts) > 3)
+        return f"DirectSum({', '.join(names)}; n_items={self.n_items}, rank={self.rank})"
 
 
 def direct_sum(*matroids: Matroid) -> DirectSum:

@@ -36,6 +36,7 @@ class TransversalMatroid(Matroid):
     """
 
     kind = "transversal"
+    _has_quick_circuits = True
 
     def __init__(
         self,
@@ -67,8 +68,13 @@ class TransversalMatroid(Matroid):
             raise InvalidMatroidError(f"expected a networkx graph, got {type(graph).__name__}")
         if items is None:
             items = [v for v, data in graph.nodes(data=True) if data.get("bipartite") == 0]
-        left = list(items)
-        inside = set(left)
+            if not items and len(graph):
+                raise InvalidMatroidError("expected items, or vertices with the attribute bipartite=0; got neither")
+        try:
+            left = list(items)
+            inside = set(left)
+        except TypeError:
+            raise InvalidMatroidError(f"expected items to be vertices of the graph, got {items!r}") from None
         for v in left:
             if v not in graph:
                 raise InvalidMatroidError(f"expected items to be vertices of the graph, got {v!r}")
@@ -145,7 +151,7 @@ class TransversalMatroid(Matroid):
         return members[:n]
 
     def _content(self) -> tuple[Any, ...]:
-        return (self._starts, self._codes, self._rights)
+        return tuple(map(frozenset, self.neighbors))  # in whatever order they were listed
 
     def _fields(self) -> dict[str, Any]:
         bounds = zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True)
