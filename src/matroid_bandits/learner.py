@@ -466,16 +466,19 @@ class Learner:
         self._engine = make_engine(self._engine_name, self._matroid, self._policy, state)
 
     def _absorb(self, t: int, items: IntArray, weights: FloatArray) -> None:
-        state = self._state
-        before = [array[:, items[0]] for array in (state.counts, state.sums, state.means, state.radii)]
-        state.absorb(items, weights)
-        try:
-            self._policy.observe(state, t, items, weights, self._stream)
-        except BaseException:  # a policy of the user's own; what it could not take is not counted
-            state.counts[:, items[0]], state.sums[:, items[0]], state.means[:, items[0]], state.radii[:, items[0]] = (
-                before
-            )
-            raise
+        state, policy = self._state, self._policy
+        if type(policy).observe is Policy.observe:
+            state.absorb(items, weights)
+        else:
+            arrays = (state.counts, state.sums, state.means, state.radii)
+            before = [array[0, items[0]] for array in arrays]
+            state.absorb(items, weights)
+            try:
+                policy.observe(state, t, items, weights, self._stream)
+            except BaseException:  # what a policy of the user's own cannot take is not counted
+                for array, values in zip(arrays, before, strict=True):
+                    array[0, items[0]] = values
+                raise
         self._engine.refresh(items)
 
     def _indices(self) -> FloatArray:
