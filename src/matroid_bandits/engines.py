@@ -133,7 +133,7 @@ class KineticEngine(Engine):
         self._starts = _offsets(sizes)
         self._places = np.empty(n_items, np.int64)
         self._places[self._members] = np.arange(n_items) - np.repeat(self._starts[:-1], sizes)
-        self._tree_starts = _offsets(2 * -(-sizes // kinetic.BUCKET))
+        self._tree_starts = _offsets(kinetic.tree_size(sizes))
         room = _room(self._parent, self._capacities)
         innermost = self._group[self._members[self._starts[:-1]]] if n_items else np.zeros(0, np.int64)
         depth = np.where(innermost < 0, sizes, np.append(room, 0)[innermost])

@@ -8,9 +8,9 @@ until something expires, and then only the matches that did. A certificate equal
 at c, by comparing the indices themselves.
 
 Per run: `is_out` (L,) bool marks the items in reserves; `nodes` (N, 4) float64 holds the tournaments, one after the
-other. A node is (winner, its a, its b, end of certificates): 32 bytes, so that two opponents share a cache line and
-a match looks nothing up elsewhere. A tournament over B buckets of items has nodes 1 to 2 B - 1 in heap order, its
-bucket j at node B + j; winner -1 stands for nobody.
+other. A node is (winner, its a, its b, end of certificates): 32 bytes. A match has four players, whose nodes fill
+two cache lines, and looks nothing up elsewhere. The root of a tournament is its node 3, the players of node p are
+nodes 4 p - 8 to 4 p - 5, and the buckets of items are the last nodes; winner -1 stands for nobody.
 """
 
 import numpy as np
@@ -19,6 +19,16 @@ from numba import njit
 BUCKET = 8
 _TINY, _HUGE = 1e-290, 1e100
 _WINNER, _A, _B, _UNTIL = 0, 1, 2, 3
+_ROOT = 3
+
+
+def tree_size(n_items):
+    """How many nodes to keep for a tournament of so many items (an integer or an array of them).
+
+    B buckets take ceil((B - 1) / 3) matches; the first three nodes are never used, and the rest rounds up to four.
+    """
+    n_buckets = -(-n_items // BUCKET)
+    return -(-(n_buckets + (n_buckets + 1) // 3 + _ROOT) // 4) * 4
 
 
 @njit(forceinline=True, error_model="numpy")
@@ -67,81 +77,99 @@ def _play_bucket(node, lo, hi, members, nodes, is_out, means, radii, c, margin):
 
 
 @njit(forceinline=True, error_model="numpy")
-def _play_node(node, nodes, c, margin):
-    """Replay the match of a node's two children."""
-    x, y = 2 * node, 2 * node + 1
-    until = min(nodes[x, _UNTIL], nodes[y, _UNTIL])
-    if nodes[x, _WINNER] < 0.0:
-        x = y
-    elif nodes[y, _WINNER] >= 0.0:
-        vx, vy = _index(nodes[x, _A], nodes[x, _B], c), _index(nodes[y, _A], nodes[y, _B], c)
-        if vy > vx or (vy == vx and nodes[y, _WINNER] < nodes[x, _WINNER]):
-            x, y = y, x
-        until = min(until, _certificate(nodes[x, _A], nodes[x, _B], nodes[y, _A], nodes[y, _B], c, margin))
-    nodes[node, _WINNER], nodes[node, _A], nodes[node, _B] = nodes[x, _WINNER], nodes[x, _A], nodes[x, _B]
+def _first_bucket(n_items):
+    """The node of a tournament's first bucket."""
+    n_buckets = (n_items + BUCKET - 1) // BUCKET
+    return (n_buckets + 1) // 3 + _ROOT
+
+
+@njit(forceinline=True, error_model="numpy")
+def _play_match(node, end, nodes, c, margin):
+    """Replay the match of a node's players, those before `end`."""
+    first = 4 * node - 8
+    last = min(first + 4, end)
+    best, value, until = -1, -np.inf, np.inf
+    for i in range(first, last):
+        until = min(until, nodes[i, _UNTIL])
+        if nodes[i, _WINNER] >= 0.0:
+            v = _index(nodes[i, _A], nodes[i, _B], c)
+            if best < 0 or v > value or (v == value and nodes[i, _WINNER] < nodes[best, _WINNER]):
+                best, value = i, v
+    if best < 0:
+        nodes[node, _WINNER], nodes[node, _UNTIL] = -1.0, until
+        return
+    a, b = nodes[best, _A], nodes[best, _B]
+    for i in range(first, last):
+        if i != best and nodes[i, _WINNER] >= 0.0:
+            until = min(until, _certificate(a, b, nodes[i, _A], nodes[i, _B], c, margin))
+    nodes[node, _WINNER], nodes[node, _A], nodes[node, _B] = nodes[best, _WINNER], a, b
     nodes[node, _UNTIL] = until
 
 
 @njit(forceinline=True, error_model="numpy")
 def _play(node, members, nodes, is_out, means, radii, c, margin):
-    """Replay a node, leaf or inner, of one tournament; `members` are its items."""
-    n_buckets = nodes.shape[0] // 2
-    if node >= n_buckets:
-        lo = (node - n_buckets) * BUCKET
-        hi = min(lo + BUCKET, members.shape[0])
-        _play_bucket(node, lo, hi, members, nodes, is_out, means, radii, c, margin)
+    """Replay a node, bucket or match, of one tournament; `members` are its items."""
+    n_items = members.shape[0]
+    bucket = _first_bucket(n_items)
+    if node >= bucket:
+        lo = (node - bucket) * BUCKET
+        _play_bucket(node, lo, min(lo + BUCKET, n_items), members, nodes, is_out, means, radii, c, margin)
     else:
-        _play_node(node, nodes, c, margin)
+        _play_match(node, bucket + (n_items + BUCKET - 1) // BUCKET, nodes, c, margin)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _replay_expired(stack, members, nodes, is_out, means, radii, c, margin):
-    """Replay every match whose certificate ended before c, children before parents."""
-    n_buckets = nodes.shape[0] // 2
-    stack[0], n = 1, 1
+    """Replay every match whose certificate ended before c, players before matches."""
+    bucket = _first_bucket(members.shape[0])
+    end = bucket + (members.shape[0] + BUCKET - 1) // BUCKET
+    stack[0], n = _ROOT, 1
     while n > 0:
         n -= 1
         node = stack[n]
-        if node < 0:  # its children are done
-            _play_node(-node, nodes, c, margin)
+        if node < 0:  # its players are done
+            _play_match(-node, end, nodes, c, margin)
         elif nodes[node, _UNTIL] < c:
-            if node >= n_buckets:
+            if node >= bucket:
                 _play(node, members, nodes, is_out, means, radii, c, margin)
             else:
                 stack[n] = -node
-                stack[n + 1] = 2 * node
-                stack[n + 2] = 2 * node + 1
-                n += 3
+                n += 1
+                for player in range(4 * node - 8, min(4 * node - 4, end)):
+                    stack[n] = player
+                    n += 1
 
 
 @njit(forceinline=True, error_model="numpy")
 def _replay_path(place, members, nodes, is_out, means, radii, c, margin):
     """Replay the matches above the item at `place` of `members`, as far up as anything changes."""
-    node = nodes.shape[0] // 2 + place // BUCKET
-    while node >= 1:
+    node = _first_bucket(members.shape[0]) + place // BUCKET
+    while True:
         winner, a, b, until = nodes[node, _WINNER], nodes[node, _A], nodes[node, _B], nodes[node, _UNTIL]
         _play(node, members, nodes, is_out, means, radii, c, margin)
-        if (
+        if node == _ROOT or (
             nodes[node, _WINNER] == winner
             and nodes[node, _A] == a
             and nodes[node, _B] == b
             and nodes[node, _UNTIL] == until
         ):
             return
-        node //= 2
+        node = node // 4 + 2
 
 
 @njit(forceinline=True, error_model="numpy")
 def _enter(place, item, members, nodes, is_out, means, radii, c, margin):
     """Let an item that is out take part again; where it loses, only certificates above it may get shorter."""
     is_out[item] = False
-    node = nodes.shape[0] // 2 + place // BUCKET
+    node = _first_bucket(members.shape[0]) + place // BUCKET
     best, a, b = nodes[node, _WINNER], nodes[node, _A], nodes[node, _B]
     if best >= 0.0 and not _is_better(_index(means[item], radii[item], c), item, _index(a, b, c), np.int64(best)):
         until = _certificate(a, b, means[item], radii[item], c, margin)
-        while node >= 1 and until < nodes[node, _UNTIL]:
+        while until < nodes[node, _UNTIL]:
             nodes[node, _UNTIL] = until
-            node //= 2
+            if node == _ROOT:
+                return
+            node = node // 4 + 2
     else:
         _replay_path(place, members, nodes, is_out, means, radii, c, margin)
 
@@ -184,10 +212,10 @@ def build(starts, members, places, tree_starts, reserve_starts, means, radii, c,
                 tree[:, _WINNER] = -1.0
                 tree[:, _UNTIL] = np.inf
                 continue
-            for node in range(tree.shape[0] - 1, 0, -1):
+            for node in range(_first_bucket(own.shape[0]) + (own.shape[0] + BUCKET - 1) // BUCKET - 1, _ROOT - 1, -1):
                 _play(node, own, tree, out, mean, radius, c, margin)
             for i in range(reserve.shape[0]):
-                e = np.int64(tree[1, _WINNER])
+                e = np.int64(tree[_ROOT, _WINNER])
                 reserve[i] = e
                 out[e] = True
                 _replay_path(places[e], own, tree, out, mean, radius, c, margin)
@@ -209,9 +237,9 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
         for cell in range(starts.shape[0] - 1):
             own = members[starts[cell] : starts[cell + 1]]
             tree = nodes[run, tree_starts[cell] : tree_starts[cell + 1]]
-            if tree[1, _UNTIL] < c:
+            if tree[_ROOT, _UNTIL] < c:
                 _replay_expired(stack, own, tree, out, mean, radius, c, margin)
-            lead = np.int64(tree[1, _WINNER])
+            lead = np.int64(tree[_ROOT, _WINNER])
             reserve = reserves[run, reserve_starts[cell] : reserve_starts[cell + 1]]
             m = reserve.shape[0]
             if lead < 0 or m == 0:
@@ -221,7 +249,7 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
                 values[i] = _index(mean[reserve[i]], radius[reserve[i]], c)
                 if _is_better(values[worst], reserve[worst], values[i], reserve[i]):
                     worst = i
-            value = _index(tree[1, _A], tree[1, _B], c)
+            value = _index(tree[_ROOT, _A], tree[_ROOT, _B], c)
             if not _is_better(value, lead, values[worst], reserve[worst]):
                 continue
             is_changed[run] = True
@@ -234,8 +262,8 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
                 out[lead] = True
                 _replay_path(places[lead], own, tree, out, mean, radius, c, margin)
                 _enter(places[loser], loser, own, tree, out, mean, radius, c, margin)
-                lead = np.int64(tree[1, _WINNER])
-                value = _index(tree[1, _A], tree[1, _B], c)
+                lead = np.int64(tree[_ROOT, _WINNER])
+                value = _index(tree[_ROOT, _A], tree[_ROOT, _B], c)
         n_changed += is_changed[run]
     return n_changed
 
