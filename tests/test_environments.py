@@ -205,6 +205,19 @@ def test_records_come_from_their_item():
 
 # what they refuse
 
+
+class Silent(Environment):
+    def draw(self, stream, t, items, purpose=WEIGHTS):
+        return np.zeros((stream.n_runs, items.shape[-1]))
+
+
+def csr(indices, indptr, shape=(2, 3)):
+    """A matrix with arrays that SciPy would refuse, or not look at."""
+    matrix = sparse.csr_array(shape)
+    matrix.data, matrix.indices, matrix.indptr = np.ones(len(indices)), np.array(indices), np.array(indptr)
+    return matrix
+
+
 NAN, INF = math.nan, math.inf
 
 
@@ -225,6 +238,15 @@ NAN, INF = math.nan, math.inf
         (lambda: GaussianEnvironment([NAN]), "expected mean weights finite; got nan for item 0"),
         (lambda: GaussianEnvironment([1.0], scale=-1.0), "expected scale .* 0 or more; got -1.0"),
         (lambda: GaussianEnvironment([1.0], scale=[1.0]), r"expected scale .*; got \[1.0\]"),
+        (lambda: GaussianEnvironment([1.0], scale=10**400), "expected scale .*; got an integer too large"),
+        (lambda: GaussianEnvironment([1.0], scale=np.complex128(1)), "expected scale .*; got "),
+        (lambda: Silent([0.5], support=5), "expected support to be a lower and an upper bound; got 5"),
+        (lambda: Silent([0.5], support=(1, 0)), r"a lower and an upper bound; got \(1, 0\)"),
+        (lambda: Silent([0.5], support=(0, NAN)), r"a lower and an upper bound; got \(0, nan\)"),
+        (lambda: Silent([0.5], support=(0, 1, 2)), r"a lower and an upper bound; got \(0, 1, 2\)"),
+        (lambda: Silent([0.5], support=([0], [1, 2])), "a lower and an upper bound; got "),
+        (lambda: Silent([0.5], support="01"), "a lower and an upper bound; got '01'"),
+        (lambda: Silent([0.5], support=(0, 10**400)), "a lower and an upper bound; got "),
         (lambda: LinearEnvironment([[1.0]], [1.0], noise=NAN), "got nan"),
         (lambda: LinearEnvironment([1.0], [1.0]), r"expected features in a 2-D array; got shape \(1,\)"),
         (lambda: LinearEnvironment([[1.0, 2.0]], [1.0]), "expected a theta of 2, one per feature; got 1"),
@@ -235,7 +257,21 @@ NAN, INF = math.nan, math.inf
         (lambda: RowEnvironment([[1.0, NAN]]), "expected finite weights; .* for item 1"),
         (lambda: RowEnvironment([[1.0, INF], [1.0, -INF]]), "expected finite weights; .* for item 1"),
         (lambda: RowEnvironment(sparse.csr_array([[1.0, NAN]])), "expected finite weights; .* for item 1"),
+        (
+            lambda: RowEnvironment(
+                sparse.csr_array((np.ones(2), np.array([0, 7]), np.array([0, 1, 2])), shape=(2, 3))
+            ),
+            r"expected column indices in 0\.\.2, as the sparse matrix is of shape \(2, 3\); got 7",
+        ),
+        (lambda: RowEnvironment(csr([0, -1], [0, 1, 2])), r"expected column indices in 0\.\.2, .*; got -1"),
+        (lambda: RowEnvironment(csr([0, 3], [0, 1, 2])), r"expected column indices in 0\.\.2, .*; got 3"),
+        (lambda: RowEnvironment(csr([0, 1], [0, 2])), "indptr ascends from 0 to 2, .* in 2 steps, one per row"),
+        (lambda: RowEnvironment(csr([0, 1], [0, 5, 2])), "indptr ascends from 0 to 2"),
+        (lambda: RowEnvironment(csr([0, 1], [0, 1, 1])), "indptr ascends from 0 to 2"),
+        (lambda: RowEnvironment(csr([0, 1], [1, 1, 2])), "indptr ascends from 0 to 2"),
+        (lambda: RowEnvironment(sparse.coo_array(np.ones(3))), r"in a 2-D array; got shape \(3,\)"),
         (lambda: RowEnvironment([["a"]]), "real numbers; got type <U1"),
+        (lambda: SampleEnvironment(5), "expected a sequence of samples, one array per item; got 5"),
         (lambda: SampleEnvironment([[1.0], []]), "expected a sample or more per item; got none for item 1"),
         (lambda: SampleEnvironment([[1.0], [2.0, INF]]), "expected finite samples; got inf for item 1"),
         (lambda: SampleEnvironment([[1.0], 2.0]), r"samples of item 1 in a 1-D array; got shape \(\)"),

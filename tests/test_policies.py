@@ -343,14 +343,18 @@ def test_optimal_plays_the_optimum_in_simulations_only():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: mb.OMM(-1.0), "expected scale to be at least 0 and finite, got -1"),
-        (lambda: mb.OMM(math.nan), "expected scale to be at least 0 and finite, got nan"),
+        (lambda: mb.OMM(-1.0), r"expected scale to be in \[0, 1e\+100\], got -1"),
+        (lambda: mb.OMM(math.nan), r"expected scale to be in \[0, 1e\+100\], got nan"),
         (lambda: mb.OMM("1"), "expected scale to be a number, got '1'"),
         (lambda: mb.OMM(True), "expected scale to be a number, got True"),
         (lambda: mb.EpsilonGreedy(1.5), r"expected epsilon to be in \[0, 1\], got 1.5"),
         (lambda: mb.KLOMM(c=-1), "expected c to be at least 0"),
         (lambda: mb.ThompsonSampling("gamma"), 'expected prior to be "beta" or "normal", got \'gamma\''),
         (lambda: mb.ThompsonSampling("normal", scale=math.inf), "expected scale"),
+        (lambda: mb.OMM(10**400), r"expected scale to be in \[0, 1e\+100\], got an integer too large for a float"),
+        (lambda: mb.OMM(10**5000), "expected scale to be .* too large"),  # too long for Python to print
+        (lambda: mb.OMM(1e101), r"expected scale to be in \[0, 1e\+100\], got 1e\+101"),
+        (lambda: mb.KLOMM(10**400), "expected c to be at least 0 and finite, got an integer too large"),
         (lambda: mb.CombLinUCB([1.0, 2.0]), r"expected finite features of shape \(n_items, n_features\), got shape"),
         (lambda: mb.CombLinTS([[1.0], [math.nan]]), "expected finite features"),
         (lambda: mb.CombLinTS([[1.0], [1.0, 2.0]]), "expected features as a 2-d array"),

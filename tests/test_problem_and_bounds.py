@@ -172,6 +172,42 @@ def test_only_bases_are_exchanged():
         bounds.decompose_regret(problem, [0])
     with pytest.raises(ItemError, match="expected item numbers"):
         bounds.decompose_regret(problem, [0.5, 1.0])
+    for basis in ((0, 1), range(2), np.array([0, 1], np.uint8)):
+        assert bounds.exchange_bijection(triangle, [1, 0], basis).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("unordered", [{0, 1}, frozenset([0, 1]), {0: 1, 1: 2}, iter([0, 1]), None, 1])
+def test_exchanged_bases_have_an_order(unordered):
+    matroid = mb.UniformMatroid(4, 2)
+    with pytest.raises(ItemError, match="expected basis to be a sequence of items, as their order matters; got"):
+        bounds.exchange_bijection(matroid, [2, 3], unordered)
+    with pytest.raises(ItemError, match="expected optimal_basis to be a sequence of items"):
+        bounds.exchange_bijection(matroid, unordered, [2, 3])
+    with pytest.raises(ItemError, match="expected basis to be a sequence of items"):
+        bounds.decompose_regret(mb.MatroidBandit(matroid, bernoulli([0.1, 0.2, 0.3, 0.4])), unordered)
+
+
+@pytest.mark.parametrize("problem", [None, mb.UniformMatroid(4, 2), "problem"])
+def test_bounds_are_of_problems(problem):
+    for bound in (
+        lambda: bounds.gap_dependent(problem, 10),
+        lambda: bounds.lower_bound(problem),
+        lambda: bounds.lower_bound(problem, "kl"),
+        lambda: bounds.decompose_regret(problem, [0, 1]),
+    ):
+        with pytest.raises(ProblemError, match=f"expected a MatroidBandit, got {type(problem).__name__}"):
+            bound()
+    with pytest.raises(ProblemError, match="expected a Matroid, got NoneType"):
+        bounds.exchange_bijection(None, [0, 1], [0, 1])
+
+
+@pytest.mark.parametrize("scale", ["a", "1", math.nan, math.inf, -1.0, 1e200, 10**400, None, True, [1.0], 1j])
+def test_scales_of_bounds_are_checked(scale):
+    message = r"expected scale to be a number in \[0, 1e100\], got"
+    with pytest.raises(ProblemError, match=message):
+        bounds.gap_dependent(mb.lower_bound_problem(4, 2, 0.1), 10, scale=scale)
+    with pytest.raises(ProblemError, match=message):
+        bounds.gap_free(4, 2, 10, scale=scale)
 
 
 # Theorem 2
@@ -224,7 +260,7 @@ def test_theorem_3():
     assert bounds.gap_free(7, 3, 1) == pytest.approx(4 / 3 * math.pi**2 * 21)
 
 
-@pytest.mark.parametrize("n", [0, [5, 0], -1, math.nan, "many", None, [[1], [1, 2]]])
+@pytest.mark.parametrize("n", [0, [5, 0], -1, math.nan, "many", None, [[1], [1, 2]], -(10**400), 10**400])
 def test_numbers_of_episodes_are_checked(n):
     problem = mb.lower_bound_problem(4, 2, 0.1)
     with pytest.raises(ProblemError, match="expected numbers of episodes of at least 1"):
@@ -236,6 +272,14 @@ def test_numbers_of_episodes_are_checked(n):
 def test_gap_free_checks_its_rank():
     with pytest.raises(ProblemError, match="got rank 5 of 4 items"):
         bounds.gap_free(4, 5, 10)
+    with pytest.raises(ProblemError, match=r"expected 0 <= rank <= n_items < 2\*\*53, got rank -1 of 4 items"):
+        bounds.gap_free(4, -1, 10)
+    with pytest.raises(ProblemError, match=r"n_items < 2\*\*53"):
+        bounds.gap_free(10**400, 1, 10)
+    for arguments in (("a", 2), (4, "a"), (4, 2.0), (None, 2)):
+        with pytest.raises(ProblemError, match="expected n_items and rank to be integers, got"):
+            bounds.gap_free(*arguments, 10)
+    assert bounds.gap_free(np.int32(2**31 - 1), np.int32(2**31 - 1), 1) > 1e18
 
 
 # Theorem 4 and its sharper form

@@ -264,6 +264,7 @@ def test_a_stream_needs_a_seed():
         ([0, 2**32], "got 4294967296"),
         ([0.5], "type float64"),
         ([[1, 2]], r"shape \(1, 2\)"),
+        ([[1], [1, 2]], r"got \[\[1\], \[1, 2\]\]"),
     ],
 )
 def test_bad_runs(runs, given):
@@ -294,6 +295,15 @@ def test_items_of_a_wrong_shape(draw, items):
 def test_items_of_a_wrong_type():
     with pytest.raises(SeedError, match="expected items of type int64; got float64"):
         Stream(0, [0]).uniform(1, [0.5])
+
+
+def test_ragged_items():
+    stream, ragged = Stream(0, [0, 1]), [[1], [1, 2]]
+    for draw in (stream.uniform, stream.exponential, stream.normal):
+        with pytest.raises(SeedError, match="expected items with rows of one length; got a ragged sequence"):
+            draw(1, ragged)
+    with pytest.raises(SeedError, match="expected alpha with rows of one length; got a ragged sequence"):
+        stream.beta(1, ragged, [1.0, 1.0])
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])

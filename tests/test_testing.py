@@ -1,6 +1,7 @@
 """The checks must pass what is right and catch what is not."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -39,8 +40,73 @@ def test_broken_axioms_are_found_among_many_items():
     def stable_in_a_path(X):  # stable sets of a path are hereditary but do not augment
         return not any(e + 1 in X for e in X)
 
-    with pytest.raises(mb.exceptions.MatroidBanditsError):
-        check_matroid(mb.OracleMatroid(20, stable_in_a_path))
+    for n_items in (13, 20, 40):
+        with pytest.raises(AxiomError, match=r"augmentation fails: \{.+\} and \{.+\} are independent, but no item"):
+            check_matroid(mb.OracleMatroid(n_items, stable_in_a_path))
+
+
+def two_pairs(X):  # {0, 1} and {2, 3}, no other pair of these four; all other items are free
+    few = X & {0, 1, 2, 3}
+    return len(few) <= 1 or few in ({0, 1}, {2, 3})
+
+
+@pytest.mark.parametrize("n_items", range(13, 31))
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        two_pairs,
+        lambda X: two_pairs(frozenset(e - 9 for e in X)),
+        lambda X: len(X) <= 5 and two_pairs(X),  # all bases have 5 items
+    ],
+    ids=["first", "last", "truncated"],
+)
+def test_bases_that_cannot_be_exchanged_are_found(predicate, n_items):
+    with pytest.raises(AxiomError, match=r"augmentation fails: \{.+\} and \{.+\} are independent") as caught:
+        check_matroid(mb.OracleMatroid(n_items, predicate))
+    large, small = (set(map(int, part.split(","))) for part in re.findall(r"\{(.+?)\}", str(caught.value))[:2])
+    assert len(large) > len(small)
+    assert predicate(frozenset(large))
+    assert predicate(frozenset(small))
+    assert not any(predicate(frozenset(small | {e})) for e in large - small)
+
+
+@pytest.mark.parametrize("n_items", [13, 30])
+def test_sets_whose_subsets_are_dependent_are_found(n_items):
+    with pytest.raises(AxiomError, match=r"\{.+\} is independent, but its subset \{.+\} is not"):
+        check_matroid(mb.OracleMatroid(n_items, lambda X: not {0, 1} <= X or len(X) >= 5))
+    with pytest.raises(AxiomError, match=r"\{.+\} is independent, but its subset \{.+\} is not"):
+        check_matroid(mb.OracleMatroid(n_items, lambda X: len(X) != 2 or sum(X) % 3 > 0))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (None, "expected a Matroid, got None"),
+        (len, r"expected a Matroid, got .* \(OracleMatroid makes a matroid of a predicate\)"),
+        (mb.UniformMatroid, r"expected a Matroid, got .* \(the class; an instance is needed\)"),
+    ],
+)
+def test_only_matroids_are_checked(given, message):
+    with pytest.raises(AxiomError, match=message):
+        check_matroid(given)
+
+
+class Undecided:
+    def __bool__(self):
+        raise TypeError("neither")
+
+
+@pytest.mark.parametrize("n_items", [4, 15])
+def test_predicates_must_say_yes_or_no(n_items):
+    for answer, given in (
+        (np.ones(2, bool), r"an array of shape \(2,\)"),
+        (np.ones(1), r"an array of shape \(1,\)"),
+        (Undecided(), "Undecided"),
+    ):
+        with pytest.raises(AxiomError, match=rf"expected is_independent\(.*\) to be true or false, got {given}"):
+            check_matroid(mb.OracleMatroid(n_items, lambda X, answer=answer: answer if X else True))
+    check_matroid(mb.OracleMatroid(n_items, lambda X: np.bool_(len(X) < 3)), n_trials=5)
+    check_matroid(mb.OracleMatroid(n_items, lambda X: int(len(X) < 3)), n_trials=5)
 
 
 class WrongClosure(mb.UniformMatroid):
@@ -312,6 +378,10 @@ class Drifting(Fair):
         return means
 
 
+class Reversed(Fair):
+    support = (1.0, 0.0)
+
+
 class Miscounted(Fair):
     n_items = 7
 
@@ -367,7 +437,7 @@ def unaddressed(self, stream, t, items, purpose=WEIGHTS):
             "weights of item 2 to average to mean_weights, 0.2; got 0.[45].* over 2000 draws",
         ),
         (Fair(means=[0.5, 1.5]), r"expected mean_weights within support \[0, 1\], got 1.5 for item 1"),
-        (Fair(support=(1.0, 0.0)), r"expected support to be a lower and an upper bound, got \(1.0, 0.0\)"),
+        (Reversed(), r"expected support to be a lower and an upper bound, got \(1.0, 0.0\)"),
         (changing_means(np.full(6, 0.5)), "expected mean_weights to be read-only"),
         (changing_means([0.5] * 6), "expected mean_weights to be a row of float64, got list"),
         (changing_means(np.full((2, 3), 0.5)), r"expected mean_weights to be a row of float64, got shape \(2, 3\)"),

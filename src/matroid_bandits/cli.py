@@ -50,13 +50,7 @@ class _Commands(TyperGroup):
         except MatroidBanditsError as error:
             _complain(str(error))
             code = 1
-        except KeyboardInterrupt:
-            _complain("interrupted.")
-            code = _EXIT_INTERRUPTED
         except Exception as error:
-            if type(error).__name__ == "Abort":  # what click makes of Ctrl-C
-                _complain("interrupted.")
-                sys.exit(_EXIT_INTERRUPTED)
             # Not `except UsageError`: typer brings its own copy of click, or uses the one installed.
             if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
                 raise
@@ -71,6 +65,13 @@ class _Commands(TyperGroup):
         if standalone_mode:
             sys.exit(code if isinstance(code, int) else 0)
         return code
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # where no command has more to say about it
+            _complain("interrupted.")
+            raise typer.Exit(_EXIT_INTERRUPTED) from None
 
 
 app = typer.Typer(
@@ -132,7 +133,10 @@ def _print_version(is_asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, metavar="", help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass
@@ -161,8 +165,9 @@ def reproduce(
         bool,
         typer.Option(
             "--quick",
+            metavar="",
             help="A taste in seconds: 10 runs of 1,000 episodes (graphic), 4 of 3,000 (transversal), 4 of 5,000"
-            " (linear). --runs and --episodes go before it.",
+            " (linear); --runs and --episodes override it.",
         ),
     ] = False,
 ) -> None:
@@ -322,15 +327,16 @@ def _run_one(console: Console, experiment: Experiment, report: Report, done: lis
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
     """Let Ctrl-C wait until the block is done."""
-    if threading.current_thread() is not threading.main_thread():  # signals go to the main thread alone
+    is_main = threading.current_thread() is threading.main_thread()  # signals go to no other
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     pending: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pending.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: pending.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if pending:
         raise KeyboardInterrupt
 
@@ -438,7 +444,7 @@ def _bar(console: Console, title: str) -> Iterator[Any]:
 
     words = TextColumn("{task.description}", markup=False)
     columns = (words, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(f"{title}: loading", total=None)
 
         def update(what: str, done: int, total: int) -> None:
@@ -452,7 +458,7 @@ def _download_bar(console: Console) -> Iterator[Any]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("download", total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 

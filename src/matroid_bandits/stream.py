@@ -212,7 +212,7 @@ def _as_runs(runs: Iterable[int] | IntArray) -> IntArray:
     expected = "expected an iterable of run ids in [0, 2**32)"
     try:
         array = np.array(runs if isinstance(runs, np.ndarray) else list(runs))
-    except TypeError:
+    except (TypeError, ValueError):
         raise SeedError(f"{expected}, e.g. range(100); got {runs!r}") from None
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise SeedError(f"{expected}; got an array of shape {array.shape} and type {array.dtype}")

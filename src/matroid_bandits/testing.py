@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ EXHAUSTIVE_ITEMS = 12
 #: Up to this many items the answers of `is_independent` are remembered; beyond, few sets are met twice.
 _REMEMBERED_ITEMS = 20
 
-#: At most this many items of a basis are exchanged in a trial, so that trials grow with the items and not their square.
-_EXCHANGED_ITEMS = 32
+#: At most this many items of a basis are exchanged, and of those beside a set paired, in a trial: without a limit
+#: trials would grow with the square of the items.
+_EXCHANGED_ITEMS, _PAIRED_ITEMS = 32, 16
 
 
 def check_matroid(matroid: Matroid, *, n_trials: int = 200, seed: int = 0) -> None:
@@ -47,7 +48,8 @@ def check_matroid(matroid: Matroid, *, n_trials: int = 200, seed: int = 0) -> No
     -----
     Beyond 12 items each trial takes two greedy bases of a random set of items. They must be of one size, and every
     item of one must be replaceable by some item of the other; random subsets of both must be independent and
-    augment each other. Answers are compared once the axioms have passed all trials.
+    augment each other; and of the items that can be added to such a subset, those that exclude each other must form
+    classes. Answers are compared once the axioms have passed all trials.
 
     Examples
     --------
@@ -396,8 +398,9 @@ class _Oracle:
         self.n_items = matroid.n_items
         self._known: dict[frozenset[int], bool] = {}
         # a user's predicate itself, so that what it answers can be looked at
-        is_oracle = isinstance(matroid, OracleMatroid)
-        self._ask: Callable[[frozenset[int]], Any] = matroid._predicate if is_oracle else matroid.is_independent
+        self._ask: Callable[[frozenset[int]], Any] = (
+            matroid._predicate if isinstance(matroid, OracleMatroid) else matroid.is_independent
+        )
 
     def __call__(self, X: frozenset[int]) -> bool:
         known = self._known.get(X)
@@ -414,7 +417,7 @@ class _Oracle:
                 return bool(answer)
             except (TypeError, ValueError):  # the array types of others
                 pass
-        given = f"shape {answer.shape}" if isinstance(answer, np.ndarray) else type(answer).__name__
+        given = f"an array of shape {answer.shape}" if isinstance(answer, np.ndarray) else type(answer).__name__
         raise AxiomError(f"expected is_independent({_show(X)}) to be true or false, got {given}")
 
     def grow(self, X: frozenset[int], order: list[int]) -> frozenset[int]:
@@ -445,10 +448,7 @@ def _prove(oracle: _Oracle) -> None:
 def _sample_axioms(oracle: _Oracle, rng: np.random.Generator) -> None:
     n = oracle.n_items
     ground = rng.permutation(n)[: n if rng.random() < 0.5 else rng.integers(1, n + 1)]
-    B1 = oracle.grow(frozenset(), rng.permutation(ground).tolist())
-    B2 = oracle.grow(frozenset(), rng.permutation(ground).tolist())
-    for B in (B1, B2):
-        _check_subsets(oracle, B)
+    B1, B2 = (_check_greedy(oracle, rng.permutation(ground).tolist()) for _ in range(2))
     _check_augmentation(oracle, *sorted((B1, B2), key=len, reverse=True))
     for e in rng.permutation(sorted(B1 - B2))[:_EXCHANGED_ITEMS].tolist():
         _check_augmentation(oracle, B2, B1 - {e})
@@ -459,6 +459,23 @@ def _sample_axioms(oracle: _Oracle, rng: np.random.Generator) -> None:
             _fail_subset(whole, part)
         _check_subsets(oracle, part)
     _check_augmentation(oracle, X, Y)
+    _check_pairs(oracle, X, rng.permutation(n).tolist())
+
+
+def _check_greedy(oracle: _Oracle, order: list[int]) -> frozenset[int]:
+    """What Algorithm 1 accepts along an order; what it refused must not fit in the end."""
+    X: frozenset[int] = frozenset()
+    refused = []
+    for e in order:
+        if oracle(X | {e}):
+            X |= {e}
+        else:
+            refused.append((e, X))
+    for e, Z in refused:
+        if oracle(X | {e}):
+            _fail_subset(X | {e}, Z | {e})
+    _check_subsets(oracle, X)
+    return X
 
 
 def _some(X: frozenset[int], size: int, rng: np.random.Generator) -> frozenset[int]:
@@ -476,6 +493,20 @@ def _check_augmentation(oracle: _Oracle, X: frozenset[int], Y: frozenset[int]) -
     """Of two independent sets."""
     if len(X) > len(Y) and not any(oracle(Y | {e}) for e in X - Y):
         _fail_augmentation(X, Y)
+
+
+def _check_pairs(oracle: _Oracle, Z: frozenset[int], order: list[int]) -> None:
+    """Where Z can be extended by b and c together and by a, it can be by a and one of them."""
+    addable = set(islice((e for e in order if e not in Z and oracle(Z | {e})), _PAIRED_ITEMS))
+    joins = {e: {e} for e in addable}
+    for b, c in combinations(sorted(addable), 2):
+        if oracle(Z | {b, c}):
+            joins[b].add(c)
+            joins[c].add(b)
+    for b, c in combinations(sorted(addable), 2):
+        if c in joins[b]:
+            for a in addable - joins[b] - joins[c]:
+                _fail_augmentation(Z | {b, c}, Z | {a})
 
 
 def _fail_subset(X: frozenset[int], Y: frozenset[int]) -> None:

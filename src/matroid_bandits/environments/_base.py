@@ -40,7 +40,7 @@ class Environment(ABC):
 
     def __init__(self, mean_weights: ArrayLike, support: tuple[float, float] = (-np.inf, np.inf)) -> None:
         self._mean_weights = as_vector("mean weights", mean_weights)
-        self._support = (float(support[0]), float(support[1]))
+        self._support = _as_support(support)
 
     @abstractmethod
     def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
@@ -115,9 +115,23 @@ def as_vector(name: str, values: ArrayLike, low: float = -np.inf, high: float = 
 
 def as_scale(name: str, value: float) -> float:
     """A standard deviation: a finite number, not negative."""
-    if not (isinstance(value, int | float | np.number) and 0.0 <= value < np.inf):
-        raise InvalidEnvironmentError(f"expected {name} to be a finite number, 0 or more; got {value!r}")
-    return float(value)
+    expected = f"expected {name} to be a finite number, 0 or more"
+    if not (isinstance(value, int | float | np.integer | np.floating) and 0.0 <= value < np.inf):
+        raise InvalidEnvironmentError(f"{expected}; got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidEnvironmentError(f"{expected}; got an integer too large for a float") from None
+
+
+def _as_support(support: tuple[float, float]) -> tuple[float, float]:
+    try:
+        bounds = np.asarray(support)
+    except ValueError:  # a ragged sequence
+        bounds = np.empty(0)
+    if bounds.shape != (2,) or bounds.dtype.kind not in "biuf" or not bounds[0] <= bounds[1]:
+        raise InvalidEnvironmentError(f"expected support to be a lower and an upper bound; got {support!r}")
+    return float(bounds[0]), float(bounds[1])
 
 
 def frozen(array: AnyArray) -> AnyArray:

@@ -38,6 +38,7 @@ class RowEnvironment(Environment):
     def __init__(self, matrix: ArrayLike | Any) -> None:
         if hasattr(matrix, "tocsr"):
             csr = matrix.tocsr()
+            _check_csr(csr)
             if not csr.has_canonical_format:
                 csr = csr.copy()
                 csr.sum_duplicates()
@@ -77,3 +78,22 @@ class RowEnvironment(Environment):
         weights = np.empty((stream.n_runs, items.shape[-1]))
         kernels.lookup(self._indptr, self._indices, self._data, rows, np.atleast_2d(items), weights)
         return weights
+
+
+def _check_csr(csr: Any) -> None:
+    """SciPy trusts the arrays it is given; compiled lookups must not."""
+    if len(csr.shape) != 2:
+        raise InvalidEnvironmentError(f"expected rows of weights in a 2-D array; got shape {csr.shape}")
+    n_rows, n_items = csr.shape
+    indptr, indices = csr.indptr, csr.indices
+    is_sound = indptr.size == n_rows + 1 and indptr[0] == 0 and indptr[-1] == indices.size == csr.data.size
+    if not is_sound or (np.diff(indptr) < 0).any():
+        raise InvalidEnvironmentError(
+            f"expected a sparse matrix whose indptr ascends from 0 to {indices.size}, its number of entries, in "
+            f"{n_rows} steps, one per row; got other bounds"
+        )
+    if indices.size and not (indices.min() >= 0 and indices.max() < n_items):
+        wrong = indices.min() if indices.min() < 0 else indices.max()
+        raise InvalidEnvironmentError(
+            f"expected column indices in 0..{n_items - 1}, as the sparse matrix is of shape {csr.shape}; got {wrong}"
+        )

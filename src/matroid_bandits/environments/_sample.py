@@ -29,7 +29,13 @@ class SampleEnvironment(Environment):
     """
 
     def __init__(self, samples_per_item: Sequence[ArrayLike]) -> None:
-        samples = [as_numbers(f"samples of item {e}", s, ndim=1) for e, s in enumerate(samples_per_item)]
+        try:
+            records = list(samples_per_item)
+        except TypeError:
+            raise InvalidEnvironmentError(
+                f"expected a sequence of samples, one array per item; got {samples_per_item!r}"
+            ) from None
+        samples = [as_numbers(f"samples of item {e}", s, ndim=1) for e, s in enumerate(records)]
         sizes = np.array([s.size for s in samples], dtype=np.int64)
         if not sizes.all():
             raise InvalidEnvironmentError(f"expected a sample or more per item; got none for item {sizes.argmin()}")

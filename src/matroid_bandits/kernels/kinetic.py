@@ -13,6 +13,8 @@ two cache lines, and looks nothing up elsewhere. The root of a tournament is its
 nodes 4 p - 8 to 4 p - 5, and the buckets of items are the last nodes; winner -1 stands for nobody.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -22,7 +24,7 @@ _WINNER, _A, _B, _UNTIL = 0, 1, 2, 3
 _ROOT = 3
 
 
-def tree_size(n_items):
+def tree_size(n_items: Any) -> Any:
     """How many nodes to keep for a tournament of so many items (an integer or an array of them).
 
     B buckets take ceil((B - 1) / 3) matches; the first three nodes are never used, and the rest rounds up to four.

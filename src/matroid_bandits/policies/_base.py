@@ -95,10 +95,14 @@ def as_number(name: str, value: Any, low: float, high: float = np.inf) -> float:
     """`value` as a finite float in [low, high], or an error that names it."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise PolicyError(f"expected {name} to be a number, got {value!r}")
-    if not (np.isfinite(value) and low <= value <= high):
-        bound = f"in [{low:g}, {high:g}]" if high < np.inf else f"at least {low:g} and finite"
+    bound = f"in [{low:g}, {high:g}]" if high < np.inf else f"at least {low:g} and finite"
+    try:
+        number = float(value)
+    except OverflowError:
+        raise PolicyError(f"expected {name} to be {bound}, got an integer too large for a float") from None
+    if not (np.isfinite(number) and low <= number <= high):
         raise PolicyError(f"expected {name} to be {bound}, got {value}")
-    return float(value)
+    return number
 
 
 def _show(value: Any) -> str:

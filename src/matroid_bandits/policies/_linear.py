@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ class _LinearPolicy(Policy):
 
     tries_unseen = False
 
-    def __init__(self, features: ArrayLike, prior_scale: float, noise: float) -> None:
+    def __init__(self, features: ArrayLike, prior_scale: float = 1.0, noise: float = 0.1) -> None:
         try:
             F = np.array(features, np.float64)
         except (ValueError, TypeError):
@@ -29,8 +28,8 @@ class _LinearPolicy(Policy):
             raise PolicyError(f"expected finite features of shape (n_items, n_features), got shape {F.shape}")
         F.flags.writeable = False
         self._features = F
-        self._prior_scale = as_number("prior_scale", prior_scale, 1e-150)
-        self._noise = as_number("noise", noise, 1e-150)
+        self._prior_scale = as_number("prior_scale", prior_scale, 1e-150, 1e150)
+        self._noise = as_number("noise", noise, 1e-150, 1e150)
 
     def check(self, n_items: int) -> None:
         if self._features.shape[0] != n_items:
@@ -46,7 +45,6 @@ class _LinearPolicy(Policy):
         theta, covariance = state.extra["theta"], state.extra["covariance"]
         statistics.kalman(items, gains, self._features, self._noise**2, theta, covariance)
 
-    @abstractmethod
     def _params(self) -> dict[str, Any]:
         return {"features": self._features, "prior_scale": self._prior_scale, "noise": self._noise}
 
@@ -100,17 +98,11 @@ class CombLinTS(_LinearPolicy):
         Standard deviation of a weight around its mean.
     """
 
-    def __init__(self, features: ArrayLike, prior_scale: float = 1.0, noise: float = 0.1) -> None:
-        super().__init__(features, prior_scale, noise)
-
     def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
         z = stream.normal(t, np.arange(self._features.shape[1]))
         root = _square_root(state.extra["covariance"])
         theta = state.extra["theta"] + (root @ z[:, :, None])[:, :, 0]
         return _values(self._features, theta)
-
-    def _params(self) -> dict[str, Any]:
-        return super()._params()
 
 
 def _values(features: FloatArray, theta: FloatArray) -> FloatArray:

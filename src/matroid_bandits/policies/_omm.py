@@ -17,8 +17,8 @@ class OMM(AffinePolicy):
     Parameters
     ----------
     scale : float, default 1.0
-        Width of the weights' range; the radius is ``scale`` times the paper's, which is for [0, 1]. With 0 the
-        policy is greedy: always the basis that looks best so far.
+        Width of the weights' range, at most 1e100; the radius is ``scale`` times the paper's, which is for [0, 1].
+        With 0 the policy is greedy: always the basis that looks best so far.
 
     Notes
     -----
@@ -32,7 +32,7 @@ class OMM(AffinePolicy):
     """
 
     def __init__(self, scale: float = 1.0) -> None:
-        self._scale = as_number("scale", scale, 0.0)
+        self._scale = as_number("scale", scale, 0.0, 1e100)
 
     @property
     def scale(self) -> float:
