@@ -359,8 +359,8 @@ def test_optimal_plays_the_optimum_in_simulations_only():
         (lambda: mb.CombLinTS([[1.0], [math.nan]]), "expected finite features"),
         (lambda: mb.CombLinTS([[1.0], [1.0, 2.0]]), "expected features as a 2-d array"),
         (lambda: mb.CombLinTS([["a"]]), "expected features as a 2-d array"),
-        (lambda: mb.CombLinTS([[1.0]], noise=0.0), "expected noise to be at least"),
-        (lambda: mb.CombLinTS([[1.0]], prior_scale=0.0), "expected prior_scale to be at least"),
+        (lambda: mb.CombLinTS([[1.0]], noise=0.0), "expected noise to be in"),
+        (lambda: mb.CombLinTS([[1.0]], prior_scale=0.0), "expected prior_scale to be in"),
         (lambda: mb.CombLinUCB([[1.0]], c=-0.1), "expected c to be at least 0"),
     ],
 )
