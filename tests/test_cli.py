@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -59,6 +62,22 @@ def test_help(command):
     assert "matroid-bandits " + (" ".join(command) or "reproduce") in words.split("Example", 1)[-1]
 
 
+def test_help_tells_the_defaults():
+    """They are written out, so that help is quick; here they are held against the experiments."""
+    words = " ".join(call("reproduce", "--help").stdout.replace("│", " ").split())
+    for name, experiment in experiments.EXPERIMENTS.items():
+        n_episodes, n_runs = experiment.quick
+        for text in (
+            f"{experiment.n_runs} ({name})",
+            f"{experiment.n_episodes:,} ({name})",
+            f"{n_episodes:,} ({name})",
+        ):
+            assert text in words
+        assert re.search(rf"\b{n_runs} (runs )?of {n_episodes:,}", words)
+        assert f"by default {experiment.seed}." in words
+    assert "--quick A taste" in words
+
+
 def test_no_command_is_help():
     assert "Usage: matroid-bandits" in call().output
 
@@ -78,6 +97,9 @@ def test_version():
         (["reproduce", "--runs", "many"], "--runs"),
         (["reproduce", "--episodes", "-1"], "--episodes"),
         (["reproduce", "--seed", "-1"], "--seed"),
+        (["reproduce", "--seed", str(2**64)], "expected an integer from 0 to 2**64 - 1"),
+        (["reproduce", "--episodes", str(10**22)], "expected an integer from 1 to 1,000,000,000, got 1000"),
+        (["simulate", "x.toml", "--runs", str(10**20)], "expected an integer from 1 to 1,000,000, got 1000"),
         (["simulate"], "PROBLEM.toml"),
         (["data", "fetch"], "NAME"),
         (["data", "fetch", "imdb"], "expected movielens, rocketfuel or kiva; got 'imdb'"),
@@ -137,6 +159,27 @@ def test_data_that_is_not_there(tmp_path):
     assert f"expected the file {tmp_path / 'kiva/loans.csv.gz'}" in one_sentence(result)
 
 
+def test_data_is_loaded_before_anything_is_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(experiments, "run", lambda *_: 1 / 0)
+    for asn in experiments.ROCKETFUEL_ASNS:
+        file = tmp_path / f"mine/rocketfuel/{asn}/latencies.intra"
+        file.parent.mkdir(parents=True)
+        file.write_text("a b 1\nb a 1\n")
+    result = call("reproduce", "--data", tmp_path / "mine")
+    assert result.exit_code == 1
+    assert "kiva: expected the file" in one_sentence(result)
+    assert not Path("report").exists()
+
+
+def test_a_folder_that_does_not_exist(tmp_path, monkeypatch):
+    for command in (["reproduce", "linear", *TINY], ["data", "list"], ["data", "check"]):
+        result = call(*command, "--data", tmp_path / "none")
+        assert result.exit_code == 1
+        assert "expected a data folder, got" in one_sentence(result)
+    monkeypatch.setenv("MATROID_BANDITS_DATA", str(tmp_path / "none"))
+    assert "expected a data folder (MATROID_BANDITS_DATA), got" in one_sentence(call("reproduce", "linear", *TINY))
+
+
 def test_a_report_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     result = call("reproduce", "linear", *TINY, "--out", "file")
@@ -160,6 +203,61 @@ def test_interrupt_keeps_what_was_finished(monkeypatch):
     )
     assert list(json.loads(Path("report/results.json").read_text())["experiments"]) == ["transversal"]
     assert "Microfinance" in Path("report/index.html").read_text()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("moment", ["while the bar goes", "while the chapter is written"])
+def test_interrupt_after_the_last_episode_keeps_the_experiment(monkeypatch, moment):
+    if moment == "while the bar goes":
+        bar = cli._bar
+
+        @contextmanager
+        def interrupted_bar(console, title):
+            with bar(console, title) as progress:
+                yield progress
+            if title != "All data":
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(cli, "_bar", interrupted_bar)
+    else:
+        add = experiments.Report.add
+
+        def interrupted_add(report, outcome):
+            signal.raise_signal(signal.SIGINT)
+            return add(report, outcome)
+
+        monkeypatch.setattr(experiments.Report, "add", interrupted_add)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
+    try:
+        result = call("reproduce", "transversal", "linear", *TINY)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.exit_code == 130
+    assert "report holds transversal; not run to the end: linear." in one_sentence(result)
+    assert list(json.loads(Path("report/results.json").read_text())["experiments"]) == ["transversal"]
+    assert Path("report/figures/transversal.png").exists()
+
+
+def test_interrupt_elsewhere(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiments, "read_problem", interrupted)
+    result = call("simulate", "problem.toml")
+    assert (result.exit_code, one_sentence(result)) == (130, "matroid-bandits: interrupted.\n")
+    monkeypatch.setattr(experiments, "fetch", interrupted)
+    result = call("data", "fetch", "movielens")
+    assert result.exit_code == 130
+    assert "the next fetch goes on from there" in one_sentence(result)
+
+
+def test_other_threads_get_no_signals():
+    results = []
+    thread = threading.Thread(target=lambda: results.append(call("reproduce", "linear", *TINY)))
+    thread.start()
+    thread.join()
+    assert results[0].exit_code == 0, results[0].output
 
 
 def test_interrupt_before_anything_was_finished(monkeypatch):
@@ -219,6 +317,99 @@ def test_simulate():
     }
 
 
+BRACKETS = """
+title = "Cables [/bold] x [red]y"
+episodes = 3
+matroid = { kind = "uniform", file = "items[b].csv", rank = 1 }
+weights = { mean = "mean", noise = "bernoulli" }
+policies = { "OMM [/x]" = { policy = "OMM" }, "$\\\\frac$ [red]" = { policy = "OMM" } }
+"""
+
+
+def test_nothing_is_markup():
+    Path("a [b] & c#1.toml").write_text(BRACKETS)
+    Path("items[b].csv").write_text("item,mean\n[/]Bergen,0.5\n[red]Cork,0.25\n")
+    result = call("simulate", "a [b] & c#1.toml", *TINY, "--out", "q[/]y")
+    assert result.exit_code == 0, result.output
+    for text in (
+        "Cables [/bold] x [red]y",
+        "OMM [/x]",
+        "$\\frac$",
+        "[red]",
+        "[/]Bergen",
+        "q[/]y/index.html",
+        "1 run of 3 ep",
+    ):
+        assert text in result.stdout
+    assert {path.name for path in Path("q[/]y/figures").iterdir()} == {"a-b-c-1.svg", "a-b-c-1.png"}
+    page = Path("q[/]y/index.html").read_text()
+    assert 'href="figures/a-b-c-1.svg"' in page
+    assert 'id="a-b-c-1"' in page
+    folder = Path("x[/b]y[red]")
+    folder.mkdir(parents=True)
+    for command in ("list", "check"):
+        result = call("data", command, "--data", folder)
+        assert result.exit_code == 0, result.output
+        assert str(folder) in "".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("width", [20, 60, 100, 300])
+def test_narrow_terminals_lose_nothing(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    console = cli._console()
+    for name in experiments.EXPERIMENTS:
+        outcome = experiments.run(experiments.EXPERIMENTS[name].resized(n_episodes=3, n_runs=2))
+        for table in experiments.EXPERIMENTS[name].write(outcome).tables:
+            parts = list(cli._parts(table, width))
+            with console.capture() as captured:
+                console.print(*parts)
+            lines = captured.get().splitlines()
+            assert max(map(len, lines)) <= width
+            assert (width < 300) or len(parts) == 1
+            if width == 20:  # words are broken, columns are still there
+                continue
+            words = set(captured.get().split())
+            for column, cells in zip(table.columns, zip(*table.texts(), strict=True), strict=True):
+                for text in (column.group, column.name, *cells):
+                    assert set(text.replace("\u00a0", "").split()) <= words
+
+
+def test_terminals_without_our_letters(tmp_path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from matroid_bandits.cli import main; main()",
+            "simulate",
+            EXAMPLES / "graph.toml",
+            *TINY,
+        ],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "?-greedy" in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_a_closed_pipe_ends_quietly(tmp_path):
+    code = "import sys, time; from matroid_bandits.cli import main; sys.stdin.read(); main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "data", "list"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdout.close()
+        process.stdin.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
 def test_simulate_with_a_mistake(tmp_path):
     (tmp_path / "problem.toml").write_text("episodes = 3\nrun = 4\n")
     result = call("simulate", "problem.toml")
@@ -232,14 +423,20 @@ def test_simulate_with_a_mistake(tmp_path):
 # Data
 
 
-def test_list():
+def test_list(tmp_path):
     result = call("data", "list")
     assert result.exit_code == 0
     words = " ".join(result.stdout.split())
-    assert words.count("not here") == 3
+    assert words.count("not here in") == 3
+    assert words.count("a stand-in is used in its place") == 3
+    assert str(tmp_path / "cache/kiva/loans.csv.gz") in result.stdout
     assert "matroid-bandits data fetch movielens" in words
     assert "place the extract by hand" in words
     assert "no redistribution" in words
+    (tmp_path / "mine").mkdir()
+    words = " ".join(call("data", "list", "--data", "mine").stdout.split())
+    assert words.count("not here in mine; runs that need it end with an error") == 3
+    assert "matroid-bandits data fetch movielens --data mine" in words
 
 
 def test_fetch_and_check(server, tmp_path):  # noqa: F811

@@ -230,6 +230,9 @@ def test_environment_comes_before_the_cache(no_data, tmp_path, monkeypatch):
     cached = write(no_data / "rocketfuel/1755/latencies.intra", TRIANGLE)
     assert rocketfuel(1755).path == cached
     monkeypatch.setenv("MATROID_BANDITS_DATA", str(tmp_path / "mine"))
+    with pytest.raises(DataError, match=r"expected a data folder \(MATROID_BANDITS_DATA\), got .*mine, which is not"):
+        rocketfuel(1755)
+    (tmp_path / "mine").mkdir()
     assert rocketfuel(1755).path == cached
     mine = write(tmp_path / "mine/rocketfuel/1755/latencies.intra", TRIANGLE)
     network = rocketfuel("1755")
@@ -258,6 +261,8 @@ def test_a_named_folder_must_hold_the_data(no_data, tmp_path, load, file):
     with pytest.raises(DataError, match="expected the file") as error:
         load(data=tmp_path)
     assert str(tmp_path / file) in str(error.value)
+    with pytest.raises(DataError, match=r"expected a data folder, got .*none, which is not one"):
+        load(data=tmp_path / "none")
     with pytest.raises(DataError, match="expected the file"):
         load(standin=False)
     assert load(data=tmp_path, standin=True).source == "stand-in"

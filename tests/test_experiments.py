@@ -15,8 +15,9 @@ from matroid_bandits.exceptions import DataError
 from matroid_bandits.experiments import EXPERIMENTS, ROCKETFUEL_ASNS, Outcome, Report, Trial, graphic, rocketfuel, run
 from matroid_bandits.experiments import _figures as figures
 from matroid_bandits.experiments import _paper as paper
-from matroid_bandits.experiments._blocks import Claim, Column, Curve, Estimate, Panel, Plot, Table
-from matroid_bandits.experiments._claims import approaches, outperforms
+from matroid_bandits.experiments import _routing as routing
+from matroid_bandits.experiments._blocks import Claim, Column, Curve, Estimate, Panel, Plot, Table, Text
+from matroid_bandits.experiments._claims import approaches, consistently_outperforms, outperforms
 from matroid_bandits.experiments._spec import checkpoints, plain
 from matroid_bandits.experiments.datasets import Dataset
 
@@ -62,8 +63,8 @@ class TestGraphic:
     @pytest.mark.parametrize("place", range(6))
     def test_omm_with_the_fitted_scale_has_the_regret_of_the_paper(self, six_networks, place):
         trial = six_networks.trials[place]
-        regret = trial.per_step(graphic.FITTED)[-1] - trial.result.optimal_value
-        assert regret == pytest.approx(graphic.paper_regret(ROCKETFUEL_ASNS[place]), rel=0.25)
+        regret = trial.per_step(routing.FITTED)[-1] - trial.result.optimal_value
+        assert regret == pytest.approx(routing.paper_regret(ROCKETFUEL_ASNS[place]), rel=0.25)
 
     def test_claims(self, six_networks):
         found = {claim.text: claim for claim in graphic.write(six_networks).claims}
@@ -73,16 +74,16 @@ class TestGraphic:
         assert found["OMM consistently outperforms ε-greedy, often by a large margin."].verdict == "holds"
 
     def test_the_fit_can_be_made_again(self, real_data):
-        fit = graphic.fit_scale(real_data, scales=(6.0, 6.8, 7.5), n_runs=5)
-        assert fit.best == pytest.approx(graphic.FITTED_SCALE, abs=0.15)
-        recorded = [graphic.FIT[scale] for scale in fit.scales]
+        fit = routing.fit_scale(real_data, scales=(6.0, 6.8, 7.5), n_runs=5)
+        assert fit.best == pytest.approx(routing.FITTED_SCALE, abs=0.15)
+        recorded = [routing.FIT[scale] for scale in fit.scales]
         np.testing.assert_allclose(fit.ratios, recorded, rtol=0.06)
 
     def test_the_recorded_fit_has_its_least_misfit_at_the_scale_used(self):
         assert (
-            min(graphic.FIT, key=lambda scale: graphic.misfit(np.array(graphic.FIT[scale]))) == graphic.FITTED_SCALE
+            min(routing.FIT, key=lambda scale: routing.misfit(np.array(routing.FIT[scale]))) == routing.FITTED_SCALE
         )
-        assert max(abs(ratio - 1) for ratio in graphic.FIT[graphic.FITTED_SCALE]) < 0.15
+        assert max(abs(ratio - 1) for ratio in routing.FIT[routing.FITTED_SCALE]) < 0.15
 
 
 def tables_of(name: str, data: Path | None) -> dict[str, Table]:
@@ -184,15 +185,52 @@ def test_results_do_not_depend_on_the_number_of_cores(no_data, tmp_path, monkeyp
     assert written[0] == written[1]
 
 
-def test_report_that_cannot_be_written(tmp_path, no_data):
+def test_report_that_cannot_be_written(tmp_path, no_data, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot write a report to"):
         Report(tmp_path / "file", "", "", "")
+    with pytest.raises(DataError, match="file is not a folder"):
+        Report(tmp_path / "file/below", "", "", "")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        with pytest.raises(DataError, match="no permission"):
+            Report(tmp_path / "report", "", "", "")
     report = Report(tmp_path / "report", "", "", "")
-    (tmp_path / "report/results.json").mkdir()
+    assert not (tmp_path / "report").exists()
+    (tmp_path / "report/results.json").mkdir(parents=True)
     with pytest.raises(DataError, match="cannot write the report to"):
         report.add(run(tiny("linear")))
     assert not list(tmp_path.rglob(".results*"))
+
+
+def test_figures_of_the_report_before_are_removed_and_nothing_else(tmp_path, no_data):
+    Report(tmp_path, "", "", "").add(run(tiny("transversal")))
+    (tmp_path / "figures/mine.svg").write_text("mine")
+    Report(tmp_path, "", "", "").add(run(tiny("linear")))
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"linear.svg", "linear.png", "mine.svg"}
+
+
+def test_results_are_written_before_the_figures(tmp_path, no_data, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(figures, "to_png", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Report(tmp_path, "", "", "").add(run(tiny("linear")))
+    assert list(json.loads((tmp_path / "results.json").read_text())["experiments"]) == ["linear"]
+    assert "Diverse movies" in (tmp_path / "index.html").read_text()
+
+
+def test_the_fit_is_said_to_land_where_it_lands(no_data):
+    outcome = run(tiny("graphic"))
+    words = " ".join(block.text for block in graphic.write(outcome).blocks if isinstance(block, Text))
+    assert "stand-ins, and the fit does not carry over" in words
+    real = [replace(trial, dataset=replace(trial.dataset, source="real")) for trial in outcome.trials]
+    words = " ".join(
+        block.text for block in graphic.write(replace(outcome, trials=tuple(real))).blocks if isinstance(block, Text)
+    )
+    assert "With 6.8 times that radius it lands on the paper's column" in words
+    assert "stand-in" not in words
 
 
 def test_a_named_folder_must_hold_the_data(tmp_path):
@@ -291,7 +329,29 @@ def test_several_trials_are_listed():
     claim = outperforms([first, second], "OMM", "ε-greedy", within=9, needs=10)
     assert claim.verdict == "does not hold"
     assert claim.is_standin
-    assert claim.evidence == "Ahead for good from which of the 10 episodes on: data: 1, data: never."
+    assert claim.evidence == "Ahead for good from episode 1 (data); still behind at the end: data; of 10 episodes."
+    assert outperforms([second, second], "OMM", "ε-greedy", needs=10).evidence.startswith("Still behind at the end: ")
+
+
+@pytest.mark.parametrize(
+    ("ours", "needs", "verdict"),
+    [
+        ([1, 5], 10, "holds"),  # half of them by twice
+        ([1, 5], 11, "undecided"),
+        ([6, 7], 10, "does not hold"),  # better, but by no large margin
+        ([1, 11], 10, "does not hold"),
+        ([0, 0], 10, "holds"),
+    ],
+)
+def test_consistently_outperforms(ours, needs, verdict):
+    trials = [trial_with([1, 10], {"OMM": [1, regret], "ε-greedy": [2, 10]}) for regret in ours]
+    claim = consistently_outperforms(trials, "OMM", "ε-greedy", needs=needs)
+    assert claim.verdict == verdict
+    if ours == [1, 5]:
+        assert claim.evidence == (
+            "ε-greedy's regret is larger on 2 of 2, and at least 2 times as large on 2 (half of them would do):"
+            " 2.0 to 10 times."
+        )
 
 
 def test_approaches():
@@ -305,6 +365,11 @@ def test_approaches():
     far = trial_with(points, {"OMM": [0, 5, 20, 90]})
     assert approaches([far], "OMM", needs=1000).verdict == "does not hold"
     assert approaches([far], "OMM", needs=1001).verdict == "undecided"
+    assert approaches([near], "OMM", needs=1001).verdict == "undecided"
+    short = approaches([trial_with([1, 2, 3], {"OMM": [0.2, 0.2, 0.3]})], "OMM", needs=9)
+    assert short.evidence == "Distance from the optimum: 20.0% after 1 and 10.0% after 3 episodes."
+    once = approaches([trial_with([1], {"OMM": [0.2]})], "OMM", needs=9)
+    assert once.evidence == "Distance from the optimum: 20.0% after 1 episode."
 
 
 def test_regret_rate_with_few_checkpoints():
@@ -322,6 +387,8 @@ def test_regret_rate_with_few_checkpoints():
         (0.125, ".1%", "12.5%"),
         (Estimate(1.0, 0.25), ".2f", "1.00 ±\u00a00.25"),
         (Estimate(1.0, math.nan), ".2f", "1.00"),
+        (Estimate(1.0, 0.00123), ".2f", "1.00 ±\u00a00.0012"),
+        (Estimate(1.0, 0.0), ".2f", "1.00 ±\u00a00.00"),
     ],
 )
 def test_cells(cell, spec, text):
@@ -342,7 +409,7 @@ def test_plain():
 
 
 def test_figures_are_repeatable_and_their_styles_differ():
-    labels = ["ε-greedy", "OMM", "OMM, scale 2", *"abcdefgh"]
+    labels = ["ε-greedy", "OMM", "OMM, scale 2", r"OMM $\frac$", *"bcdefgh"]
     x = np.array([1, 2])
     panel = Panel("P", x, tuple(Curve(label, x * 1.0, x * 0.1) for label in labels), "y", optimum=2.0)
     plot = Plot("p", "P", (panel, replace(panel, is_log=False, is_standin=True)))

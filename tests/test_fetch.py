@@ -248,10 +248,13 @@ def test_folder_that_cannot_be_written(server, tmp_path):
 def test_wrong_requests(tmp_path):
     with pytest.raises(DataError, match="unknown data set 'netflix'; expected one of rocketfuel, movielens, kiva"):
         fetch("netflix", tmp_path)
-    with pytest.raises(DataError, match=r"kiva cannot be downloaded: place the extract by hand as kiva/loans"):
+    with pytest.raises(DataError, match="kiva cannot be downloaded: place the extract by hand as ") as error:
         fetch("kiva", tmp_path)
+    assert str(tmp_path / "kiva/loans.csv.gz") in str(error.value)
     with pytest.raises(DataError, match="expected an http or https address, got 'file:///etc/hosts'"):
         fetch("rocketfuel", tmp_path, url="file:///etc/hosts")
+    with pytest.raises(DataError, match=r"expected an http or https address, got 'http://\['"):
+        fetch("rocketfuel", tmp_path, url="http://[")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -281,6 +284,7 @@ def test_check_looks_in_every_folder(tmp_path, monkeypatch):
     monkeypatch.setitem(SOURCES, "rocketfuel", source("rocketfuel"))
     monkeypatch.setenv("MATROID_BANDITS_DATA", str(tmp_path / "mine"))
     monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: tmp_path / "cache")
+    (tmp_path / "mine").mkdir()
     assert check()[0].folder == tmp_path / "mine"
     for member, raw in CONTENTS.items():
         path = tmp_path / "cache/rocketfuel" / member

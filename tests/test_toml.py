@@ -158,7 +158,39 @@ def test_policies(tmp_path):
     [
         ("episodes = \n", r"problem\.toml: not a TOML file: .*line 1"),
         (UNIFORM + MEAN + OMM, "problem.toml: episodes: expected an integer, but the key is missing"),
-        ("episodes = 0\n" + UNIFORM + MEAN + OMM, "episodes: expected a positive integer, got 0"),
+        ("episodes = 0\n" + UNIFORM + MEAN + OMM, "episodes: expected an integer from 1 to 1,000,000,000, got 0"),
+        (
+            f"episodes = {10**23}\n" + UNIFORM + MEAN + OMM,
+            "episodes: expected an integer from 1 to 1,000,000,000, got 1000",
+        ),
+        (
+            HEAD.replace("2\n", f"{10**20}\n") + UNIFORM + MEAN + OMM,
+            "runs: expected an integer from 1 to 1,000,000, got",
+        ),
+        (f"episodes = {'9' * 5000}\n" + UNIFORM + MEAN + OMM, "not a TOML file: "),
+        ("episode = 3\n" + UNIFORM + MEAN + OMM, "episodes: .* the key is missing; the closest there is 'episode'"),
+        (HEAD + UNIFORM + '[weights]\nmeans = "mean"\n' + OMM, "weights.mean: .* the closest there is 'means'"),
+        (
+            HEAD + UNIFORM.replace("items.csv", "") + MEAN + OMM,
+            "matroid.file: expected the name of a CSV file, got ''",
+        ),
+        (HEAD + UNIFORM.replace("items.csv", "a\\u0000b") + MEAN + OMM, "matroid.file: expected the name of a CSV"),
+        (
+            HEAD + UNIFORM + '[weights]\nobservations = "none.csv"\n' + OMM,
+            "weights.observations: .*none.csv: cannot be",
+        ),
+        (
+            HEAD
+            + UNIFORM.replace("uniform", "linear").replace("rank = 2", 'features = ["x"]')
+            + '[weights]\nobservations = "items.csv"\nweight = "x"\nmean = "mean"\n'
+            + OMM,
+            "weights.mean: unknown key",
+        ),
+        (HEAD + UNIFORM + MEAN + '[policies]\n"a, b" = {}\n', 'policies."a, b": expected a policy'),
+        (
+            HEAD + UNIFORM + MEAN + '[policies]\noptimal = { policy = "OMM" }\n',
+            "policies.optimal: expected another name",
+        ),
         ("episodes = 1.5\n" + UNIFORM + MEAN + OMM, "episodes: expected an integer, got 1.5"),
         ("episodes = true\n" + UNIFORM + MEAN + OMM, "episodes: expected an integer, got True"),
         (HEAD + "episode = 3\n" + UNIFORM + MEAN + OMM, "episode: unknown key; did you mean 'episodes'"),
@@ -174,7 +206,10 @@ def test_policies(tmp_path):
             HEAD + UNIFORM.replace("2", "4") + MEAN + OMM,
             "matroid.rank: expected at most the 3 items of items.csv, got 4",
         ),
-        (HEAD + UNIFORM.replace("items.csv", "none.csv") + MEAN + OMM, r"none\.csv: cannot be read \(No such file"),
+        (
+            HEAD + UNIFORM.replace("items.csv", "none.csv") + MEAN + OMM,
+            r"matroid\.file: .*none\.csv: cannot be read \(No such file",
+        ),
         (
             HEAD
             + '[matroid]\nkind = "partition"\nfile = "items.csv"\ncategory = "kind"\ncapacity = -1\n'
@@ -231,6 +266,17 @@ def test_mistakes_in_keys(tmp_path, toml, match):
     assert "\n" not in str(error.value)
 
 
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    assert read_problem(write(tmp_path, "\ufeff" + HEAD + UNIFORM + MEAN + OMM)).n_runs == 2
+
+
+def test_names_of_files_become_names_for_links(tmp_path):
+    path = write(tmp_path, HEAD + UNIFORM + MEAN + OMM)
+    experiment = read_problem(path.rename(tmp_path / 'a "b" & c#1.toml'))
+    assert (experiment.name, experiment.title) == ("a-b-c-1", 'a "b" & c#1')
+    assert read_problem((tmp_path / 'a "b" & c#1.toml').rename(tmp_path / "&.toml")).name == "problem"
+
+
 def test_missing_file(tmp_path):
     with pytest.raises(DataError, match=r"none\.toml: cannot be read \(No such file"):
         read_problem(tmp_path / "none.toml")
@@ -253,6 +299,7 @@ def test_missing_file(tmp_path):
         ("item,mean\na,1\nb,x\n", "items.csv:3: expected a number in column 'mean', got 'x'"),
         ("item,mean\na,1\nb,\n", "items.csv:3: expected a number in column 'mean', got ''"),
         ("item,mean\na,1\nb,inf\n", "items.csv:3: expected a finite number in column 'mean', got 'inf'"),
+        ("item,mean\na,1\nb,1e308\n", r"items.csv:3: expected at most 1e\+100 in size in column 'mean', got 1e308"),
         ("item,mean\na,1\nb,1.5\n", r"items.csv:3: expected column 'mean' in \[0, 1\], got 1.5"),
         ("item,mean\na,1\na,1\n", "items.csv:3: item 'a' is already on line 2"),
         ("item,mean\na,1\n,1\n", "items.csv:3: expected something in column 'item', got an empty cell"),

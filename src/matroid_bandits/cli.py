@@ -223,7 +223,7 @@ def list_data(data: _Data = None) -> None:
         else:
             instead = "a stand-in is used in its place" if data is None else "runs that need it end with an error"
             console.print(_text("  ", ("not here", "yellow"), f" in {status.folder}; {instead}"), soft_wrap=True)
-            console.print(_text(f"  to get it: {status.how}"))
+            console.print(_text(f"  to get it: {status.how}"), soft_wrap=True)
         console.print(_text((f"  terms: {status.terms}", "dim")))
 
 

@@ -2,8 +2,8 @@
 
 ``graphic``, ``transversal`` and ``linear`` are the paper's Sections 5.1, 5.2 and 5.3, one short file each.
 
-Data is looked for in a folder named in the call, else in ``MATROID_BANDITS_DATA`` and the user's cache
-folder; where there is none, stand-ins with the paper's printed figures take its place and say so.
+Data is looked for in the folder named in the call alone, or without one in ``MATROID_BANDITS_DATA`` and the user's
+cache folder; where there is none there, stand-ins with the paper's printed figures take its place and say so.
 """
 
 from matroid_bandits.experiments._catalog import (

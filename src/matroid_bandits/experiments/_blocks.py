@@ -12,6 +12,9 @@ from typing import Any, Literal
 
 from matroid_bandits._typing import FloatArray, IntArray
 
+#: What the level of the optimum is called, where a policy may stand beside it.
+OPTIMAL = "optimal"
+
 #: Put wherever made-up data is shown.
 STANDIN = "stand-in data"
 STANDIN_NOTE = "Stand-in: made-up data that matches the figures the paper prints, not the paper's data."

@@ -55,8 +55,8 @@ def consistently_outperforms(trials: Sequence[Trial], policy: str, other: str, *
     return Claim(
         f"{spoken(policy)} consistently outperforms {other}, often by a large margin.",
         _verdict(n_better == len(trials) and 2 * n_far >= len(trials), trials, needs),
-        f"{other}'s regret is larger on {n_better} of {len(trials)}, and at least {_MARGIN:g} times as large on {n_far}"
-        f" (half of them would do): {least} to {most} times.",
+        f"{other}'s regret is larger on {n_better} of {len(trials)}, and at least {_MARGIN:g} times as large on"
+        f" {n_far} (half of them would do): {least} to {most} times.",
         is_standin(trials),
     )
 

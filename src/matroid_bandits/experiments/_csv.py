@@ -11,6 +11,9 @@ from pathlib import Path
 
 from matroid_bandits.exceptions import DataError
 
+#: Numbers beyond this would overflow once they are summed and squared.
+LARGEST = 1e100
+
 
 @dataclass(frozen=True)
 class Row:
@@ -56,6 +59,8 @@ class Sheet:
             raise self.error(row, f"expected a number in column {column!r}, got {text!r}") from None
         if not math.isfinite(value):
             raise self.error(row, f"expected a finite number in column {column!r}, got {text!r}")
+        if abs(value) > LARGEST:
+            raise self.error(row, f"expected at most {LARGEST:g} in size in column {column!r}, got {text}")
         if not low <= value <= high:
             raise self.error(row, f"expected column {column!r} in [{low:g}, {high:g}], got {text}")
         return value

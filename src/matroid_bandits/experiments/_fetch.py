@@ -14,6 +14,7 @@ from typing import IO
 
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.experiments._catalog import SOURCES, DataFile, data_folders, file_state
+from matroid_bandits.experiments._write import put
 
 _TIMEOUT = 10.0  # seconds to connect, and between two pieces
 _PIECE = 1 << 16
@@ -84,7 +85,7 @@ def fetch(
             part.unlink()  # a bad archive must not be resumed
             raise
         for file, content in contents.items():
-            _put(root / file.path, content)
+            put(root / file.path, content)
         part.unlink()
     except OSError as error:
         raise DataError(f"{name}: cannot write to {root} ({error})") from error
@@ -171,10 +172,3 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
             if member.isreg() and (content := tarred.extractfile(member)) is not None:
                 with content:
                     yield member.name, content
-
-
-def _put(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)

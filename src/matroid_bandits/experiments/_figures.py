@@ -10,11 +10,11 @@ import numpy as np
 
 from matroid_bandits._typing import IntArray
 from matroid_bandits.exceptions import MissingDependencyError
-from matroid_bandits.experiments._blocks import STANDIN, Panel, Plot
+from matroid_bandits.experiments._blocks import OPTIMAL, STANDIN, Panel, Plot
 
 # Colours that people with any colour vision can tell apart (Okabe and Ito), each with a line style of its own.
 _KNOWN: dict[str, tuple[str, str]] = {
-    "optimal": ("#555555", ":"),
+    OPTIMAL: ("#555555", ":"),
     "ε-greedy": ("#d55e00", "-"),
     "OMM": ("#0072b2", "-"),
     "KLOMM": ("#009e73", "--"),
@@ -32,6 +32,7 @@ _OTHERS: tuple[tuple[str, str], ...] = (
 _LIGHTER, _ANY = ("#56b4e9", "--"), ("#777777", "-")
 _SETTINGS = {
     "svg.fonttype": "none",  # text stays text: small files, the reader's own fonts
+    "text.parse_math": False,  # a policy may be called "$"
     "font.size": 9.0,
     "axes.titlesize": 10.0,
     "axes.spines.top": False,
@@ -51,7 +52,7 @@ _FONTS = "system-ui, 'Helvetica Neue', Arial, sans-serif"
 def styles(plot: Plot) -> dict[str, tuple[str, str]]:
     """Colour and line style of each label, the optimum first."""
     labels = list(dict.fromkeys(curve.label for panel in plot.panels for curve in panel.curves))
-    chosen = {"optimal": _KNOWN["optimal"]} if any(panel.optimum is not None for panel in plot.panels) else {}
+    chosen = {OPTIMAL: _KNOWN[OPTIMAL]} if any(panel.optimum is not None for panel in plot.panels) else {}
     taken = {_KNOWN[label] for label in labels if label in _KNOWN}
     for label in labels:
         options = (_LIGHTER, *_OTHERS) if label.startswith("OMM, ") else _OTHERS  # a variant of OMM looks like OMM
@@ -122,8 +123,8 @@ def _draw_panel(axes: Any, panel: Panel, style: dict[str, tuple[str, str]]) -> N
     few = _few(panel)
     x = panel.x[few]
     if panel.optimum is not None:
-        color, dash = style["optimal"]
-        axes.axhline(panel.optimum, color=color, linestyle=dash, label="optimal", zorder=3)
+        color, dash = style[OPTIMAL]
+        axes.axhline(panel.optimum, color=color, linestyle=dash, label=OPTIMAL, zorder=3)
     for curve in panel.curves:
         color, dash = style[curve.label]
         axes.plot(x, curve.y[few], color=color, linestyle=dash, label=curve.label)

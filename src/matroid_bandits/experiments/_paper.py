@@ -58,7 +58,6 @@ NETWORKS: dict[int, PrintedNetwork] = {
 N_LOANS = 194_876
 N_PARTNERS = 232
 N_CLUSTERS = 51
-N_LENDERS = 286_874
 TRANSVERSAL_SIZE = 46
 PARTNERS: tuple[PrintedPartner, ...] = (
     PrintedPartner(46, 1.0, 31, 200, 0.728),

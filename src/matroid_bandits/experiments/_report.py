@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import platform
-import tempfile
 import time
 from html import escape
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import quote
 
 from matroid_bandits import _threads
 from matroid_bandits._version import __version__
@@ -29,7 +29,10 @@ from matroid_bandits.experiments._blocks import (
 from matroid_bandits.experiments._page import PAGE
 from matroid_bandits.experiments._spec import Outcome, plain
 from matroid_bandits.experiments._tables import counted
+from matroid_bandits.experiments._write import put
+from matroid_bandits.experiments.datasets import Dataset
 
+_FORMAT = "matroid-bandits/report"
 _MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 
 
@@ -41,7 +44,7 @@ class Report:
     Parameters
     ----------
     folder : path
-        Where to write; made when it is not there.
+        Where to write; made with the first chapter when it is not there.
     title, lead : str
         Heading of the page, and what is said under it.
     command : str
@@ -50,7 +53,7 @@ class Report:
     Raises
     ------
     DataError
-        The folder cannot be made.
+        The folder cannot be made or written to.
     """
 
     def __init__(self, folder: str | os.PathLike[str], title: str, lead: str, command: str) -> None:
@@ -59,10 +62,7 @@ class Report:
         self._chapters: list[tuple[Outcome, Chapter]] = []
         self._svgs: dict[str, str] = {}
         self._began = time.perf_counter()
-        try:
-            (self.folder / "figures").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"cannot write a report to {self.folder} ({error.strerror})") from error
+        _check_writable(self.folder)
 
     @property
     def wall_time(self) -> float:
@@ -70,17 +70,20 @@ class Report:
         return time.perf_counter() - self._began
 
     def add(self, outcome: Outcome) -> Chapter:
-        """Write the experiment's chapter: its figures, the results so far, the page so far."""
+        """Write the experiment's chapter: the results so far, the page so far, its figures."""
         chapter = outcome.experiment.write(outcome)
-        self._chapters.append((outcome, chapter))
+        for plot in chapter.plots:
+            self._draw_panels(plot)
         try:
+            if not self._chapters:
+                _remove_old_figures(self.folder)
+            self._chapters.append((outcome, chapter))
+            put(self.folder / "results.json", self.to_json())
+            put(self.folder / "index.html", self.to_html())
             for plot in chapter.plots:
                 figure = _figures.draw(plot)
-                _put(self.folder / "figures" / f"{plot.name}.svg", _figures.to_svg(figure, plot.name))
-                _put(self.folder / "figures" / f"{plot.name}.png", _figures.to_png(figure))
-                self._draw_panels(plot)
-            _put(self.folder / "results.json", self.to_json())
-            _put(self.folder / "index.html", self.to_html())
+                put(self.folder / "figures" / f"{plot.name}.svg", _figures.to_svg(figure, plot.name))
+                put(self.folder / "figures" / f"{plot.name}.png", _figures.to_png(figure))
         except OSError as error:
             raise DataError(f"cannot write the report to {self.folder} ({error.strerror})") from error
         return chapter
@@ -88,7 +91,7 @@ class Report:
     def to_json(self) -> str:
         """Everything found; the same bytes for the same seed, options and data, on any machine."""
         results = {
-            "format": "matroid-bandits/report",
+            "format": _FORMAT,
             "version": 1,
             "package": __version__,
             "experiments": {
@@ -127,7 +130,7 @@ class Report:
 
     def _glance(self) -> str:
         items = [
-            f'<li>{_badge(claim)} <span><a href="#{outcome.experiment.name}">{escape(claim.text)}</a>'
+            f'<li>{_badge(claim)} <span><a href="#{quote(outcome.experiment.name)}">{escape(claim.text)}</a>'
             f" <small>{escape(outcome.experiment.title)}</small>{_standin_tag(claim.is_standin)}</span></li>"
             for outcome, chapter in self._chapters
             for claim in chapter.claims
@@ -168,7 +171,9 @@ class Report:
             f"{self._svgs[f'{plot.name}-{number}']}</div>"
             for number, panel in enumerate(plot.panels)
         )
-        files = " · ".join(f'<a href="figures/{plot.name}.{kind}">{kind.upper()}</a>' for kind in ("svg", "png"))
+        files = " · ".join(
+            f'<a href="figures/{quote(plot.name)}.{kind}">{kind.upper()}</a>' for kind in ("svg", "png")
+        )
         return (
             f"<figure><figcaption><b>{escape(plot.title)}</b>{_standin_tag(plot.is_standin)}</figcaption>"
             f'<div class="keys">{keys}</div><div class="panels">{panels}</div>'
@@ -188,7 +193,7 @@ class Report:
         rows = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in facts.items())
         data = "".join(
             f"<tr><th>{escape(trial.dataset.title)}{_standin_tag(trial.is_standin)}</th>"
-            f"<td>{escape(trial.dataset.description)}</td></tr>"
+            f"<td>{escape(_where_from(trial.dataset))}</td></tr>"
             for outcome, _ in self._chapters
             for trial in outcome.trials
         )
@@ -196,6 +201,28 @@ class Report:
             f'<h3>Run</h3><div class="scroll"><table class="facts">{rows}</table></div>'
             f'<h3>Data</h3><div class="scroll"><table class="facts">{data}</table></div>'
         )
+
+
+def _check_writable(folder: Path) -> None:
+    """Say so before anything is simulated, and leave no trace."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(place))
+    if not there.is_dir():
+        raise DataError(f"cannot write a report to {folder} ({there.name} is not a folder)")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise DataError(f"cannot write a report to {folder} (no permission)")
+
+
+def _remove_old_figures(folder: Path) -> None:
+    """Remove the figures of the report that this one takes the place of."""
+    try:
+        old = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        names = list(old["experiments"]) if old["format"] == _FORMAT else []
+    except (OSError, ValueError, TypeError, KeyError):
+        return  # no report of ours
+    for name in names:
+        for kind in ("svg", "png"):
+            if (file := folder / "figures" / f"{name}.{kind}").parent == folder / "figures":
+                file.unlink(missing_ok=True)
 
 
 _DASHES = {"-": "none", "--": "6 3", "-.": "7 2 2 2", ":": "2 2.5"}
@@ -215,12 +242,18 @@ def _what_was_run(outcome: Outcome) -> str:
     )
 
 
+def _where_from(dataset: Dataset) -> str:
+    """Its description and its file, without the folders of this machine."""
+    path, about = dataset.path, dataset.description
+    return about if path is None or path.name in about else f"{about} Read from {path.parent.name}/{path.name}."
+
+
 def _short(text: str) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _table(table: Table) -> str:
-    groups, names = "", ""
+    groups = ""
     has_groups = any(column.group for column in table.columns)
     at = 0
     while at < len(table.columns):
@@ -264,24 +297,10 @@ def _standin_tag(is_standin: bool) -> str:
 
 
 def _versions() -> dict[str, str]:
-    names = ("matroid-bandits", "numpy", "numba", "matplotlib", "topohub")
     found = {"Python": platform.python_version(), "matroid-bandits": __version__}
-    for name in names[1:]:
+    for name in ("numpy", "numba", "matplotlib", "topohub"):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:  # pragma: no cover - installed wherever the tests run
             continue
     return found
-
-
-def _put(path: Path, content: str | bytes) -> None:
-    """Replace a file whole."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-        os.chmod(name, 0o644)  # mkstemp makes it for its owner alone
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,18 +19,15 @@ _MISSING: Any = object()
 def read_toml(file: Path) -> dict[str, Any]:
     """The whole file as a dict."""
     try:
-        with file.open("rb") as raw:
-            return tomllib.load(raw)
+        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # of the text, of its encoding, or of a number with thousands of digits
         raise DataError(f"{file}: not a TOML file: {error}") from error
 
 
 class Section:
     """A table of the file whose keys are asked for one by one; a key nobody asked for is a mistake."""
-
-    kind = ""
 
     def __init__(self, file: Path, where: str, table: Mapping[str, Any]) -> None:
         self.file, self._where, self._table = file, where, table
@@ -36,11 +35,15 @@ class Section:
 
     def error(self, key: str, message: str) -> DataError:
         """An error that names the key."""
-        return DataError(f"{self.file}: {f'{self._where}.{key}' if self._where else key}: {message}")
+        return DataError(f"{self.file}: {self._path(key)}: {message}")
 
     def has(self, key: str) -> bool:
         """Whether the key is there."""
         return key in self._table
+
+    def peek(self, key: str) -> Any:
+        """What is there, or None, without having asked for it."""
+        return self._table.get(key)
 
     def names(self) -> list[str]:
         """All keys, in order."""
@@ -51,7 +54,7 @@ class Section:
         self._asked.add(key)
         if key not in self._table:
             if default is _MISSING:
-                raise self.error(key, f"expected {_A[kind]}, but the key is missing")
+                raise self.error(key, f"expected {_A[kind]}, but the key is missing{self.closest(key)}")
             return default
         value = self._table[key]
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -59,6 +62,12 @@ class Section:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self.error(key, f"expected {_A[kind]}, got {value!r}")
         return value
+
+    def closest(self, key: str) -> str:
+        """Which other key may have been meant for one that is missing."""
+        others = [other for other in self._table if other not in self._asked]
+        close = difflib.get_close_matches(key, others, n=1, cutoff=0.7)
+        return f"; the closest there is {close[0]!r}" if close else ""
 
     def count(self, key: str, default: int = _MISSING) -> int:
         """A positive integer."""
@@ -77,11 +86,19 @@ class Section:
 
     def section(self, key: str) -> Section:
         """A table within."""
-        return Section(self.file, f"{self._where}.{key}" if self._where else key, self.take(key, dict))
+        return Section(self.file, self._path(key), self.take(key, dict))
 
     def sheet(self, key: str) -> Sheet:
         """The CSV file that a key names, beside this file."""
-        return read_sheet(self.file.parent / self.take(key, str))
+        name = self.take(key, str)
+        if not name or "\0" in name:
+            raise self.error(key, f"expected the name of a CSV file, got {name!r}")
+        path = self.file.parent / name
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise self.error(key, f"{path}: cannot be read ({error.strerror})") from error
+        return read_sheet(path)
 
     def close(self) -> None:
         """Raise when a key was not asked for."""
@@ -89,6 +106,11 @@ class Section:
             if key not in self._asked:
                 hint = did_you_mean(key, self._asked) or f"; known are {', '.join(sorted(self._asked))}"
                 raise self.error(key, f"unknown key{hint}")
+
+    def _path(self, key: str) -> str:
+        """A key with those above it, quoted as in the file."""
+        shown = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else f'"{key}"'
+        return f"{self._where}.{shown}" if self._where else shown
 
 
 _A: dict[type, str] = {

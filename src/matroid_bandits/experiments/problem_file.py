@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,8 @@ from matroid_bandits.environments import (
     SampleEnvironment,
 )
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
-from matroid_bandits.experiments._blocks import Chapter
-from matroid_bandits.experiments._csv import Row, Sheet, did_you_mean
+from matroid_bandits.experiments._blocks import OPTIMAL, Chapter
+from matroid_bandits.experiments._csv import LARGEST, Row, Sheet, did_you_mean
 from matroid_bandits.experiments._spec import Experiment, Outcome, out_of_range
 from matroid_bandits.experiments._tables import basis_table, curve_plot, policy_table
 from matroid_bandits.experiments._toml import Section, read_toml
@@ -77,6 +78,7 @@ def read_problem(path: str | os.PathLike[str]) -> Experiment:
     file = Path(path)
     top = Section(file, "", read_toml(file))
     title = top.take("title", str, file.stem)
+    name = re.sub(r"[^\w.-]+", "-", file.stem).strip("-.") or "problem"  # in names of files, ids and links
     about = top.take("about", str, "")
     n_episodes, n_runs, seed = _number(top, "episodes"), _number(top, "runs", 20), _number(top, "seed", 0)
     direction = top.choice("direction", ("maximize", "minimize"), "maximize")
@@ -93,10 +95,10 @@ def read_problem(path: str | os.PathLike[str]) -> Experiment:
         raise DataError(f"{file}: {error}") from error
     policies = _read_policies(policy_keys, ground, environment)
     dataset = Dataset(
-        name=file.stem,
+        name=name,
         title=title,
         problem=problem,
-        description=f"A {matroid_keys.kind} matroid of {problem.n_items} items and rank {ground.matroid.rank},"
+        description=f"A {ground.kind} matroid of {problem.n_items} items and rank {ground.matroid.rank},"
         f" from {file.name}.",
         source="real",
         path=file,
@@ -115,7 +117,7 @@ def read_problem(path: str | os.PathLike[str]) -> Experiment:
         )
 
     return Experiment(
-        name=file.stem,
+        name=name,
         title=title,
         section="",
         load=lambda _: [dataset],
@@ -139,6 +141,7 @@ def _number(keys: Section, key: str, *default: int) -> int:
 class _Ground:
     """The items: their names, where each is first written, and the matroid over them."""
 
+    kind: str
     sheet: Sheet
     names: list[str]
     rows: list[list[Row]]
@@ -150,9 +153,9 @@ class _Ground:
 
 
 def _read_matroid(keys: Section, weights: Section) -> _Ground:
-    keys.kind = keys.choice("kind", tuple(_KINDS))
+    kind = keys.choice("kind", tuple(_KINDS))
     sheet = keys.sheet("file")
-    names, rows, build = _KINDS[keys.kind](keys, sheet, weights)
+    names, rows, build = _KINDS[kind](keys, sheet, weights)
     keys.close()
     try:
         matroid = build()
@@ -160,7 +163,7 @@ def _read_matroid(keys: Section, weights: Section) -> _Ground:
         raise keys.error("file", f"{sheet.path}: {error}") from error
     if matroid.rank == 0:
         raise keys.error("kind", "expected a matroid with a basis of an item or more, got one of rank 0")
-    return _Ground(sheet, names, rows, matroid)
+    return _Ground(kind, sheet, names, rows, matroid)
 
 
 _Read = tuple[list[str], list[list[Row]], Callable[[], Matroid]]
@@ -187,7 +190,7 @@ def _read_partition(keys: Section, sheet: Sheet, _: Section) -> _Read:
     category = keys.take("category", str, "category")
     sheet.need(category)
     blocks = [sheet.text(row[0], category) for row in rows]
-    if isinstance(keys.take("capacity", object, 1), str):
+    if isinstance(keys.peek("capacity"), str):
         capacities = _capacities(sheet, rows, blocks, keys.take("capacity", str))
     else:
         capacity = keys.take("capacity", int, 1)
@@ -227,8 +230,7 @@ def _read_transversal(keys: Section, sheet: Sheet, _: Section) -> _Read:
 
 def _read_linear(keys: Section, sheet: Sheet, weights: Section) -> _Read:
     names, rows = _items(keys, sheet)
-    item = keys.take("item", str, "item")
-    taken = {item} | ({weights.take("mean", str, "")} if not weights.has("file") else set())
+    taken = [keys.take("item", str, "item"), *([] if weights.has("file") else [weights.peek("mean")])]
     columns = keys.take("features", list, [column for column in sheet.columns if column not in taken])
     if not columns:
         raise keys.error("features", "expected a column or more, got none")
@@ -290,7 +292,10 @@ def _read_weights(keys: Section, ground: _Ground) -> Environment:
         keys.close()
         return environment
     if not keys.has("mean"):
-        raise keys.error("mean", "expected the column of mean weights here, or a CSV file in weights.observations")
+        near = keys.closest("mean") or keys.closest("observations")
+        raise keys.error(
+            "mean", f"expected the column of mean weights here, or a CSV file in weights.observations{near}"
+        )
     column = keys.take("mean", str)
     noise = keys.choice("noise", ("bernoulli", "exponential", "gaussian", "beta"))
     low, high = {"bernoulli": (0.0, 1.0), "beta": (0.0, 1.0)}.get(noise, (-np.inf, np.inf))
@@ -298,7 +303,7 @@ def _read_weights(keys: Section, ground: _Ground) -> Environment:
     scale = keys.take("scale", float, 1.0) if noise == "gaussian" else 1.0
     concentration = keys.take("concentration", float, 10.0) if noise == "beta" else 1.0
     keys.close()
-    if scale < 0 or not np.isfinite(scale):
+    if not 0 <= scale <= LARGEST:
         raise keys.error("scale", f"expected a standard deviation, 0 or more; got {scale:g}")
     if not 0 < concentration < np.inf:
         raise keys.error("concentration", f"expected a positive number, got {concentration:g}")
@@ -380,6 +385,8 @@ def _read_policies(keys: Section, ground: _Ground, environment: Environment) -> 
     policies: dict[str, Policy] = {}
     known: dict[str, Callable[..., Policy]] = {**POLICIES, "Optimal": Optimal}
     for name in keys.names():
+        if name == OPTIMAL:
+            raise keys.error(name, "expected another name, since the optimum itself is shown under this one")
         section = keys.section(name)
         kind = section.take("policy", str, name)
         if kind not in known:

@@ -152,7 +152,7 @@ def _paper_partners(trial: Trial) -> Table:
             Column("partner", is_text=True),
             Column("ours", ".3f", "mean"),
             Column("paper", ".3f", "mean"),
-            Column("chosen"),
+            Column("chosen", is_text=True),
             Column("lender", is_text=True),
             Column("ours", "", "eligible partners"),
             Column("paper", "", "eligible partners"),
