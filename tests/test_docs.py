@@ -39,5 +39,12 @@ def test_every_public_name_has_a_docstring():
 
 def test_links_between_pages_lead_somewhere():
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_no_placeholder_is_left():
+    for page in PAGES:
+        assert not re.findall(r"^[A-Z]+(?:_[A-Z]+)+$", page.read_text(encoding="utf-8"), flags=re.MULTILINE), (
+            page.name
+        )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST = 2**32 - 2
 
 #: Below this many weights, handing rows to other threads costs more than it saves.
-_MIN_WEIGHTS_PER_BATCH = 8192
+_MIN_WEIGHTS_PER_BATCH = 4096
 
 #: Beyond this many items, looking for those that are always or never chosen costs more than it saves.
 _MOST_CIRCUITS = 1000
@@ -135,8 +135,8 @@ class Matroid(ABC):
         if bases.shape[1] != size:
             found = self.rank - size + bases.shape[1]
             raise InvalidMatroidError(
-                f"expected all bases to have {self.rank} items, found one of {found}: this is no matroid, or not clearly "
-                "one at the tolerance given; run check_matroid on it"
+                f"expected all bases to have {self.rank} items, found one of {found}: this is no matroid, or not "
+                "clearly one at the tolerance given; run check_matroid on it"
             )
         return bases
 
