@@ -205,7 +205,7 @@ def test_interrupt_keeps_what_was_finished(monkeypatch):
     assert "Microfinance" in Path("report/index.html").read_text()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 @pytest.mark.parametrize("moment", ["while the bar goes", "while the chapter is written"])
 def test_interrupt_after_the_last_episode_keeps_the_experiment(monkeypatch, moment):
     if moment == "while the bar goes":
@@ -271,7 +271,7 @@ def test_interrupt_before_anything_was_finished(monkeypatch):
 
 
 @pytest.mark.compiled
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_a_real_interrupt(tmp_path):
     command = [sys.executable, "-c", "from matroid_bandits.cli import main; open('ready', 'w').close(); main()"]
     with subprocess.Popen(
@@ -394,7 +394,7 @@ def test_terminals_without_our_letters(tmp_path):
     assert "?-greedy" in done.stdout
 
 
-@pytest.mark.skipif(os.name != "posix", reason="pipes")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes")
 def test_a_closed_pipe_ends_quietly(tmp_path):
     code = "import sys, time; from matroid_bandits.cli import main; sys.stdin.read(); main()"
     with subprocess.Popen(

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import pickle
 import signal
 import threading
 import time
@@ -587,3 +588,11 @@ def test_results_and_problems_cannot_be_changed():
     ):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
+
+
+def test_a_problem_stays_read_only_when_it_travels():
+    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3]), minimize=True)
+    assert problem.optimal_order.size == 2  # so that it is kept, and travels too
+    again = pickle.loads(pickle.dumps(problem))
+    for array in (again.optimal_basis, again.gains, again.optimal_order, again.environment.mean_weights):
+        assert not array.flags.writeable

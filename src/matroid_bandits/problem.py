@@ -6,13 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._immutable import Immutable, frozen
+from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.environments import BernoulliEnvironment, Environment
 from matroid_bandits.exceptions import ProblemError
 from matroid_bandits.matroids import Matroid, PartitionMatroid
 
 
-class MatroidBandit:
+class MatroidBandit(Immutable):
     r"""The paper's matroid bandit :math:`(M, P)`: what the best basis is, and how far every item is from it.
 
     Parameters
@@ -74,7 +75,7 @@ class MatroidBandit:
     @cached_property
     def optimal_basis(self) -> IntArray:
         """The paper's A*, ascending; among equally good bases the first in the greedy order."""
-        return _frozen(self._matroid.max_weight_basis(self._environment.mean_weights, self._minimize))
+        return frozen(self._matroid.max_weight_basis(self._environment.mean_weights, self._minimize))
 
     @cached_property
     def optimal_value(self) -> float:
@@ -84,19 +85,19 @@ class MatroidBandit:
     @cached_property
     def suboptimal_items(self) -> IntArray:
         """The items outside the optimal basis, ascending."""
-        return _frozen(np.setdiff1d(np.arange(self.n_items), self.optimal_basis))
+        return frozen(np.setdiff1d(np.arange(self.n_items), self.optimal_basis))
 
     @cached_property
     def gains(self) -> FloatArray:
         """Expected weights, negated when they are costs: larger is better."""
         means = self._environment.mean_weights
-        return _frozen(-means) if self._minimize else means
+        return frozen(-means) if self._minimize else means
 
     @cached_property
     def optimal_order(self) -> IntArray:
         """The optimal basis as a*_1, a*_2, ...: best expected weight first, equal ones by smaller item."""
         basis = self.optimal_basis
-        return _frozen(basis[np.argsort(-self.gains[basis], kind="stable")])
+        return frozen(basis[np.argsort(-self.gains[basis], kind="stable")])
 
     def gaps(self) -> FloatArray:
         r"""The paper's :math:`\Delta_{e,k}`, shape (L - K, K).
@@ -137,9 +138,3 @@ def lower_bound_problem(n_items: int, rank: int, gap: float) -> MatroidBandit:
     blocks = np.arange(n_items) * rank // n_items
     is_first = np.diff(blocks, prepend=-1) > 0
     return MatroidBandit(PartitionMatroid(blocks), BernoulliEnvironment(np.where(is_first, 0.5, 0.5 - gap)))
-
-
-def _frozen(array: AnyArray) -> AnyArray:
-    """Read-only: it is kept and handed out again, to compiled code too."""
-    array.flags.writeable = False
-    return array

@@ -1,16 +1,16 @@
 """The interface of an environment, and the checks its families share."""
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
+from matroid_bandits._immutable import Immutable, frozen
 from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import WEIGHTS, Stream
 
 
-class Environment(ABC):
+class Environment(Immutable, ABC):
     """The paper's P: a distribution over weights, from which each episode's w_t is drawn independently.
 
     A family passes its means to this constructor and writes `draw`. Environments are immutable.
@@ -82,12 +82,6 @@ class Environment(ABC):
         means = f", means {self.mean_weights.min():.4g} to {self.mean_weights.max():.4g}" if self.n_items else ""
         return f"<{type(self).__name__}: {self.n_items} items{means}>"
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():  # pickling forgets that an array is read-only
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-        self.__dict__.update(state)
-
 
 def as_numbers(name: str, values: ArrayLike, ndim: int) -> AnyArray:
     """`values` as an array of real numbers with `ndim` dimensions, not copied if it is one."""
@@ -132,10 +126,3 @@ def _as_support(support: tuple[float, float]) -> tuple[float, float]:
     if bounds.shape != (2,) or bounds.dtype.kind not in "biuf" or not bounds[0] <= bounds[1]:
         raise InvalidEnvironmentError(f"expected support to be a lower and an upper bound; got {support!r}")
     return float(bounds[0]), float(bounds[1])
-
-
-def frozen(array: AnyArray) -> AnyArray:
-    """A read-only view; the caller's own array stays as it is."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

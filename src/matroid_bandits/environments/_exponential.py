@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
-from matroid_bandits.environments._base import Environment, as_vector, frozen
+from matroid_bandits.environments._base import Environment, as_vector
 from matroid_bandits.stream import WEIGHTS, Stream
 
 

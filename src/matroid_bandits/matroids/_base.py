@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from matroid_bandits._immutable import Immutable
 from matroid_bandits._threads import over_rows
-from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray, Label
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError, WeightsError
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import _json
@@ -29,7 +30,7 @@ _MIN_WEIGHTS_PER_BATCH = 4096
 _MOST_CIRCUITS = 1000
 
 
-class Matroid(ABC):
+class Matroid(Immutable, ABC):
     """A ground set of items ``0..n_items-1`` and its independent sets; the paper's :math:`M = (E, \\mathcal I)`.
 
     A family implements four hooks: `_greedy` (the paper's Algorithm 1 along given orders), `_span` (the closure
@@ -301,13 +302,6 @@ class Matroid(ABC):
         mine, theirs = self._content(), other._content()
         return len(mine) == len(theirs) and all(map(_is_same, mine, theirs))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():  # pickling forgets that an array is read-only
-            for array in value if isinstance(value, tuple) else (value,):
-                if isinstance(array, np.ndarray):
-                    array.flags.writeable = False
-        self.__dict__.update(state)
-
     def __hash__(self) -> int:
         return hash((self.kind, self._n_items, self.rank))
 
@@ -390,12 +384,6 @@ def as_count(value: Any, what: str, least: int = 0) -> int:
     if n > _MOST:
         raise InvalidMatroidError(f"expected {what} to be at most {_MOST}, got {n}")
     return n
-
-
-def frozen(array: AnyArray) -> AnyArray:
-    """The array, read-only."""
-    array.flags.writeable = False
-    return array
 
 
 def codes_of(values: Iterable[Hashable], what: str) -> tuple[IntArray, tuple[Hashable, ...]]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import ArrayLike, BoolArray, IntArray, Label
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import graphic as graphic_kernels
 from matroid_bandits.matroids import _json
-from matroid_bandits.matroids._base import Matroid, codes_of, frozen
+from matroid_bandits.matroids._base import Matroid, codes_of
 
 
 class GraphicMatroid(Matroid):

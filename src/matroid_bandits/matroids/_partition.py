@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import laminar as laminar_kernels
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import _json
-from matroid_bandits.matroids._base import Matroid, as_count, codes_of, frozen
+from matroid_bandits.matroids._base import Matroid, as_count, codes_of
 
 
 class PartitionMatroid(Matroid):
