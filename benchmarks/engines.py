@@ -52,7 +52,7 @@ def first_simulate() -> tuple[float, float]:
     """
     code = (
         "import time; began = time.perf_counter(); import matroid_bandits as mb; print(time.perf_counter() - began);"
-        "problem = mb.MatroidBandit(mb.UniformMatroid(100, 10), mb.BernoulliEnvironment([0.5] * 100));"
+        "problem = mb.Problem(mb.UniformMatroid(100, 10), mb.BernoulliEnvironment([0.5] * 100));"
         "mb.simulate(problem, [mb.OMM()], n_episodes=10, n_runs=10, seed=0)"
     )
     best, imports = math.inf, math.inf
@@ -67,29 +67,29 @@ def first_simulate() -> tuple[float, float]:
 class _Stage:
     """A problem and what OMM has seen of it before episode `first`."""
 
-    problem: mb.MatroidBandit
+    problem: mb.Problem
     first: int
     state: State
 
 
-def _uniform(n_items: int, is_coin: bool = False) -> mb.MatroidBandit:
+def _uniform(n_items: int, is_coin: bool = False) -> mb.Problem:
     return _on(mb.UniformMatroid(n_items, _RANK), is_coin)
 
 
-def _partition(n_items: int, is_coin: bool = False) -> mb.MatroidBandit:
+def _partition(n_items: int, is_coin: bool = False) -> mb.Problem:
     """Blocks of equal size, one item of each."""
     return _on(mb.PartitionMatroid(np.arange(n_items) * _RANK // n_items), is_coin)
 
 
-def _on(matroid: mb.Matroid, is_coin: bool) -> mb.MatroidBandit:
+def _on(matroid: mb.Matroid, is_coin: bool) -> mb.Problem:
     """K good items, one in each K-th of the items, and the rest worse by 0.1, as in the paper's lower bound."""
     means = np.full(matroid.n_items, 0.4)
     means[np.arange(_RANK) * matroid.n_items // _RANK] = 0.5
     world = mb.BernoulliEnvironment(means) if is_coin else mb.GaussianEnvironment(means, _NOISE)
-    return mb.MatroidBandit(matroid, world)
+    return mb.Problem(matroid, world)
 
 
-def _learning(problem: mb.MatroidBandit) -> _Stage:
+def _learning(problem: mb.Problem) -> _Stage:
     """At episode 1,000, every item having been seen once before the first."""
     state = State(1, problem.n_items)
     items = np.arange(problem.n_items)[None]
@@ -98,7 +98,7 @@ def _learning(problem: mb.MatroidBandit) -> _Stage:
     return _Stage(problem, _FROM, state)
 
 
-def _converged(problem: mb.MatroidBandit) -> _Stage:
+def _converged(problem: mb.Problem) -> _Stage:
     """At episode 10^9: whatever is not good has been chosen until its index fell below that of what is.
 
     Means are as seen, with noise. A good item has been chosen nearly always; from its index, or the least of theirs
@@ -124,7 +124,7 @@ def _converged(problem: mb.MatroidBandit) -> _Stage:
     return _Stage(problem, first, state)
 
 
-def _play(problem: mb.MatroidBandit, state: State, engine: Engine, first: int, last: int) -> None:
+def _play(problem: mb.Problem, state: State, engine: Engine, first: int, last: int) -> None:
     """Episodes first to last - 1 of one run, as `simulate` plays them."""
     environment, policy, stream = problem.environment, mb.OMM(), Stream(0, range(1))
     own = stream.with_purpose(POLICY)

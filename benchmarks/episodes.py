@@ -36,7 +36,7 @@ def graphic() -> Iterator[Case]:
     ):
         edges = _connected_graph(rng, n_vertices, n_edges)
         latency = np.clip(np.rint(rng.lognormal(1.0, 0.9, n_edges)), 1.0, 64.0)
-        problem = mb.MatroidBandit(mb.GraphicMatroid(edges), mb.ExponentialLatency(latency), minimize=True)
+        problem = mb.Problem(mb.GraphicMatroid(edges), mb.ExponentialEnvironment(latency), minimize=True)
         others = {}
         for name, choose in _tree_choosers(edges, n_vertices).items():
             for costs in latency - rng.random((2, n_edges)) * 3:  # of both signs
@@ -54,7 +54,7 @@ def linear() -> Iterator[Case]:
     rng = np.random.default_rng(11)
     vectors = (rng.random((100, 18)) < 1 / 18).astype(np.int64)
     vectors[np.arange(100), rng.integers(18, size=100)] = 1
-    sparse = mb.MatroidBandit(mb.LinearMatroid(vectors), mb.BernoulliEnvironment(rng.beta(2.0, 6.0, 100)))
+    sparse = mb.Problem(mb.LinearMatroid(vectors), mb.BernoulliEnvironment(rng.beta(2.0, 6.0, 100)))
     n_runs, n_episodes = 100, 1_000
     for name, problem, least in (("movies", movies, 2.0), ("random", sparse, None)):
         yield Case(
@@ -70,8 +70,8 @@ def transversal() -> Case:
     rng = np.random.default_rng(12)
     neighbors = [np.flatnonzero(row).tolist() for row in rng.random((232, 51)) < 0.42]
     world = mb.BernoulliEnvironment(rng.beta(6.0, 2.0, 232))
-    problem = mb.MatroidBandit(mb.TransversalMatroid(neighbors), world)
-    former = mb.MatroidBandit(_ByAdjacency(neighbors), world)
+    problem = mb.Problem(mb.TransversalMatroid(neighbors), world)
+    former = mb.Problem(_ByAdjacency(neighbors), world)
     n_runs, n_episodes = 100, 1_000
     _assert_same(problem, former)
     return Case(
@@ -92,14 +92,14 @@ class _ByAdjacency(mb.TransversalMatroid):
         return self._match(orders, limit)[0]
 
 
-def _simulate(problem: mb.MatroidBandit, n_runs: int, n_episodes: int, engine: str = "auto") -> Task:
+def _simulate(problem: mb.Problem, n_runs: int, n_episodes: int, engine: str = "auto") -> Task:
     def call() -> None:
         mb.simulate(problem, [mb.OMM()], n_episodes=n_episodes, n_runs=n_runs, seed=0, engine=engine)
 
     return Task(call, n_runs * n_episodes)
 
 
-def _assert_same(problem: mb.MatroidBandit, former: mb.MatroidBandit) -> None:
+def _assert_same(problem: mb.Problem, former: mb.Problem) -> None:
     """Both make the same choices."""
     ours, theirs = (
         mb.simulate(p, [mb.OMM()], n_episodes=50, n_runs=4, seed=1, engine=engine).choices

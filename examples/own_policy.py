@@ -32,7 +32,7 @@ def main(n_episodes=2_000, n_runs=100):
     """Learn the best spanning tree of a ladder whose edges are up for a share of the time."""
     ladder = [(i, i + 1) for i in range(9)] + [(10 + i, 11 + i) for i in range(9)] + [(i, 10 + i) for i in range(10)]
     uptime = np.linspace(0.55, 0.95, len(ladder))
-    problem = mb.MatroidBandit(mb.GraphicMatroid(ladder), mb.BetaEnvironment(20 * uptime, 20 * (1 - uptime)))
+    problem = mb.Problem(mb.GraphicMatroid(ladder), mb.BetaEnvironment(20 * uptime, 20 * (1 - uptime)))
     mb.testing.check_policy(Tuned())  # what every policy must keep
     result = mb.simulate(problem, {"Tuned": Tuned(), "OMM": mb.OMM()}, n_episodes=n_episodes, n_runs=n_runs, seed=0)
     print(result.summary())

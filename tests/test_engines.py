@@ -46,7 +46,7 @@ def environment(kind, n_items, rng):
         "bernoulli": lambda: mb.BernoulliEnvironment(means),
         "constant": lambda: mb.BernoulliEnvironment(rng.integers(0, 2, n_items)),
         "gaussian": lambda: mb.GaussianEnvironment(means, 0.1),
-        "exponential": lambda: mb.ExponentialLatency(1.0 + 8 * means),
+        "exponential": lambda: mb.ExponentialEnvironment(1.0 + 8 * means),
     }[kind]()
 
 
@@ -71,7 +71,7 @@ def test_engines_agree_on_random_matroids(data):
     matroid, _ = data.draw(strategies.nested())
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     kind = data.draw(st.sampled_from(["bernoulli", "constant", "gaussian", "exponential"]))
-    problem = mb.MatroidBandit(matroid, environment(kind, matroid.n_items, rng), data.draw(st.booleans()))
+    problem = mb.Problem(matroid, environment(kind, matroid.n_items, rng), data.draw(st.booleans()))
     policy = data.draw(st.sampled_from([mb.OMM(), mb.OMM(0.0), mb.OMM(6.5), mb.EpsilonGreedy(0.3)]))
     start = data.draw(st.sampled_from(["explore", "observe"]))
     plain = play("greedy", problem, policy, 25, start=start)
@@ -90,7 +90,7 @@ def fitting(matroid, policy):
 def test_kinetic_agrees_on_every_kind_of_quota(kind, start, minimize):
     rng = np.random.default_rng(3)
     for name, matroid in quota_matroids(rng, 120).items():
-        problem = mb.MatroidBandit(matroid, environment(kind, matroid.n_items, rng), minimize)
+        problem = mb.Problem(matroid, environment(kind, matroid.n_items, rng), minimize)
         plain = play("greedy", problem, mb.OMM(), 400, start=start)
         assert np.array_equal(play("kinetic", problem, mb.OMM(), 400, start=start), plain), name
 
@@ -105,7 +105,7 @@ def digest(bases):
 def test_long_runs_have_the_same_trajectory(family, n_items, n_episodes):
     rng = np.random.default_rng(11)
     matroid = mb.UniformMatroid(n_items, 10) if family == "uniform" else mb.PartitionMatroid(np.arange(n_items) % 10)
-    problem = mb.MatroidBandit(matroid, mb.BernoulliEnvironment(rng.random(n_items)))
+    problem = mb.Problem(matroid, mb.BernoulliEnvironment(rng.random(n_items)))
     kinetic, plain = (
         play(engine, problem, mb.OMM(), n_episodes, n_runs=1, start="observe") for engine in ("kinetic", "greedy")
     )
@@ -118,7 +118,7 @@ def test_long_runs_with_ties_on_nested_quotas_and_graphs(start):
     rng = np.random.default_rng(12)
     matroids = [*quota_matroids(rng, 200).values(), mb.GraphicMatroid(rng.integers(0, 25, (70, 2)))]
     for i, matroid in enumerate(matroids):
-        problem = mb.MatroidBandit(matroid, environment("bernoulli", matroid.n_items, rng), minimize=i % 2 == 0)
+        problem = mb.Problem(matroid, environment("bernoulli", matroid.n_items, rng), minimize=i % 2 == 0)
         plain = digest(play("greedy", problem, mb.OMM(), 3000, n_runs=1, start=start))
         for name in fitting(matroid, mb.OMM()):
             assert digest(play(name, problem, mb.OMM(), 3000, n_runs=1, start=start)) == plain, (name, matroid)
@@ -177,7 +177,7 @@ def test_near_ties_around_the_rounding_error():
 
 def test_certificates_that_never_expire_are_noticed():
     rng = np.random.default_rng(5)
-    problem = mb.MatroidBandit(mb.UniformMatroid(60, 3), mb.BernoulliEnvironment(rng.random(60)))
+    problem = mb.Problem(mb.UniformMatroid(60, 3), mb.BernoulliEnvironment(rng.random(60)))
     plain = play("greedy", problem, mb.OMM(), 120)
 
     def careless(matroid, policy, state):
@@ -254,9 +254,7 @@ def test_warm_orders_agree_on_large_graphs_and_parallel_items():
     movies = rng.integers(0, 2, (90, 9)) * rng.integers(1, 4, (90, 1))
     for matroid in (mb.GraphicMatroid(edges), mb.LinearMatroid(movies), mb.LinearMatroid(movies, field=3)):
         for kind in ("bernoulli", "exponential", "constant"):
-            problem = mb.MatroidBandit(
-                matroid, environment(kind, matroid.n_items, rng), minimize=kind == "exponential"
-            )
+            problem = mb.Problem(matroid, environment(kind, matroid.n_items, rng), minimize=kind == "exponential")
             for policy in (mb.OMM(), mb.EpsilonGreedy(0.2)):
                 plain = play("greedy", problem, policy, 200)
                 assert np.array_equal(play("warm", problem, policy, 200), plain)
@@ -271,7 +269,7 @@ class LogBonus(mb.Policy):
 
 
 def test_indices_of_items_never_seen_do_not_matter():
-    problem = mb.MatroidBandit(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
+    problem = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
     assert play("greedy", problem, LogBonus(), 2)[:, 0].tolist() == [[0, 1], [2, 3]]
 
 
@@ -285,7 +283,7 @@ class Favourites(mb.OMM):
 @pytest.mark.parametrize("n_items", [40, pytest.param(40_000, marks=pytest.mark.compiled)])
 def test_an_affine_policy_that_changes_its_index_is_played_as_written(n_items):
     means = np.random.default_rng(9).random(n_items)
-    problem = mb.MatroidBandit(mb.UniformMatroid(n_items, 3), mb.BernoulliEnvironment(means))
+    problem = mb.Problem(mb.UniformMatroid(n_items, 3), mb.BernoulliEnvironment(means))
     plain = play("greedy", problem, Favourites(), 60, start="observe")
     assert np.array_equal(play("auto", problem, Favourites(), 60, start="observe"), plain)
     assert not np.array_equal(play("greedy", problem, mb.OMM(), 60, start="observe"), plain)

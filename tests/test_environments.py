@@ -11,7 +11,7 @@ from matroid_bandits.environments import (
     BernoulliEnvironment,
     BetaEnvironment,
     Environment,
-    ExponentialLatency,
+    ExponentialEnvironment,
     GaussianEnvironment,
     LinearEnvironment,
     RowEnvironment,
@@ -30,9 +30,9 @@ TENTHS = np.arange(1, 9) / 10
 # an environment of eight items and the standard deviations of its weights
 WORLDS = {
     "bernoulli": (BernoulliEnvironment(TENTHS), np.sqrt(TENTHS * (1 - TENTHS))),
-    "exponential": (ExponentialLatency(np.arange(1, 9)), np.ones(8)),
+    "exponential": (ExponentialEnvironment(np.arange(1, 9)), np.ones(8)),
     "beta": (BetaEnvironment(TENTHS * 4, 4 - TENTHS * 4), np.sqrt(TENTHS * (1 - TENTHS) / 5)),
-    "gaussian": (GaussianEnvironment(np.arange(-4, 4), scale=2.0), np.full(8, 2.0)),
+    "gaussian": (GaussianEnvironment(np.arange(-4, 4), noise=2.0), np.full(8, 2.0)),
     "linear": (LinearEnvironment(FEATURES, [0.5, 2.0], noise=0.3), np.full(8, 0.3)),
     "row": (RowEnvironment(DATA), DATA.std(axis=0)),
     "sparse row": (RowEnvironment(sparse.csr_array(DATA)), DATA.std(axis=0)),
@@ -111,7 +111,7 @@ def test_repr():
     "environment",
     [
         BernoulliEnvironment([]),
-        ExponentialLatency([]),
+        ExponentialEnvironment([]),
         BetaEnvironment([], []),
         GaussianEnvironment([]),
         LinearEnvironment(np.empty((0, 2)), [1.0, 1.0]),
@@ -137,7 +137,7 @@ def test_a_user_writes_an_environment_in_a_few_lines():
 
 
 def test_noise_free_gaussian():
-    weights = GaussianEnvironment([1.0, 2.0], scale=0.0).draw(Stream(0, range(2)), 1, np.array([0, 1]))
+    weights = GaussianEnvironment([1.0, 2.0], noise=0.0).draw(Stream(0, range(2)), 1, np.array([0, 1]))
     assert np.array_equal(weights, [[1.0, 2.0], [1.0, 2.0]])
 
 
@@ -231,15 +231,15 @@ NAN, INF = math.nan, math.inf
         (lambda: BernoulliEnvironment(["a"]), "expected means to be real numbers; got type <U1"),
         (lambda: BernoulliEnvironment([1j]), "real numbers; got type complex128"),
         (lambda: BernoulliEnvironment([[0.5], [0.5, 0.5]]), "1-D array; got a ragged sequence"),
-        (lambda: ExponentialLatency([1.0, INF]), "expected means finite; got inf for item 1"),
+        (lambda: ExponentialEnvironment([1.0, INF]), "expected means finite; got inf for item 1"),
         (lambda: BetaEnvironment([1, -2], [1, 1]), "expected alpha in .*; got -2.0 for item 1"),
         (lambda: BetaEnvironment([1, 2], [1, 0]), "expected beta in .*; got 0.0 for item 1"),
         (lambda: BetaEnvironment([1, 2], [1]), "alpha and beta of one size; got 2 and 1"),
         (lambda: GaussianEnvironment([NAN]), "expected mean weights finite; got nan for item 0"),
-        (lambda: GaussianEnvironment([1.0], scale=-1.0), "expected scale .* 0 or more; got -1.0"),
-        (lambda: GaussianEnvironment([1.0], scale=[1.0]), r"expected scale .*; got \[1.0\]"),
-        (lambda: GaussianEnvironment([1.0], scale=10**400), "expected scale .*; got an integer too large"),
-        (lambda: GaussianEnvironment([1.0], scale=np.complex128(1)), "expected scale .*; got "),
+        (lambda: GaussianEnvironment([1.0], noise=-1.0), "expected noise .* 0 or more; got -1.0"),
+        (lambda: GaussianEnvironment([1.0], noise=[1.0]), r"expected noise .*; got \[1.0\]"),
+        (lambda: GaussianEnvironment([1.0], noise=10**400), "expected noise .*; got an integer too large"),
+        (lambda: GaussianEnvironment([1.0], noise=np.complex128(1)), "expected noise .*; got "),
         (lambda: Silent([0.5], support=5), "expected support to be a lower and an upper bound; got 5"),
         (lambda: Silent([0.5], support=(1, 0)), r"a lower and an upper bound; got \(1, 0\)"),
         (lambda: Silent([0.5], support=(0, NAN)), r"a lower and an upper bound; got \(0, nan\)"),

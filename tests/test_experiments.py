@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matroid_bandits import OMM, BernoulliEnvironment, EpsilonGreedy, MatroidBandit, UniformMatroid, simulate
+from matroid_bandits import OMM, BernoulliEnvironment, EpsilonGreedy, Problem, UniformMatroid, simulate
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.experiments import EXPERIMENTS, ROCKETFUEL_ASNS, Outcome, Report, Trial, graphic, rocketfuel, run
 from matroid_bandits.experiments import _figures as figures
@@ -178,7 +178,7 @@ def test_real_maps_need_no_data(no_data):
 def test_results_do_not_depend_on_the_number_of_cores(no_data, tmp_path, monkeypatch):
     written = []
     for n in (1, 2):
-        for module in ("_threads", "simulation"):
+        for module in ("_util.threads", "simulation"):
             monkeypatch.setattr(f"matroid_bandits.{module}.n_threads", lambda n=n: n)
         write_report(tmp_path / str(n))
         written.append((tmp_path / str(n) / "results.json").read_bytes())
@@ -276,7 +276,7 @@ def test_progress_covers_all_data_sets(no_data):
 
 def trial_with(points, regret: dict[str, list[float]], source="real") -> Trial:
     """A trial whose curves are given."""
-    problem = MatroidBandit(UniformMatroid(2, 1), BernoulliEnvironment([1.0, 0.0]))
+    problem = Problem(UniformMatroid(2, 1), BernoulliEnvironment([1.0, 0.0]))
     result = simulate(
         problem,
         {name: OMM() for name in regret},

@@ -60,7 +60,7 @@ def play(learner, n, seed=0):
 @pytest.mark.parametrize("start", ["explore", "observe"])
 def test_a_learner_is_run_0_of_a_simulation(policy, start, minimize):
     world = reference.Watched(PROBLEM.environment)
-    mb.simulate(mb.MatroidBandit(GRAPH, world, minimize), [policy], n_episodes=25, n_runs=2, seed=7, start=start)
+    mb.simulate(mb.Problem(GRAPH, world, minimize), [policy], n_episodes=25, n_runs=2, seed=7, start=start)
     draw = reference.weights_of(PROBLEM.environment, 7, run=0)
     learner = mb.Learner(GRAPH, policy, minimize=minimize, start=start, seed=7)
     if start == "observe":
@@ -104,7 +104,7 @@ def test_fresh_seeds_differ():
     [(mb.UniformMatroid(3, 0), []), (mb.UniformMatroid(0, 0), []), (mb.UniformMatroid(1, 1), [0])],
 )
 def test_smallest_matroids(matroid, items):
-    for policy in (mb.OMM(), mb.KLOMM(), mb.ThompsonSampling(), mb.UniformRandom()):
+    for policy in (mb.OMM(), mb.KLOSM(), mb.ThompsonSampling(), mb.UniformRandom()):
         learner = mb.Learner(matroid, policy, seed=0)
         for weights in ([0.5] * len(items), dict.fromkeys(items, 0.5)):
             decision = learner.ask()
@@ -189,7 +189,7 @@ def test_indices_count_late_weights():
 
 def learner_with_history(policy=None, **settings):
     """Decision 1 is told, 2 partly, 3 not."""
-    learner = mb.Learner(ADS, policy or mb.KLOMM(), seed=4, **settings)
+    learner = mb.Learner(ADS, policy or mb.KLOSM(), seed=4, **settings)
     decisions = [learner.ask() for _ in range(3)]
     learner.tell(decisions[0], [0.5, 1.0])
     learner.tell(decisions[1], {decisions[1].labels[1]: 0.25})
@@ -219,7 +219,7 @@ def learner_with_history(policy=None, **settings):
         (3, [0.5, math.nan], FeedbackError, r"expected finite weights, got nan for item 2 \('fedora'\)"),
         (3, [math.inf, 0.5], FeedbackError, r"expected finite weights, got inf for item 0 \('boots'\)"),
         (3, {"boots": -math.inf}, FeedbackError, "expected finite weights, got -inf for item 0"),
-        (3, [0.5, 1.5], FeedbackError, r"KLOMM\(c=0.0\) needs weights in \[0, 1\], got 1.5 for item 2 \('fedora'\)"),
+        (3, [0.5, 1.5], FeedbackError, r"KLOSM\(c=0.0\) needs weights in \[0, 1\], got 1.5 for item 2 \('fedora'\)"),
         (3, [-0.1, 0.5], FeedbackError, r"needs weights in \[0, 1\], got -0.1 for item 0"),
         (3, {"fedora": 1.01}, FeedbackError, r"needs weights in \[0, 1\], got 1.01 for item 2"),
         (3, "ab", FeedbackError, "expected 2 numbers, got 'ab'"),
@@ -265,14 +265,14 @@ def test_errors_are_what_a_caller_would_guess():
 
 def test_beta_beliefs_need_weights_up_to_one():
     learner = mb.Learner(ADS, mb.ThompsonSampling(), seed=0)
-    with pytest.raises(FeedbackError, match=r"ThompsonSampling\(prior='beta', scale=1.0\) needs weights in \[0, 1\]"):
+    with pytest.raises(FeedbackError, match=r"ThompsonSampling\(prior='beta', noise=1.0\) needs weights in \[0, 1\]"):
         learner.tell(learner.ask(), [0.5, 2.0])
     free = mb.Learner(ADS, mb.ThompsonSampling("normal"), seed=0)
     free.tell(free.ask(), [-0.5, 2.0])
 
 
 def test_booleans_and_integers_are_weights():
-    learner = mb.Learner(ADS, mb.KLOMM())
+    learner = mb.Learner(ADS, mb.KLOSM())
     learner.tell(learner.ask(), [True, False])
     learner.tell(learner.ask(), {"heels": True, "cap": np.int8(1)})
     assert learner.estimates().counts.sum() == 4
@@ -297,7 +297,7 @@ def test_observed_weights_count():
 
 
 def test_observed_weights_are_checked():
-    learner = mb.Learner(ADS, mb.KLOMM(), seed=0)
+    learner = mb.Learner(ADS, mb.KLOSM(), seed=0)
     before = snapshot(learner)
     for weights, error in (
         ([0.5] * 4, FeedbackError),

@@ -107,7 +107,7 @@ def test_bad_circuits():
     with pytest.raises(ItemError, match="item number, got 'x'"):
         matroid.circuit([0, 1], "x")
     with pytest.raises(ItemError, match="label of one of 3 items, got 'x'"):
-        matroid.index("x")
+        matroid.item("x")
 
 
 @pytest.mark.parametrize(

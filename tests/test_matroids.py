@@ -116,12 +116,12 @@ def test_equality_is_by_content():
 def test_labels_follow_the_items():
     matroid = EXAMPLES["transversal"]
     assert matroid.labels == ("x", "y", "z", "u", "v")
-    assert matroid.index("z") == 2
+    assert matroid.item("z") == 2
     assert matroid.restrict([1, 4]).labels == ("y", "v")
     assert matroid.contract([0]).labels == ("y", "z", "u", "v")
     assert matroid.dual().labels == matroid.truncate(1).labels == matroid.labels
     assert mb.UniformMatroid(3, 1).labels == range(3)
-    assert mb.UniformMatroid(3, 1).index(2) == 2
+    assert mb.UniformMatroid(3, 1).item(2) == 2
     assert mb.direct_sum(mb.UniformMatroid(2, 1, labels="ab"), mb.UniformMatroid(1, 1)).labels == ("a", "b", 0)
     clash = mb.direct_sum(mb.UniformMatroid(1, 1, labels="a"), mb.UniformMatroid(1, 1, labels="a"))
     assert clash.labels == ((0, "a"), (1, "a"))

@@ -46,7 +46,7 @@ def assert_same_bases(matroid, is_independent, world, *, n_episodes, n_runs, see
     policies = {"OMM": mb.OMM(scale)}
     settings = {"n_episodes": n_episodes, "n_runs": n_runs, "seed": seed, "start": start, "engine": engine}
     watched = reference.Watched(world)
-    mb.simulate(mb.MatroidBandit(matroid, watched, minimize), policies, **settings)
+    mb.simulate(mb.Problem(matroid, watched, minimize), policies, **settings)
     is_independent = reference.remembered(is_independent)
     slow = [
         reference.omm(
@@ -62,7 +62,7 @@ def assert_same_bases(matroid, is_independent, world, *, n_episodes, n_runs, see
     ]
     assert [watched.bases[run] for run in range(n_runs)] == slow
 
-    problem = mb.MatroidBandit(matroid, world, minimize)
+    problem = mb.Problem(matroid, world, minimize)
     result = mb.simulate(problem, policies, **settings)
     chosen = np.bincount(np.array(slow, np.int64).ravel(), minlength=matroid.n_items)
     assert result.choices[0].tolist() == chosen.tolist()
@@ -138,11 +138,11 @@ def test_costs_are_what_is_missing_to_one(start):
     means = np.array(TENTHS)
     worlds = reference.Watched(mb.BernoulliEnvironment(means)), reference.Watched(Missing(means))
     matroid = mb.PartitionMatroid([0, 0, 0, 1, 1, 1, 1, 2, 2, 2], {0: 1, 1: 2, 2: 1})
-    for policy in (mb.OMM(), mb.KLOMM(), mb.ThompsonSampling(), mb.ThompsonSampling("normal")):
+    for policy in (mb.OMM(), mb.KLOSM(), mb.ThompsonSampling(), mb.ThompsonSampling("normal")):
         bases = []
         for world, minimize in zip(worlds, (False, True), strict=True):
             world.bases.clear()
-            problem = mb.MatroidBandit(matroid, world, minimize)
+            problem = mb.Problem(matroid, world, minimize)
             mb.simulate(problem, [policy], n_episodes=100, n_runs=2, seed=3, start=start)
             bases.append(dict(world.bases))
         assert bases[0] == bases[1], policy
@@ -159,14 +159,14 @@ class Missing(mb.Environment):
         return 1.0 - self._world.draw(stream, t, items, purpose)
 
 
-# KLOMM
+# KLOSM
 
 
 def kl_index(means, counts, t, minimize=False, c=0.0):
     counts, means = np.atleast_2d(counts), np.atleast_2d(means)
     state = state_of(counts, np.zeros(counts.shape), minimize)
     state.means[:] = means  # sums of huge counts would round
-    return mb.KLOMM(c).indices(state, t, policy_stream(counts.shape[0]))
+    return mb.KLOSM(c).indices(state, t, policy_stream(counts.shape[0]))
 
 
 @settings(max_examples=150)
@@ -235,7 +235,7 @@ def test_normal_beliefs():
     state = state_of([[4, 0, 1]], [[2.0, 0.0, 3.0]])
     stream = policy_stream(1)
     z = stream.normal(7, np.arange(3))[0]
-    sampled = mb.ThompsonSampling("normal", scale=2.0).indices(state, 7, stream)[0]
+    sampled = mb.ThompsonSampling("normal", noise=2.0).indices(state, 7, stream)[0]
     assert sampled == pytest.approx([0.5 + 2 * z[0] / 2, math.inf, 3.0 + 2 * z[2]])
 
 
@@ -321,13 +321,13 @@ def test_epsilon_greedy_explores_as_often_as_it_says():
 
 
 def test_uniform_random_has_no_favourites():
-    problem = mb.MatroidBandit(mb.UniformMatroid(5, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5, 0.5, 0.0]))
+    problem = mb.Problem(mb.UniformMatroid(5, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5, 0.5, 0.0]))
     result = mb.simulate(problem, [mb.UniformRandom()], n_episodes=50, n_runs=20, seed=0)
     assert (np.abs(result.choices[0] - 400) < 5 * math.sqrt(1000 * 0.4 * 0.6)).all()
 
 
 def test_optimal_plays_the_optimum_in_simulations_only():
-    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
+    problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
     result = mb.simulate(problem, [mb.Optimal()], n_episodes=10, n_runs=4, seed=0)
     assert result.choices.tolist() == [[0, 40, 40]]
     assert (result.final_regret == 0.0).all()
@@ -348,13 +348,13 @@ def test_optimal_plays_the_optimum_in_simulations_only():
         (lambda: mb.OMM("1"), "expected scale to be a number, got '1'"),
         (lambda: mb.OMM(True), "expected scale to be a number, got True"),
         (lambda: mb.EpsilonGreedy(1.5), r"expected epsilon to be in \[0, 1\], got 1.5"),
-        (lambda: mb.KLOMM(c=-1), "expected c to be at least 0"),
+        (lambda: mb.KLOSM(c=-1), "expected c to be at least 0"),
         (lambda: mb.ThompsonSampling("gamma"), 'expected prior to be "beta" or "normal", got \'gamma\''),
-        (lambda: mb.ThompsonSampling("normal", scale=math.inf), "expected scale"),
+        (lambda: mb.ThompsonSampling("normal", noise=math.inf), "expected noise"),
         (lambda: mb.OMM(10**400), r"expected scale to be in \[0, 1e\+100\], got an integer too large for a float"),
         (lambda: mb.OMM(10**5000), "expected scale to be .* too large"),  # too long for Python to print
         (lambda: mb.OMM(1e101), r"expected scale to be in \[0, 1e\+100\], got 1e\+101"),
-        (lambda: mb.KLOMM(10**400), "expected c to be at least 0 and finite, got an integer too large"),
+        (lambda: mb.KLOSM(10**400), "expected c to be at least 0 and finite, got an integer too large"),
         (lambda: mb.CombLinUCB([1.0, 2.0]), r"expected finite features of shape \(n_items, n_features\), got shape"),
         (lambda: mb.CombLinTS([[1.0], [math.nan]]), "expected finite features"),
         (lambda: mb.CombLinTS([[1.0], [1.0, 2.0]]), "expected features as a 2-d array"),
@@ -377,8 +377,8 @@ def test_policies_are_equal_by_their_parameters():
         mb.EpsilonGreedy(),
         mb.EpsilonGreedy(0.2),
         mb.UniformRandom(),
-        mb.KLOMM(),
-        mb.KLOMM(3),
+        mb.KLOSM(),
+        mb.KLOSM(3),
         mb.ThompsonSampling(),
         mb.ThompsonSampling("normal"),
         mb.CombLinUCB(features),
@@ -409,7 +409,7 @@ class Ranked(mb.Policy):
 
 def test_repr_shows_parameters():
     assert repr(mb.OMM(2)) == "OMM(scale=2.0)"
-    assert repr(mb.ThompsonSampling()) == "ThompsonSampling(prior='beta', scale=1.0)"
+    assert repr(mb.ThompsonSampling()) == "ThompsonSampling(prior='beta', noise=1.0)"
     assert repr(mb.CombLinTS(np.eye(3))) == "CombLinTS(features=<array (3, 3)>, prior_scale=1.0, noise=0.1)"
     assert repr(Ranked(3)) == "Ranked()"
 
@@ -439,13 +439,13 @@ class Wrong(mb.Policy):
     ],
 )
 def test_indices_of_a_users_own_policy_are_checked(answer, message):
-    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
+    problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
     with pytest.raises(PolicyError, match=message):
         mb.simulate(problem, [Wrong(answer)], n_episodes=3, n_runs=1, seed=0)
 
 
 def test_infinite_indices_are_allowed():
-    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
+    problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
     result = mb.simulate(
         problem, [Wrong(lambda state: state.means * 0 + [np.inf, -np.inf, 0.0])], n_episodes=3, n_runs=4, seed=0
     )

@@ -22,7 +22,7 @@ def problems(draw):
     """A Bernoulli problem on any matroid, in either direction, with its independence test."""
     matroid, is_independent = draw(strategies.nested())
     means = draw(st.lists(means_with_ties, min_size=matroid.n_items, max_size=matroid.n_items))
-    return mb.MatroidBandit(matroid, mb.BernoulliEnvironment(means), draw(st.booleans())), is_independent
+    return mb.Problem(matroid, mb.BernoulliEnvironment(means), draw(st.booleans())), is_independent
 
 
 def draw_basis(data, matroid):
@@ -61,17 +61,17 @@ def test_optimum_and_gaps(pair):
 def test_problems_check_their_parts():
     matroid, world = mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.1, 0.2])
     with pytest.raises(ProblemError, match="expected a Matroid, got list"):
-        mb.MatroidBandit([1], world)
+        mb.Problem([1], world)
     with pytest.raises(ProblemError, match="expected an Environment, got list"):
-        mb.MatroidBandit(matroid, [0.1, 0.2])
+        mb.Problem(matroid, [0.1, 0.2])
     with pytest.raises(ProblemError, match="got a matroid of 3 items and an environment of 2"):
-        mb.MatroidBandit(mb.UniformMatroid(3, 1), world)
-    problem = mb.MatroidBandit(matroid, world, minimize=True)
+        mb.Problem(mb.UniformMatroid(3, 1), world)
+    problem = mb.Problem(matroid, world, minimize=True)
     assert (problem.n_items, problem.rank, problem.minimize) == (2, 1, True)
     assert problem.matroid is matroid
     assert problem.environment is world
     assert repr(problem).endswith("minimize=True)")
-    assert "minimize" not in repr(mb.MatroidBandit(matroid, world))
+    assert "minimize" not in repr(mb.Problem(matroid, world))
 
 
 @pytest.mark.parametrize(("n_items", "rank"), [(1, 1), (7, 3), (6, 6), (10, 1), (20, 4)])
@@ -167,7 +167,7 @@ def test_only_bases_are_exchanged():
         bounds.exchange_bijection(triangle, [0, 1], [0.0, 1.9])
     with pytest.raises(ItemError, match=r"expected items in 0..2, got 7"):
         bounds.exchange_bijection(triangle, [0, 1], [0, 7])
-    problem = mb.MatroidBandit(triangle, mb.BernoulliEnvironment([0.1, 0.2, 0.3]))
+    problem = mb.Problem(triangle, mb.BernoulliEnvironment([0.1, 0.2, 0.3]))
     with pytest.raises(ItemError, match="to be a basis"):
         bounds.decompose_regret(problem, [0])
     with pytest.raises(ItemError, match="expected item numbers"):
@@ -184,7 +184,7 @@ def test_exchanged_bases_have_an_order(unordered):
     with pytest.raises(ItemError, match="expected optimal_basis to be a sequence of items"):
         bounds.exchange_bijection(matroid, unordered, [2, 3])
     with pytest.raises(ItemError, match="expected basis to be a sequence of items"):
-        bounds.decompose_regret(mb.MatroidBandit(matroid, bernoulli([0.1, 0.2, 0.3, 0.4])), unordered)
+        bounds.decompose_regret(mb.Problem(matroid, bernoulli([0.1, 0.2, 0.3, 0.4])), unordered)
 
 
 @pytest.mark.parametrize("problem", [None, mb.UniformMatroid(4, 2), "problem"])
@@ -195,7 +195,7 @@ def test_bounds_are_of_problems(problem):
         lambda: bounds.lower_bound(problem, "kl"),
         lambda: bounds.decompose_regret(problem, [0, 1]),
     ):
-        with pytest.raises(ProblemError, match=f"expected a MatroidBandit, got {type(problem).__name__}"):
+        with pytest.raises(ProblemError, match=f"expected a Problem, got {type(problem).__name__}"):
             bound()
     with pytest.raises(ProblemError, match="expected a Matroid, got NoneType"):
         bounds.exchange_bijection(None, [0, 1], [0, 1])
@@ -223,24 +223,24 @@ def test_theorem_2_term_by_term(pair, n):
 
 def test_theorem_2_where_there_is_nothing_to_lose():
     for means in ([0.5] * 4, [1.0] * 4):  # all tied
-        assert bounds.gap_dependent(mb.MatroidBandit(mb.UniformMatroid(4, 2), bernoulli(means)), 100) == 0.0
+        assert bounds.gap_dependent(mb.Problem(mb.UniformMatroid(4, 2), bernoulli(means)), 100) == 0.0
     for matroid in (mb.UniformMatroid(3, 0), mb.UniformMatroid(3, 3)):
-        assert bounds.gap_dependent(mb.MatroidBandit(matroid, bernoulli([0.1, 0.2, 0.3])), 100) == 0.0
-    empty = mb.MatroidBandit(mb.UniformMatroid(0, 0), bernoulli([]))
+        assert bounds.gap_dependent(mb.Problem(matroid, bernoulli([0.1, 0.2, 0.3])), 100) == 0.0
+    empty = mb.Problem(mb.UniformMatroid(0, 0), bernoulli([]))
     assert bounds.gap_dependent(empty, [1, 10]).tolist() == [0.0, 0.0]
     # a loop better than all others is no item's rival
     graph = mb.GraphicMatroid([(0, 1), (1, 1)])
-    assert bounds.gap_dependent(mb.MatroidBandit(graph, bernoulli([0.2, 0.9])), 100) == 0.0
+    assert bounds.gap_dependent(mb.Problem(graph, bernoulli([0.2, 0.9])), 100) == 0.0
 
 
 def test_theorem_2_by_hand():
     # optimal 0.9, 0.5; item 0.5 ties with one and is 0.4 below the other; item 0.2 is 0.3 and 0.7 below
-    problem = mb.MatroidBandit(mb.UniformMatroid(4, 2), bernoulli([0.9, 0.5, 0.5, 0.2]))
+    problem = mb.Problem(mb.UniformMatroid(4, 2), bernoulli([0.9, 0.5, 0.5, 0.2]))
     expected = (16 / 0.4 + 16 / 0.3) * math.log(50) + (0.4 + 0.7 + 0.3) * 4 / 3 * math.pi**2
     assert bounds.gap_dependent(problem, 50) == pytest.approx(expected)
     twice = (16 / 0.4 + 16 / 0.3) * 4 * math.log(50) + (0.4 + 0.7 + 0.3) * 4 / 3 * math.pi**2
     assert bounds.gap_dependent(problem, 50, scale=2.0) == pytest.approx(twice)
-    costs = mb.MatroidBandit(mb.UniformMatroid(4, 2), bernoulli([0.1, 0.5, 0.5, 0.8]), minimize=True)
+    costs = mb.Problem(mb.UniformMatroid(4, 2), bernoulli([0.1, 0.5, 0.5, 0.8]), minimize=True)
     assert bounds.gap_dependent(costs, 50) == pytest.approx(expected)
     assert bounds.gap_dependent(problem, [1, 50]).tolist() == [
         pytest.approx(1.4 * 4 / 3 * math.pi**2),
@@ -297,12 +297,12 @@ def test_theorem_4(n_items, rank, gap):
 @pytest.mark.parametrize(
     "problem",
     [
-        mb.MatroidBandit(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.5, 0.5, 0.25, 0.25])),
-        mb.MatroidBandit(mb.PartitionMatroid("aabb", 2), mb.BernoulliEnvironment([0.5] * 4)),
-        mb.MatroidBandit(mb.PartitionMatroid("aabb"), mb.BernoulliEnvironment([0.5] * 4)),  # no gap at all
-        mb.MatroidBandit(mb.PartitionMatroid("aabb"), mb.BernoulliEnvironment([0.5, 0.25, 0.5, 0.125])),
-        mb.MatroidBandit(mb.PartitionMatroid("aabb"), mb.BernoulliEnvironment([0.75, 0.25, 0.75, 0.25])),
-        mb.MatroidBandit(mb.PartitionMatroid("aabb"), mb.BernoulliEnvironment([0.5, 0.25, 0.5, 0.25]), minimize=True),
+        mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.5, 0.5, 0.25, 0.25])),
+        mb.Problem(mb.PartitionMatroid("aabb", 2), mb.BernoulliEnvironment([0.5] * 4)),
+        mb.Problem(mb.PartitionMatroid("aabb"), mb.BernoulliEnvironment([0.5] * 4)),  # no gap at all
+        mb.Problem(mb.PartitionMatroid("aabb"), mb.BernoulliEnvironment([0.5, 0.25, 0.5, 0.125])),
+        mb.Problem(mb.PartitionMatroid("aabb"), mb.BernoulliEnvironment([0.75, 0.25, 0.75, 0.25])),
+        mb.Problem(mb.PartitionMatroid("aabb"), mb.BernoulliEnvironment([0.5, 0.25, 0.5, 0.25]), minimize=True),
     ],
 )
 def test_theorem_4_is_for_its_own_problem(problem):
@@ -311,7 +311,7 @@ def test_theorem_4_is_for_its_own_problem(problem):
 
 
 def test_lower_bounds_check_their_arguments():
-    gaussian = mb.MatroidBandit(mb.UniformMatroid(2, 1), mb.GaussianEnvironment([0.5, 0.25]))
+    gaussian = mb.Problem(mb.UniformMatroid(2, 1), mb.GaussianEnvironment([0.5, 0.25]))
     for form in ("paper", "kl"):
         with pytest.raises(ProblemError, match="expected Bernoulli weights, got <GaussianEnvironment"):
             bounds.lower_bound(gaussian, form)
@@ -343,7 +343,7 @@ def test_kl_form_of_tiny_gaps():
     for gap in (1e-6, 1e-9, 1e-13):
         means = [0.5, 0.5 - gap]
         for minimize in (False, True):
-            problem = mb.MatroidBandit(mb.UniformMatroid(2, 1), bernoulli(means), minimize)
+            problem = mb.Problem(mb.UniformMatroid(2, 1), bernoulli(means), minimize)
             exact = means[0] - means[1]
             assert bounds.lower_bound(problem, "kl") == pytest.approx(0.5 / exact, rel=1e-5)
 

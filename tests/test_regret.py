@@ -36,12 +36,12 @@ def star_problem(n_vertices, gap, minimize):
     """Spanning trees of a complete graph; the edges at one vertex are the better ones."""
     matroid = complete_graph(n_vertices)
     gains = np.array([0.7 if 0 in edge else 0.7 - gap for edge in matroid.labels])
-    return mb.MatroidBandit(matroid, mb.BernoulliEnvironment(1.0 - gains if minimize else gains), minimize)
+    return mb.Problem(matroid, mb.BernoulliEnvironment(1.0 - gains if minimize else gains), minimize)
 
 
 def uniform_problem(n_items, rank, gap):
     means = np.where(np.arange(n_items) < rank, 0.5 + gap, 0.5 - 0.02 * np.arange(n_items))
-    return mb.MatroidBandit(mb.UniformMatroid(n_items, rank), mb.BetaEnvironment(4 * means, 4 - 4 * means))
+    return mb.Problem(mb.UniformMatroid(n_items, rank), mb.BetaEnvironment(4 * means, 4 - 4 * means))
 
 
 # Theorems 2 and 3
@@ -77,10 +77,10 @@ def test_omm_stays_below_the_upper_bounds(problem):
 #
 #     w_e + sqrt(2 log n / T_e) = w_* + sqrt(2 log n / T_*),   T_* = n - sum of the T_e,
 #
-# and KLOMM whenever T_e kl(w_e, U_*) falls to log n, where T_* kl(w_*, U_*) = log n. `expected_pulls` solves this for
+# and KLOSM whenever T_e kl(w_e, U_*) falls to log n, where T_* kl(w_*, U_*) = log n. `expected_pulls` solves this for
 # T_e. It puts the mean of T_e weights in place of what they average to; the mean's variance v / T_e, v <= 1/4, moves
 # T_e = 2 log n / gap^2 (or less) by the second derivative 6 T_e / gap^2 times v / 2 T_e, so by a share of
-# 3 v / (gap^2 T_e) <= 3 / (8 log n) of itself for OMM. For KLOMM T_e is about v times as large (log n / kl, and kl is
+# 3 v / (gap^2 T_e) <= 3 / (8 log n) of itself for OMM. For KLOSM T_e is about v times as large (log n / kl, and kl is
 # gap^2 / 2v for small gaps), which makes the share 3 / 2 log n.
 
 
@@ -115,7 +115,7 @@ def test_slopes_on_the_lower_bounds_problem():
     """Between n / 10 and n, regret per unit of log n."""
     n, gap, n_runs = 20_000, 0.25, 60
     problem = mb.lower_bound_problem(8, 2, gap)
-    policies = {"OMM": mb.OMM(), "KLOMM": mb.KLOMM()}
+    policies = {"OMM": mb.OMM(), "KLOSM": mb.KLOSM()}
     # a run is the same however long it is watched, so the difference of two simulations is of the same runs
     late, early = (
         mb.simulate(problem, policies, n_episodes=m, n_runs=n_runs, seed=3).final_regret for m in (n, n // 10)
@@ -128,9 +128,9 @@ def test_slopes_on_the_lower_bounds_problem():
 
     share = 3 / (2 * math.log(n))
     mean, error = mean_and_error(klomm)
-    assert bound - Z * error < mean < expected_slope("KLOMM", n) * (1 + share) + Z * error
+    assert bound - Z * error < mean < expected_slope("KLOSM", n) * (1 + share) + Z * error
     # what is between them is the time T_* takes to outgrow log n; then the expected slope is the lower bound
-    assert expected_slope("KLOMM", 10**15) == pytest.approx(bound, rel=1e-3)
+    assert expected_slope("KLOSM", 10**15) == pytest.approx(bound, rel=1e-3)
     mean, error = mean_and_error(omm)
     assert abs(mean - expected_slope("OMM", n)) < expected_slope("OMM", n) * share / 4 + Z * error
     assert expected_slope("OMM", 10**15) == pytest.approx(6 * 2 / gap, rel=1e-3)
@@ -148,7 +148,7 @@ def test_slopes_on_the_lower_bounds_problem():
 def test_ranking_on_bernoulli_problems(problem):
     policies = {
         "OMM": mb.OMM(),
-        "KLOMM": mb.KLOMM(),
+        "KLOSM": mb.KLOSM(),
         "Thompson": mb.ThompsonSampling(),
         "eps-greedy": mb.EpsilonGreedy(0.1),
     }
@@ -165,7 +165,7 @@ def test_features_beat_items_one_by_one():
     rng = np.random.default_rng(5)
     features, theta = rng.normal(size=(10_000, 10)), rng.normal(size=10) / 10
     world = mb.LinearEnvironment(features, theta, noise=0.1)
-    problem = mb.MatroidBandit(mb.UniformMatroid(10_000, 10), world)
+    problem = mb.Problem(mb.UniformMatroid(10_000, 10), world)
     policies = {"OMM": mb.OMM(), "CombLinTS": mb.CombLinTS(features), "CombLinUCB": mb.CombLinUCB(features)}
     result = mb.simulate(problem, policies, n_episodes=300, n_runs=4, seed=6, start="explore")
     omm, sampling, optimistic = result.final_regret

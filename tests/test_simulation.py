@@ -41,22 +41,22 @@ class Mixed(mb.Policy):
 
 POLICIES = {
     "OMM": mb.OMM(),
-    "KLOMM": mb.KLOMM(),
+    "KLOSM": mb.KLOSM(),
     "eps": mb.EpsilonGreedy(0.3),
     "chance": mb.UniformRandom(),
     "optimal": mb.Optimal(),
     "beta": mb.ThompsonSampling(),
-    "normal": mb.ThompsonSampling("normal", scale=0.3),
+    "normal": mb.ThompsonSampling("normal", noise=0.3),
     "CombLinUCB": mb.CombLinUCB(FEATURES),
     "CombLinTS": mb.CombLinTS(FEATURES),
     "own": Mixed(),
 }
 GRAPH = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (0, 3), (1, 4)])
-PROBLEM = mb.MatroidBandit(GRAPH, mb.BetaEnvironment(np.arange(1, 9) / 2, np.full(8, 2.0)))
+PROBLEM = mb.Problem(GRAPH, mb.BetaEnvironment(np.arange(1, 9) / 2, np.full(8, 2.0)))
 
 
 def set_threads(monkeypatch, n):
-    for module in ("matroid_bandits._threads", "matroid_bandits.simulation"):
+    for module in ("matroid_bandits._util.threads", "matroid_bandits.simulation"):
         monkeypatch.setattr(f"{module}.n_threads", lambda: n)
 
 
@@ -160,7 +160,7 @@ def test_regret_and_returns_add_up():
 
 
 def test_costs_have_regret_too():
-    problem = mb.MatroidBandit(GRAPH, mb.ExponentialLatency(np.arange(2.0, 10.0)), minimize=True)
+    problem = mb.Problem(GRAPH, mb.ExponentialEnvironment(np.arange(2.0, 10.0)), minimize=True)
     result = simulate({"OMM": mb.OMM(), "optimal": mb.Optimal(), "chance": mb.UniformRandom()}, problem)
     assert (result.final_regret[1] == 0.0).all()
     assert (result.final_regret[[0, 2]] > 0.0).all()
@@ -192,7 +192,7 @@ def test_checkpoints_of_ones_own():
 
 
 def test_summary_is_a_table():
-    problem = mb.MatroidBandit(mb.UniformMatroid(2, 1), mb.GaussianEnvironment([1.0, 3.0], scale=0.0))
+    problem = mb.Problem(mb.UniformMatroid(2, 1), mb.GaussianEnvironment([1.0, 3.0], noise=0.0))
     result = mb.simulate(
         problem, {"best": mb.Optimal(), "a longer name": mb.OMM()}, n_episodes=1234, n_runs=2, seed=9
     )
@@ -287,7 +287,7 @@ def test_simulations_are_equal_by_their_results(race):
 def test_saved_simulations_come_back(race, tmp_path):
     path = tmp_path / "race.npz"
     race.save(path)
-    again = mb.Simulation.load(path)
+    again = mb.SimulationResult.load(path)
     assert again == race
     assert again.wall_time == race.wall_time
     assert again.versions == race.versions
@@ -295,7 +295,7 @@ def test_saved_simulations_come_back(race, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["race.npz"]
     alone = simulate({"OMM": mb.OMM()}, n_runs=1)
     alone.save(str(path))
-    assert mb.Simulation.load(str(path)) == alone
+    assert mb.SimulationResult.load(str(path)) == alone
 
 
 def test_files_hold_plain_data(race, tmp_path):
@@ -319,18 +319,18 @@ def test_damaged_and_foreign_files(race, tmp_path):
     for keep in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:keep])
         with pytest.raises(SerializationError, match="not a complete matroid-bandits/simulation file"):
-            mb.Simulation.load(path)
+            mb.SimulationResult.load(path)
     mb.Learner(GRAPH, mb.OMM()).save(path)
     with pytest.raises(SerializationError, match="expected a matroid-bandits/simulation file, got another kind"):
-        mb.Simulation.load(path)
+        mb.SimulationResult.load(path)
     with pytest.raises(FileNotFoundError):
-        mb.Simulation.load(tmp_path / "nothing")
+        mb.SimulationResult.load(tmp_path / "nothing")
     _rewrite(whole, path, lambda header: header | {"version": 2})
     with pytest.raises(SerializationError, match="expected version 1 or older, got 2: upgrade matroid-bandits"):
-        mb.Simulation.load(path)
+        mb.SimulationResult.load(path)
     _rewrite(whole, path, lambda header: {key: header[key] for key in ("format", "version", "policies")})
     with pytest.raises(SerializationError, match="malformed simulation"):
-        mb.Simulation.load(path)
+        mb.SimulationResult.load(path)
 
 
 def _rewrite(whole, path, change):
@@ -477,7 +477,7 @@ def test_ctrl_c_ends_a_simulation(n_threads, capsys):
         ({"policies": {1: mb.OMM()}}, SimulationError, "expected a policy's name to be a string, got 1"),
         ({"policies": {"x": 3}}, SimulationError, "expected 'x' to be a Policy, got 3"),
         ({"policies": [mb.CombLinTS(np.eye(5))]}, PolicyError, "expected features for 8 items, got 5 rows"),
-        ({"problem": GRAPH}, SimulationError, "expected a MatroidBandit, got GraphicMatroid"),
+        ({"problem": GRAPH}, SimulationError, "expected a Problem, got GraphicMatroid"),
     ],
 )
 def test_bad_settings_are_named(settings, error, message):
@@ -486,8 +486,8 @@ def test_bad_settings_are_named(settings, error, message):
 
 
 def test_policies_for_weights_up_to_one_say_so():
-    problem = mb.MatroidBandit(GRAPH, mb.ExponentialLatency(np.arange(2.0, 10.0)))
-    for policy in (mb.KLOMM(), mb.ThompsonSampling()):
+    problem = mb.Problem(GRAPH, mb.ExponentialEnvironment(np.arange(2.0, 10.0)))
+    for policy in (mb.KLOSM(), mb.ThompsonSampling()):
         with pytest.raises(PolicyError, match=r"needs weights in \[0, 1\]; this environment's lie in \[1, inf\]"):
             simulate([policy], problem)
     simulate([mb.ThompsonSampling("normal")], problem, n_episodes=2)
@@ -495,7 +495,7 @@ def test_policies_for_weights_up_to_one_say_so():
 
 def test_a_policy_by_itself_needs_no_list():
     assert simulate(mb.OMM()).policies == simulate([mb.OMM()]).policies == ("OMM",)
-    assert simulate(iter([mb.OMM(), mb.KLOMM()])).policies == ("OMM", "KLOMM")
+    assert simulate(iter([mb.OMM(), mb.KLOSM()])).policies == ("OMM", "KLOSM")
 
 
 def test_numpy_integers_are_integers():
@@ -525,7 +525,7 @@ def test_numpy_integers_are_integers():
     ids=["one item", "rank 0", "rank L", "empty", "empty partition", "empty graph", "a loop"],
 )
 def test_smallest_problems(matroid, means, minimize, start):
-    problem = mb.MatroidBandit(matroid, mb.BernoulliEnvironment(means), minimize)
+    problem = mb.Problem(matroid, mb.BernoulliEnvironment(means), minimize)
     features = np.ones((matroid.n_items, 2))
     policies = POLICIES | {"CombLinUCB": mb.CombLinUCB(features), "CombLinTS": mb.CombLinTS(features)}
     for n_runs in (1, 3):
@@ -571,13 +571,13 @@ class Draws(mb.Environment):
     ],
 )
 def test_weights_that_an_environment_must_not_give(draw, message):
-    problem = mb.MatroidBandit(mb.UniformMatroid(3, 3), Draws(draw))
+    problem = mb.Problem(mb.UniformMatroid(3, 3), Draws(draw))
     with pytest.raises(mb.exceptions.InvalidEnvironmentError, match=message):
         mb.simulate(problem, [mb.OMM()], n_episodes=5, n_runs=1, seed=0)
 
 
 def test_results_and_problems_cannot_be_changed():
-    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3]), minimize=True)
+    problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3]), minimize=True)
     result = mb.simulate(problem, [mb.Optimal(), mb.OMM()], n_episodes=5, n_runs=2, seed=0, engine="kinetic")
     for array in (
         result.regret,
@@ -591,7 +591,7 @@ def test_results_and_problems_cannot_be_changed():
 
 
 def test_a_problem_stays_read_only_when_it_travels():
-    problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3]), minimize=True)
+    problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3]), minimize=True)
     assert problem.optimal_order.size == 2  # so that it is kept, and travels too
     again = pickle.loads(pickle.dumps(problem))
     for array in (again.optimal_basis, again.gains, again.optimal_order, again.environment.mean_weights):

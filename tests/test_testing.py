@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from matroid_bandits.exceptions import AxiomError, PolicyError
+from matroid_bandits.exceptions import ContractError, PolicyError
 from matroid_bandits.stream import WEIGHTS
 from matroid_bandits.testing import check_environment, check_matroid, check_policy
 from test_environments import WORLDS
@@ -32,7 +32,7 @@ def test_large_matroids_are_sampled():
     ],
 )
 def test_broken_axioms_are_named(predicate, message):
-    with pytest.raises(AxiomError, match=message):
+    with pytest.raises(ContractError, match=message):
         check_matroid(mb.OracleMatroid(4, predicate))
 
 
@@ -41,7 +41,7 @@ def test_broken_axioms_are_found_among_many_items():
         return not any(e + 1 in X for e in X)
 
     for n_items in (13, 20, 40):
-        with pytest.raises(AxiomError, match=r"augmentation fails: \{.+\} and \{.+\} are independent, but no item"):
+        with pytest.raises(ContractError, match=r"augmentation fails: \{.+\} and \{.+\} are independent"):
             check_matroid(mb.OracleMatroid(n_items, stable_in_a_path))
 
 
@@ -61,7 +61,7 @@ def two_pairs(X):  # {0, 1} and {2, 3}, no other pair of these four; all other i
     ids=["first", "last", "truncated"],
 )
 def test_bases_that_cannot_be_exchanged_are_found(predicate, n_items):
-    with pytest.raises(AxiomError, match=r"augmentation fails: \{.+\} and \{.+\} are independent") as caught:
+    with pytest.raises(ContractError, match=r"augmentation fails: \{.+\} and \{.+\} are independent") as caught:
         check_matroid(mb.OracleMatroid(n_items, predicate))
     large, small = (set(map(int, part.split(","))) for part in re.findall(r"\{(.+?)\}", str(caught.value))[:2])
     assert len(large) > len(small)
@@ -72,9 +72,9 @@ def test_bases_that_cannot_be_exchanged_are_found(predicate, n_items):
 
 @pytest.mark.parametrize("n_items", [13, 30])
 def test_sets_whose_subsets_are_dependent_are_found(n_items):
-    with pytest.raises(AxiomError, match=r"\{.+\} is independent, but its subset \{.+\} is not"):
+    with pytest.raises(ContractError, match=r"\{.+\} is independent, but its subset \{.+\} is not"):
         check_matroid(mb.OracleMatroid(n_items, lambda X: not {0, 1} <= X or len(X) >= 5))
-    with pytest.raises(AxiomError, match=r"\{.+\} is independent, but its subset \{.+\} is not"):
+    with pytest.raises(ContractError, match=r"\{.+\} is independent, but its subset \{.+\} is not"):
         check_matroid(mb.OracleMatroid(n_items, lambda X: len(X) != 2 or sum(X) % 3 > 0))
 
 
@@ -87,7 +87,7 @@ def test_sets_whose_subsets_are_dependent_are_found(n_items):
     ],
 )
 def test_only_matroids_are_checked(given, message):
-    with pytest.raises(AxiomError, match=message):
+    with pytest.raises(ContractError, match=message):
         check_matroid(given)
 
 
@@ -103,7 +103,7 @@ def test_predicates_must_say_yes_or_no(n_items):
         (np.ones(1), r"an array of shape \(1,\)"),
         (Undecided(), "Undecided"),
     ):
-        with pytest.raises(AxiomError, match=rf"expected is_independent\(.*\) to be true or false, got {given}"):
+        with pytest.raises(ContractError, match=rf"expected is_independent\(.*\) to be true or false, got {given}"):
             check_matroid(mb.OracleMatroid(n_items, lambda X, answer=answer: answer if X else True))
     check_matroid(mb.OracleMatroid(n_items, lambda X: np.bool_(len(X) < 3)), n_trials=5)
     check_matroid(mb.OracleMatroid(n_items, lambda X: int(len(X) < 3)), n_trials=5)
@@ -139,7 +139,7 @@ class WrongRank(mb.UniformMatroid):
     ],
 )
 def test_disagreeing_answers_are_named(family, message):
-    with pytest.raises(AxiomError, match=message):
+    with pytest.raises(ContractError, match=message):
         check_matroid(family(5, 2))
 
 
@@ -150,12 +150,12 @@ FEATURES = np.column_stack([np.ones(9), np.linspace(-1.0, 1.0, 9)])
 BUILT_IN = [
     mb.OMM(),
     mb.OMM(scale=0.0),
-    mb.KLOMM(),
-    mb.KLOMM(c=3.0),
+    mb.KLOSM(),
+    mb.KLOSM(c=3.0),
     mb.EpsilonGreedy(0.4),
     mb.UniformRandom(),
     mb.ThompsonSampling(),
-    mb.ThompsonSampling("normal", scale=0.5),
+    mb.ThompsonSampling("normal", noise=0.5),
     mb.CombLinUCB(FEATURES),
     mb.CombLinTS(FEATURES),
 ]
@@ -303,7 +303,7 @@ def rounds_weights(self, state, t, items, weights, stream):
     ],
 )
 def test_broken_policies_are_caught(methods, message):
-    with pytest.raises(AxiomError, match=message):
+    with pytest.raises(ContractError, match=message):
         check_policy(broken(**methods))
 
 
@@ -320,9 +320,9 @@ def test_errors_of_a_policy_come_through():
         check_policy(mb.Optimal())
     with pytest.raises(PolicyError, match="expected features for 9 items, got 3 rows"):
         check_policy(mb.CombLinTS(np.eye(3)))
-    with pytest.raises(AxiomError, match=r"expected a Policy, got .*an instance is needed"):
+    with pytest.raises(ContractError, match=r"expected a Policy, got .*an instance is needed"):
         check_policy(mb.OMM)
-    with pytest.raises(AxiomError, match="expected a Policy, got 'OMM'"):
+    with pytest.raises(ContractError, match="expected a Policy, got 'OMM'"):
         check_policy("OMM")
 
 
@@ -340,8 +340,8 @@ def test_every_environment_passes(name):
 def test_environments_at_the_edge_pass():
     check_environment(mb.BernoulliEnvironment([]))
     check_environment(mb.BernoulliEnvironment([0.0, 1.0, 1e-6]), n_draws=N_DRAWS)
-    check_environment(mb.GaussianEnvironment([1e9, 0.0], scale=0.0), n_draws=100)
-    check_environment(mb.ExponentialLatency(np.full(100, 1e6)), n_draws=100)
+    check_environment(mb.GaussianEnvironment([1e9, 0.0], noise=0.0), n_draws=100)
+    check_environment(mb.ExponentialEnvironment(np.full(100, 1e6)), n_draws=100)
 
 
 class Fair(mb.Environment):
@@ -447,5 +447,5 @@ def unaddressed(self, stream, t, items, purpose=WEIGHTS):
     ],
 )
 def test_broken_environments_are_caught(world, message):
-    with pytest.raises(AxiomError, match=message):
+    with pytest.raises(ContractError, match=message):
         check_environment(world, n_draws=2_000)

@@ -113,7 +113,7 @@ def test_transversal_with_means_beside_the_pairs(tmp_path):
     ("noise", "name"),
     [
         ("bernoulli", "BernoulliEnvironment"),
-        ("exponential", "ExponentialLatency"),
+        ("exponential", "ExponentialEnvironment"),
         ('gaussian"\nscale = "2', "GaussianEnvironment"),
         ("beta", "BetaEnvironment"),
     ],
@@ -255,8 +255,8 @@ def test_policies(tmp_path):
         ),
         (HEAD + UNIFORM + MEAN + "[policies]\nCombLinTS = {}\n", "policies.CombLinTS: .*features"),
         (
-            HEAD + UNIFORM + MEAN.replace("bernoulli", "gaussian") + "[policies]\nKLOMM = {}\n",
-            r"policies.KLOMM: .* needs weights in \[0, 1\]",
+            HEAD + UNIFORM + MEAN.replace("bernoulli", "gaussian") + "[policies]\nKLOSM = {}\n",
+            r"policies.KLOSM: .* needs weights in \[0, 1\]",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from matroid_bandits.environments import (
     BernoulliEnvironment,
     BetaEnvironment,
     Environment,
-    ExponentialLatency,
+    ExponentialEnvironment,
     GaussianEnvironment,
     LinearEnvironment,
     RowEnvironment,
@@ -30,7 +30,7 @@ from matroid_bandits.matroids import (
     matroid_from_dict,
 )
 from matroid_bandits.policies import (
-    KLOMM,
+    KLOSM,
     OMM,
     AffinePolicy,
     CombLinTS,
@@ -41,12 +41,12 @@ from matroid_bandits.policies import (
     ThompsonSampling,
     UniformRandom,
 )
-from matroid_bandits.problem import MatroidBandit, lower_bound_problem
-from matroid_bandits.simulation import Simulation, simulate
+from matroid_bandits.problem import Problem, lower_bound_problem
+from matroid_bandits.simulation import SimulationResult, simulate
 from matroid_bandits.stream import Stream
 
 __all__ = [
-    "KLOMM",
+    "KLOSM",
     "OMM",
     "AffinePolicy",
     "BernoulliEnvironment",
@@ -56,7 +56,7 @@ __all__ = [
     "Decision",
     "Environment",
     "EpsilonGreedy",
-    "ExponentialLatency",
+    "ExponentialEnvironment",
     "GaussianEnvironment",
     "GraphicMatroid",
     "LaminarMatroid",
@@ -64,14 +64,14 @@ __all__ = [
     "LinearEnvironment",
     "LinearMatroid",
     "Matroid",
-    "MatroidBandit",
     "Optimal",
     "OracleMatroid",
     "PartitionMatroid",
     "Policy",
+    "Problem",
     "RowEnvironment",
     "SampleEnvironment",
-    "Simulation",
+    "SimulationResult",
     "Stream",
     "ThompsonSampling",
     "TransversalMatroid",

@@ -14,10 +14,10 @@ from matroid_bandits.environments import BernoulliEnvironment
 from matroid_bandits.exceptions import ItemError, ProblemError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.matroids import Matroid, PartitionMatroid
-from matroid_bandits.problem import MatroidBandit
+from matroid_bandits.problem import Problem
 
 
-def gap_dependent(problem: MatroidBandit, n: ArrayLike, *, scale: float = 1.0) -> FloatArray:
+def gap_dependent(problem: Problem, n: ArrayLike, *, scale: float = 1.0) -> FloatArray:
     r"""Theorem 2: OMM's regret after n episodes is at most
 
     .. math:: \sum_{e \notin A^*} \frac{16}{\Delta_{e, K_e}} \log n
@@ -25,7 +25,7 @@ def gap_dependent(problem: MatroidBandit, n: ArrayLike, *, scale: float = 1.0) -
 
     Parameters
     ----------
-    problem : MatroidBandit
+    problem : Problem
         Weights in [0, 1], or in a range of width `scale`.
     n : array_like of int
         Episodes, at least 1.
@@ -89,12 +89,12 @@ def gap_free(n_items: int, rank: int, n: ArrayLike, *, scale: float = 1.0) -> Fl
     return bound
 
 
-def lower_bound(problem: MatroidBandit, form: Literal["paper", "kl"] = "paper") -> float:
+def lower_bound(problem: Problem, form: Literal["paper", "kl"] = "paper") -> float:
     r"""What :math:`\liminf R(n) / \log n` is at least, for any consistent policy.
 
     Parameters
     ----------
-    problem : MatroidBandit
+    problem : Problem
         With independent Bernoulli weights.
     form : "paper" or "kl", default "paper"
         "paper": Theorem 4, :math:`(L - K) / (4 \Delta)`, for a `lower_bound_problem`. "kl": the sharper
@@ -204,7 +204,7 @@ class Decomposition:
     bound: float
 
 
-def decompose_regret(problem: MatroidBandit, basis: Sequence[int] | IntArray) -> Decomposition:
+def decompose_regret(problem: Problem, basis: Sequence[int] | IntArray) -> Decomposition:
     """Theorem 1: which chosen item stands in for which optimal one, and what it costs.
 
     `basis` is a sequence, in the order in which its items were chosen; any order gives a valid decomposition.
@@ -217,7 +217,7 @@ def decompose_regret(problem: MatroidBandit, basis: Sequence[int] | IntArray) ->
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.25]))
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.25]))
     >>> mb.bounds.decompose_regret(problem, [2, 1]).exchanges
     (Exchange(item=2, instead_of=0, gap=0.25),)
     """
@@ -232,7 +232,7 @@ def decompose_regret(problem: MatroidBandit, basis: Sequence[int] | IntArray) ->
     return Decomposition(exchanges, float(gaps.sum()), float(np.maximum(gaps, 0.0).sum()))
 
 
-def _kl_lower_bound(problem: MatroidBandit) -> float:
+def _kl_lower_bound(problem: Problem) -> float:
     means, gains, basis = problem.environment.mean_weights, problem.gains, problem.optimal_basis
     total = 0.0
     for e in problem.suboptimal_items:
@@ -250,9 +250,9 @@ def _kl(p: float, q: float) -> float:
     return float(statistics.kl(p, q)) if 0.0 < q < 1.0 else np.inf
 
 
-def _check_problem(problem: MatroidBandit) -> None:
-    if not isinstance(problem, MatroidBandit):
-        raise ProblemError(f"expected a MatroidBandit, got {type(problem).__name__}")
+def _check_problem(problem: Problem) -> None:
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"expected a Problem, got {type(problem).__name__}")
 
 
 def _check_scale(scale: Any) -> float:

@@ -21,7 +21,7 @@ class SerializationError(MatroidBanditsError, ValueError):
     """A stored form is malformed, foreign or newer than this version, or cannot be made."""
 
 
-class AxiomError(MatroidBanditsError, AssertionError):
+class ContractError(MatroidBanditsError, AssertionError):
     """A class breaks a property it must keep; the message names the counterexample."""
 
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from matroid_bandits import _files
 from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray, Label
+from matroid_bandits._util import files as _files
 from matroid_bandits.engines import make_engine, policy_indices
 from matroid_bandits.exceptions import (
     DecisionClosedError,
@@ -531,7 +531,7 @@ class Learner:
     def _item(self, key: Any) -> int:
         """An item by its label, or by its number where no label is equal to it."""
         try:
-            return self._matroid.index(key)
+            return self._matroid.item(key)
         except ItemError:
             try:
                 return self._matroid._check_item(key)

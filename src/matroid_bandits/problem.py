@@ -6,14 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from matroid_bandits._immutable import Immutable, frozen
 from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits.environments import BernoulliEnvironment, Environment
 from matroid_bandits.exceptions import ProblemError
 from matroid_bandits.matroids import Matroid, PartitionMatroid
 
 
-class MatroidBandit(Immutable):
+class Problem(Immutable):
     r"""The paper's matroid bandit :math:`(M, P)`: what the best basis is, and how far every item is from it.
 
     Parameters
@@ -28,7 +28,7 @@ class MatroidBandit(Immutable):
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> problem = mb.MatroidBandit(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.2]))
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.2]))
     >>> problem.optimal_basis, problem.optimal_value
     (array([0, 1]), 1.4)
     >>> problem.gaps().round(1)  # a row per suboptimal item, a column per optimal one, best first
@@ -115,10 +115,10 @@ class MatroidBandit(Immutable):
 
     def __repr__(self) -> str:
         direction = ", minimize=True" if self._minimize else ""
-        return f"MatroidBandit({self._matroid!r}, {self._environment!r}{direction})"
+        return f"Problem({self._matroid!r}, {self._environment!r}{direction})"
 
 
-def lower_bound_problem(n_items: int, rank: int, gap: float) -> MatroidBandit:
+def lower_bound_problem(n_items: int, rank: int, gap: float) -> Problem:
     r"""The partition bandit of the paper's lower bound (Theorem 4).
 
     `rank` blocks of items with Bernoulli weights; in each the first item has mean 0.5, the others 0.5 - `gap`.
@@ -137,4 +137,4 @@ def lower_bound_problem(n_items: int, rank: int, gap: float) -> MatroidBandit:
         raise ProblemError(f"expected a gap between 0 and 0.5, got {gap!r}")
     blocks = np.arange(n_items) * rank // n_items
     is_first = np.diff(blocks, prepend=-1) > 0
-    return MatroidBandit(PartitionMatroid(blocks), BernoulliEnvironment(np.where(is_first, 0.5, 0.5 - gap)))
+    return Problem(PartitionMatroid(blocks), BernoulliEnvironment(np.where(is_first, 0.5, 0.5 - gap)))

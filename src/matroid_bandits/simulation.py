@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from matroid_bandits import _files
-from matroid_bandits._threads import n_threads
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util import files as _files
+from matroid_bandits._util.threads import n_threads
 from matroid_bandits._version import __version__
 from matroid_bandits.engines import make_engine
 from matroid_bandits.environments import Environment
@@ -30,7 +30,7 @@ from matroid_bandits.exceptions import (
 )
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies import Optimal, Policy, State
-from matroid_bandits.problem import MatroidBandit
+from matroid_bandits.problem import Problem
 from matroid_bandits.stream import POLICY, START, WEIGHTS, Stream, as_seed
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class SimulationResult:
     """What `simulate` found: for each policy and checkpoint the mean over runs and its standard error.
 
     Attributes
@@ -205,7 +205,7 @@ class Simulation:
         _files.save(path, _FORMAT, _VERSION, header, arrays)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Simulation:
+    def load(cls, path: str | PathLike[str]) -> SimulationResult:
         """What `save` wrote."""
         header, arrays = _files.load(path, _FORMAT, _VERSION)
         try:
@@ -216,7 +216,7 @@ class Simulation:
 
     def __eq__(self, other: object) -> bool:
         """Equal results; wall time and versions may differ."""
-        if not isinstance(other, Simulation):
+        if not isinstance(other, SimulationResult):
             return NotImplemented
         return all(
             np.array_equal(value, getattr(other, name), equal_nan=value.dtype.kind == "f")
@@ -230,7 +230,7 @@ class Simulation:
 
 
 def simulate(
-    problem: MatroidBandit,
+    problem: Problem,
     policies: Mapping[str, Policy] | Sequence[Policy],
     *,
     n_episodes: int,
@@ -241,7 +241,7 @@ def simulate(
     n_jobs: int | None = None,
     progress: bool | Progress = False,
     engine: str = "auto",
-) -> Simulation:
+) -> SimulationResult:
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
     All policies meet the same weights (common random numbers), and a run's numbers are a function of (seed, run)
@@ -249,7 +249,7 @@ def simulate(
 
     Parameters
     ----------
-    problem : MatroidBandit
+    problem : Problem
         What to learn.
     policies : mapping of name to Policy, or sequence of Policy
         Who plays; a sequence is named after the classes.
@@ -273,7 +273,7 @@ def simulate(
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> problem = mb.MatroidBandit(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1]))
+    >>> problem = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1]))
     >>> policies = {"OMM": mb.OMM(), "chance": mb.UniformRandom()}
     >>> result = mb.simulate(problem, policies, n_episodes=1000, n_runs=20, seed=1)
     >>> bool(result.regret[0, -1] < result.regret[1, -1])
@@ -439,13 +439,13 @@ def _split(named: Mapping[str, Policy], n_items: int, n_runs: int, n_jobs: int |
 
 
 def _collect(
-    problem: MatroidBandit,
+    problem: Problem,
     names: tuple[str, ...],
     parts: list[_Part],
     settings: Any,
     n_runs: int,
     wall_time: float,
-) -> Simulation:
+) -> SimulationResult:
     _, n_episodes, seed, start, points, _ = settings
     curves = np.empty((2, len(names), n_runs, points.size))
     choices = np.zeros((len(names), problem.n_items), np.int64)
@@ -455,7 +455,7 @@ def _collect(
         choices[p] += part.choices
     means = curves.mean(axis=2)
     errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
-    return Simulation(
+    return SimulationResult(
         policies=names,
         checkpoints=points,
         returns=means[0],
@@ -487,9 +487,9 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _check_policies(problem: MatroidBandit, policies: Mapping[str, Policy] | Sequence[Policy]) -> dict[str, Policy]:
-    if not isinstance(problem, MatroidBandit):
-        raise SimulationError(f"expected a MatroidBandit, got {type(problem).__name__}")
+def _check_policies(problem: Problem, policies: Mapping[str, Policy] | Sequence[Policy]) -> dict[str, Policy]:
+    if not isinstance(problem, Problem):
+        raise SimulationError(f"expected a Problem, got {type(problem).__name__}")
     if isinstance(policies, Mapping):
         named = dict(policies)
     elif isinstance(policies, (str, type)) or not isinstance(policies, (Policy, Iterable)):

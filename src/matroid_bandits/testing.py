@@ -11,7 +11,7 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.environments import Environment
-from matroid_bandits.exceptions import AxiomError
+from matroid_bandits.exceptions import ContractError
 from matroid_bandits.matroids import Matroid, OracleMatroid
 from matroid_bandits.policies import Policy, State
 from matroid_bandits.stream import POLICY, START, WEIGHTS, Stream
@@ -41,7 +41,7 @@ def check_matroid(matroid: Matroid, *, n_trials: int = 200, seed: int = 0) -> No
 
     Raises
     ------
-    AxiomError
+    ContractError
         With the two sets that break an axiom, or the answer that disagrees with `is_independent`.
 
     Notes
@@ -59,7 +59,7 @@ def check_matroid(matroid: Matroid, *, n_trials: int = 200, seed: int = 0) -> No
     >>> mb.testing.check_matroid(no_neighbours)
     Traceback (most recent call last):
     ...
-    matroid_bandits.exceptions.AxiomError: augmentation fails: {0, 2} and {1} are independent, but no item of \
+    matroid_bandits.exceptions.ContractError: augmentation fails: {0, 2} and {1} are independent, but no item of \
 {0, 2} can be added to {1}
     """
     if not isinstance(matroid, Matroid):
@@ -68,10 +68,10 @@ def check_matroid(matroid: Matroid, *, n_trials: int = 200, seed: int = 0) -> No
             hint = " (the class; an instance is needed)"
         elif callable(matroid):
             hint = " (OracleMatroid makes a matroid of a predicate)"
-        raise AxiomError(f"expected a Matroid, got {matroid!r}{hint}")
+        raise ContractError(f"expected a Matroid, got {matroid!r}{hint}")
     oracle, rng = _Oracle(matroid), np.random.default_rng(seed)
     if not oracle(frozenset()):
-        raise AxiomError("the empty set is not independent")
+        raise ContractError("the empty set is not independent")
     if matroid.n_items <= EXHAUSTIVE_ITEMS:
         _prove(oracle)
     else:
@@ -102,7 +102,7 @@ def check_policy(policy: Policy, *, n_items: int = 9, n_episodes: int = 12, seed
 
     Raises
     ------
-    AxiomError
+    ContractError
         What was expected, what was found, where. Errors that the policy itself raises come through as they are.
 
     Examples
@@ -115,12 +115,12 @@ def check_policy(policy: Policy, *, n_items: int = 9, n_episodes: int = 12, seed
     >>> mb.testing.check_policy(Herd())
     Traceback (most recent call last):
     ...
-    matroid_bandits.exceptions.AxiomError: indices of run 0 change with the runs beside it: expected \
+    matroid_bandits.exceptions.ContractError: indices of run 0 change with the runs beside it: expected \
 0.0 for item 1 in episode 2, as when played alone, got 0.0625
     """
     if not isinstance(policy, Policy):
         hint = " (the class; an instance is needed)" if isinstance(policy, type) else ""
-        raise AxiomError(f"expected a Policy, got {policy!r}{hint}")
+        raise ContractError(f"expected a Policy, got {policy!r}{hint}")
     policy.check(n_items)
     for minimize in (False, True):
         for start in ("explore", "observe"):
@@ -145,7 +145,7 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
 
     Raises
     ------
-    AxiomError
+    ContractError
         What was expected, what was found, for which item.
 
     Notes
@@ -165,11 +165,11 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
     >>> mb.testing.check_environment(Die([3.5], support=(0, 6)))
     Traceback (most recent call last):
     ...
-    matroid_bandits.exceptions.AxiomError: expected weights of item 0 to average to mean_weights, 3.5; got \
+    matroid_bandits.exceptions.ContractError: expected weights of item 0 to average to mean_weights, 3.5; got \
 2.4921 over 20000 draws, more than 0.0992 away
     """
     if not isinstance(environment, Environment):
-        raise AxiomError(f"expected an Environment, got {environment!r}")
+        raise ContractError(f"expected an Environment, got {environment!r}")
     _check_means(environment)
     _check_addresses(environment, seed)
     if environment.n_items:
@@ -210,7 +210,7 @@ class _Trial:
         for i, rows in enumerate(alone):
             if not np.array_equal(batch[i], rows[0]):
                 e = int((batch[i] != rows[0]).argmax())
-                raise AxiomError(
+                raise ContractError(
                     f"indices of run {self._RUNS[i]} change with the runs beside it: expected {rows[0, e]} for item "
                     f"{e} in episode {t}, as when played alone, got {batch[i, e]}"
                 )
@@ -222,18 +222,18 @@ class _Trial:
         _check_unchanged("indices", before, state, t)
         if not isinstance(U, np.ndarray) or U.dtype.kind != "f":
             given = f"one of {U.dtype}" if isinstance(U, np.ndarray) else type(U).__name__
-            raise AxiomError(f"expected indices to return an array of floats, got {given}")
+            raise ContractError(f"expected indices to return an array of floats, got {given}")
         if U.shape != state.counts.shape:
-            raise AxiomError(f"expected indices of shape {state.counts.shape}, a row per run, got {U.shape}")
+            raise ContractError(f"expected indices of shape {state.counts.shape}, a row per run, got {U.shape}")
         if np.isnan(U).any():
             run, e = np.argwhere(np.isnan(U))[0]
             unseen = ", which was never seen" if state.counts[run, e] == 0 else ""
-            raise AxiomError(f"expected indices that are numbers, got NaN for item {e}{unseen}, in episode {t}")
+            raise ContractError(f"expected indices that are numbers, got NaN for item {e}{unseen}, in episode {t}")
         answer: FloatArray = U.copy()
         again = self._policy.indices(state, t, stream)
         if np.shape(again) == answer.shape and not np.array_equal(answer, again):
             run, e = np.argwhere(answer != again)[0]
-            raise AxiomError(
+            raise ContractError(
                 f"expected indices to be a function of (state, t, stream), got {answer[run, e]} and then "
                 f"{again[run, e]} for item {e} in episode {t}"
             )
@@ -252,12 +252,12 @@ class _Trial:
             self._policy.observe(state, t, its, own, stream)
             _check_unchanged("observe", before, state, t)
             if not (np.array_equal(told[0], its) and np.array_equal(told[1], own)):
-                raise AxiomError(f"expected observe to leave the items and weights it is given, in episode {t}")
+                raise ContractError(f"expected observe to leave the items and weights it is given, in episode {t}")
         for key, array in self._states[0].extra.items():
             _check_extra(key, array, self._states[0].n_runs)
             for i, state in enumerate(self._states[1:]):
                 if not np.array_equal(array[i], state.extra[key][0], equal_nan=array.dtype.kind == "f"):
-                    raise AxiomError(
+                    raise ContractError(
                         f"state.extra[{key!r}] of run {self._RUNS[i]} changes with the runs beside it, in episode {t}"
                     )
 
@@ -278,35 +278,35 @@ def _check_unchanged(who: str, before: Mapping[str, AnyArray], state: State, t: 
             and np.array_equal(before[name], after[name], equal_nan=before[name].dtype.kind == "f")
         )
         if not is_same:
-            raise AxiomError(f"expected {who} to leave the state as it is; it changed state.{name} in episode {t}")
+            raise ContractError(f"expected {who} to leave the state as it is; it changed state.{name} in episode {t}")
 
 
 def _check_extra(key: str, array: Any, n_runs: int) -> None:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf" or array.shape[:1] != (n_runs,):
         given = f"shape {array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else type(array).__name__
-        raise AxiomError(f"expected state.extra[{key!r}] to be an array of numbers, a row per run; got {given}")
+        raise ContractError(f"expected state.extra[{key!r}] to be an array of numbers, a row per run; got {given}")
 
 
 def _check_means(environment: Environment) -> None:
     means = environment.mean_weights
     if not isinstance(means, np.ndarray) or means.dtype != np.float64 or means.ndim != 1:
         given = f"shape {means.shape} of {means.dtype}" if isinstance(means, np.ndarray) else type(means).__name__
-        raise AxiomError(f"expected mean_weights to be a row of float64, got {given}")
+        raise ContractError(f"expected mean_weights to be a row of float64, got {given}")
     if means.flags.writeable:
-        raise AxiomError("expected mean_weights to be read-only, got an array that can be changed")
+        raise ContractError("expected mean_weights to be read-only, got an array that can be changed")
     if environment.n_items != means.size:
-        raise AxiomError(
+        raise ContractError(
             f"expected n_items to be {means.size}, the number of mean_weights; got {environment.n_items}"
         )
     if not np.array_equal(means, environment.mean_weights):
-        raise AxiomError("expected mean_weights to be constant, got NaN or others the second time")
+        raise ContractError("expected mean_weights to be constant, got NaN or others the second time")
     low, high = environment.support
     if not low <= high:
-        raise AxiomError(f"expected support to be a lower and an upper bound, got {environment.support}")
+        raise ContractError(f"expected support to be a lower and an upper bound, got {environment.support}")
     is_out = ~((means >= low) & (means <= high))
     if is_out.any():
         e = int(is_out.argmax())
-        raise AxiomError(f"expected mean_weights within support [{low:g}, {high:g}], got {means[e]} for item {e}")
+        raise ContractError(f"expected mean_weights within support [{low:g}, {high:g}], got {means[e]} for item {e}")
 
 
 def _check_addresses(environment: Environment, seed: int) -> None:
@@ -329,13 +329,13 @@ def _check_addresses(environment: Environment, seed: int) -> None:
     _draw(environment, stream, 0, everything, START)
     other = _draw(environment, stream, 4, everything)
     if n and np.array_equal(weights, other) and (weights != weights[0]).any():
-        raise AxiomError("expected weights to be drawn anew in each episode, got those of episode 3 in episode 4")
+        raise ContractError("expected weights to be drawn anew in each episode, got those of episode 3 in episode 4")
 
 
 def _expect_weights(when: str, given: FloatArray, expected: FloatArray, items: IntArray) -> None:
     if not np.array_equal(given, expected):
         run, k = np.argwhere(given != expected)[0]
-        raise AxiomError(
+        raise ContractError(
             f"expected a weight to depend on (seed, run, t, item) alone; {when}, item "
             f"{np.broadcast_to(items, given.shape)[run, k]} has {given[run, k]} instead of {expected[run, k]}"
         )
@@ -346,19 +346,21 @@ def _draw(environment: Environment, stream: Stream, t: int, items: IntArray, pur
     given = items.copy()
     weights = environment.draw(stream, t, items, purpose)
     if not np.array_equal(items, given):
-        raise AxiomError("expected draw to leave the items it is given")
+        raise ContractError("expected draw to leave the items it is given")
     shape = (stream.n_runs, items.shape[-1])
     if not isinstance(weights, np.ndarray) or weights.shape != shape or weights.dtype != np.float64:
         got = (
             f"shape {weights.shape} of {weights.dtype}" if isinstance(weights, np.ndarray) else type(weights).__name__
         )
-        raise AxiomError(f"expected weights of shape {shape} of float64 for items of shape {items.shape}, got {got}")
+        raise ContractError(
+            f"expected weights of shape {shape} of float64 for items of shape {items.shape}, got {got}"
+        )
     low, high = environment.support
     is_wrong = ~(np.isfinite(weights) & (weights >= low) & (weights <= high))
     if is_wrong.any():
         run, k = np.argwhere(is_wrong)[0]
         e = np.broadcast_to(items, shape)[run, k]
-        raise AxiomError(
+        raise ContractError(
             f"expected finite weights within support [{low:g}, {high:g}], got {weights[run, k]} for item {e}"
         )
     return weights
@@ -384,7 +386,7 @@ def _check_averages(environment: Environment, n_draws: int, seed: int) -> None:
     is_off = np.abs(error) > allowed
     if is_off.any():
         e = int(is_off.argmax())
-        raise AxiomError(
+        raise ContractError(
             f"expected weights of item {items[e]} to average to mean_weights, {expected[e]:.6g}; got "
             f"{expected[e] + error[e]:.6g} over {n} draws, more than {allowed[e]:.3g} away"
         )
@@ -418,7 +420,7 @@ class _Oracle:
             except (TypeError, ValueError):  # the array types of others
                 pass
         given = f"an array of shape {answer.shape}" if isinstance(answer, np.ndarray) else type(answer).__name__
-        raise AxiomError(f"expected is_independent({_show(X)}) to be true or false, got {given}")
+        raise ContractError(f"expected is_independent({_show(X)}) to be true or false, got {given}")
 
     def grow(self, X: frozenset[int], order: list[int]) -> frozenset[int]:
         """The paper's Algorithm 1, started from X."""
@@ -510,11 +512,11 @@ def _check_pairs(oracle: _Oracle, Z: frozenset[int], order: list[int]) -> None:
 
 
 def _fail_subset(X: frozenset[int], Y: frozenset[int]) -> None:
-    raise AxiomError(f"{_show(X)} is independent, but its subset {_show(Y)} is not")
+    raise ContractError(f"{_show(X)} is independent, but its subset {_show(Y)} is not")
 
 
 def _fail_augmentation(X: frozenset[int], Y: frozenset[int]) -> None:
-    raise AxiomError(
+    raise ContractError(
         f"augmentation fails: {_show(X)} and {_show(Y)} are independent, but no item of "
         f"{_show(X - Y)} can be added to {_show(Y)}"
     )
@@ -542,7 +544,7 @@ def _compare_answers(oracle: _Oracle, rng: np.random.Generator) -> None:
 
 def _expect(what: str, given: object, expected: object) -> None:
     if given != expected:
-        raise AxiomError(f"{what} is {given}, but is_independent implies {expected}")
+        raise ContractError(f"{what} is {given}, but is_independent implies {expected}")
 
 
 def _show(X: frozenset[int]) -> str:

@@ -3,7 +3,7 @@
 from matroid_bandits.environments._base import Environment
 from matroid_bandits.environments._bernoulli import BernoulliEnvironment
 from matroid_bandits.environments._beta import BetaEnvironment
-from matroid_bandits.environments._exponential import ExponentialLatency
+from matroid_bandits.environments._exponential import ExponentialEnvironment
 from matroid_bandits.environments._gaussian import GaussianEnvironment
 from matroid_bandits.environments._linear import LinearEnvironment
 from matroid_bandits.environments._row import RowEnvironment
@@ -13,7 +13,7 @@ __all__ = [
     "BernoulliEnvironment",
     "BetaEnvironment",
     "Environment",
-    "ExponentialLatency",
+    "ExponentialEnvironment",
     "GaussianEnvironment",
     "LinearEnvironment",
     "RowEnvironment",

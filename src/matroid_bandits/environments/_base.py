@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from matroid_bandits._immutable import Immutable, frozen
 from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import WEIGHTS, Stream
 

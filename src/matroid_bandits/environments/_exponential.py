@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Environment, as_vector
 from matroid_bandits.stream import WEIGHTS, Stream
 
 
-class ExponentialLatency(Environment):
+class ExponentialEnvironment(Environment):
     """Independent latencies ``means[e] - 1 + Exp(1)``, the paper's minimum-cost-routing experiment.
 
     Parameters
@@ -19,7 +19,7 @@ class ExponentialLatency(Environment):
     Examples
     --------
     >>> import numpy as np
-    >>> world = ExponentialLatency([5.0, 2.0])
+    >>> world = ExponentialEnvironment([5.0, 2.0])
     >>> latencies = world.draw(Stream(seed=0, runs=range(1000)), t=1, items=np.array([0, 1]))
     >>> bool((latencies >= [4.0, 1.0]).all())
     True

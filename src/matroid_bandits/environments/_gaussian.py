@@ -12,21 +12,21 @@ class GaussianEnvironment(Environment):
     ----------
     means : array_like of float, shape (L,)
         Finite.
-    scale : float, default 1.0
+    noise : float, default 1.0
         The standard deviation of every weight, 0 or more.
 
     Examples
     --------
     >>> import numpy as np
-    >>> world = GaussianEnvironment([0.0, 10.0], scale=0.1)
+    >>> world = GaussianEnvironment([0.0, 10.0], noise=0.1)
     >>> np.rint(world.draw(Stream(seed=0, runs=range(2)), t=1, items=np.array([1])))
     array([[10.],
            [10.]])
     """
 
-    def __init__(self, means: ArrayLike, scale: float = 1.0) -> None:
+    def __init__(self, means: ArrayLike, noise: float = 1.0) -> None:
         super().__init__(means)
-        self._scale = as_scale("scale", scale)
+        self._noise = as_scale("noise", noise)
 
     def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
-        return self._mean_weights[items] + self._scale * stream.normal(t, items, purpose)
+        return self._mean_weights[items] + self._noise * stream.normal(t, items, purpose)

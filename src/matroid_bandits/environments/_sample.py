@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Environment, as_numbers
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import WEIGHTS, Stream

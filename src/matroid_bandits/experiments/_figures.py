@@ -17,7 +17,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
     OPTIMAL: ("#555555", ":"),
     "ε-greedy": ("#d55e00", "-"),
     "OMM": ("#0072b2", "-"),
-    "KLOMM": ("#009e73", "--"),
+    "KLOSM": ("#009e73", "--"),
     "Thompson": ("#b0568f", "-."),
 }
 _OTHERS: tuple[tuple[str, str], ...] = (

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import quote
 
-from matroid_bandits import _threads
+from matroid_bandits._util import threads as _threads
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.experiments import _figures

@@ -113,7 +113,7 @@ def costs(trials: Sequence[Trial]) -> Table:
         rows=tuple(rows),
         note=(
             f"{sizes(trials[0])} The optimum is exact; the paper's is an estimate from simulated episodes. Fitted is"
-            f" scale {FITTED_SCALE:g}, see below. Thompson sampling (normal beliefs) is not in the paper; KLOMM needs"
+            f" scale {FITTED_SCALE:g}, see below. Thompson sampling (normal beliefs) is not in the paper; KLOSM needs"
             " weights in [0, 1] and does not apply."
         ),
         is_standin=is_standin(trials),

@@ -13,7 +13,7 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.experiments.datasets import Dataset
 from matroid_bandits.policies import Policy
-from matroid_bandits.simulation import Simulation, simulate
+from matroid_bandits.simulation import SimulationResult, simulate
 
 if TYPE_CHECKING:
     from matroid_bandits.experiments._blocks import Chapter
@@ -99,7 +99,7 @@ class Trial:
     """One data set and what the policies did on it."""
 
     dataset: Dataset
-    result: Simulation
+    result: SimulationResult
 
     @property
     def is_standin(self) -> bool:

@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from matroid_bandits._typing import FloatArray
-from matroid_bandits.environments import ExponentialLatency, RowEnvironment, SampleEnvironment
+from matroid_bandits.environments import ExponentialEnvironment, RowEnvironment, SampleEnvironment
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.experiments import _paper, _parse, _standins
 from matroid_bandits.experiments._catalog import SOURCES, find
 from matroid_bandits.experiments._records import CLUSTERS, GENRES, Audience, Lending, Network, genre_vectors
 from matroid_bandits.experiments._topohub import read_isp
 from matroid_bandits.matroids import GraphicMatroid, LinearMatroid, TransversalMatroid
-from matroid_bandits.problem import MatroidBandit
+from matroid_bandits.problem import Problem
 
 #: The paper's six networks, by autonomous system number.
 ROCKETFUEL_ASNS: tuple[int, ...] = tuple(_paper.NETWORKS)
@@ -31,7 +31,7 @@ class Dataset:
     ----------
     name, title : str
         Short name, such as ``rocketfuel-1221``, and one for headings.
-    problem : MatroidBandit
+    problem : Problem
         The problem; its matroid carries labels.
     description : str
         What it is, in a sentence or two.
@@ -45,7 +45,7 @@ class Dataset:
 
     name: str
     title: str
-    problem: MatroidBandit
+    problem: Problem
     description: str
     source: Literal["real", "stand-in"]
     path: Path | None
@@ -185,7 +185,7 @@ def kiva(data: str | os.PathLike[str] | None = None, *, standin: bool | None = N
     return Dataset(
         name="kiva",
         title="Kiva lending partners",
-        problem=MatroidBandit(
+        problem=Problem(
             TransversalMatroid(lending.clusters, labels=lending.partners), SampleEnvironment(lending.outcomes)
         ),
         description=about,
@@ -247,7 +247,7 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
     return Dataset(
         name="movielens",
         title="MovieLens movies",
-        problem=MatroidBandit(
+        problem=Problem(
             LinearMatroid(genre_vectors(audience.genres), labels=audience.titles),
             RowEnvironment(audience.rated),
         ),
@@ -272,7 +272,7 @@ def _network_dataset(
     return Dataset(
         name=name,
         title=title,
-        problem=MatroidBandit(matroid, ExponentialLatency(network.latencies), minimize=True),
+        problem=Problem(matroid, ExponentialEnvironment(network.latencies), minimize=True),
         description=about,
         source="real" if is_real else "stand-in",
         path=path,

@@ -10,7 +10,7 @@ from matroid_bandits.experiments._claims import approaches, outperforms
 from matroid_bandits.experiments._spec import Experiment, Outcome, Trial
 from matroid_bandits.experiments._tables import curve_plot, policy_table
 from matroid_bandits.experiments.datasets import Dataset, movielens
-from matroid_bandits.policies import KLOMM, OMM, EpsilonGreedy, ThompsonSampling
+from matroid_bandits.policies import KLOSM, OMM, EpsilonGreedy, ThompsonSampling
 
 
 def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
@@ -33,7 +33,7 @@ def write(outcome: Outcome) -> Chapter:
             curve_plot(
                 outcome,
                 f"Recommending movies in up to {outcome.experiment.n_episodes:,} episodes (the paper's Figure 3)",
-                "Bands are 95% confidence intervals. KLOMM and Thompson sampling are not in the paper.",
+                "Bands are 95% confidence intervals. KLOSM and Thompson sampling are not in the paper.",
             ),
             approaches([trial], "OMM", needs=EXPERIMENT.n_episodes),
             outperforms([trial], "OMM", "ε-greedy", within=10_000, needs=EXPERIMENT.n_episodes),
@@ -73,7 +73,7 @@ EXPERIMENT = Experiment(
     policies={
         "ε-greedy": EpsilonGreedy(0.1),
         "OMM": OMM(),
-        "KLOMM": KLOMM(),
+        "KLOSM": KLOSM(),
         "Thompson": ThompsonSampling("beta"),
     },
     n_episodes=50_000,

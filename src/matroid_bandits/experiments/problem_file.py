@@ -17,7 +17,7 @@ from matroid_bandits.environments import (
     BernoulliEnvironment,
     BetaEnvironment,
     Environment,
-    ExponentialLatency,
+    ExponentialEnvironment,
     GaussianEnvironment,
     RowEnvironment,
     SampleEnvironment,
@@ -38,7 +38,7 @@ from matroid_bandits.matroids import (
     UniformMatroid,
 )
 from matroid_bandits.policies import POLICIES, Optimal, Policy
-from matroid_bandits.problem import MatroidBandit
+from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import check_support
 
 
@@ -90,7 +90,7 @@ def read_problem(path: str | os.PathLike[str]) -> Experiment:
     ground = _read_matroid(matroid_keys, weight_keys)
     environment = _read_weights(weight_keys, ground)
     try:
-        problem = MatroidBandit(ground.matroid, environment, direction == "minimize")
+        problem = Problem(ground.matroid, environment, direction == "minimize")
     except MatroidBanditsError as error:  # pragma: no cover - both were made for the same items
         raise DataError(f"{file}: {error}") from error
     policies = _read_policies(policy_keys, ground, environment)
@@ -310,7 +310,7 @@ def _read_weights(keys: Section, ground: _Ground) -> Environment:
     if noise == "bernoulli":
         return BernoulliEnvironment(means)
     if noise == "exponential":
-        return ExponentialLatency(means)
+        return ExponentialEnvironment(means)
     if noise == "gaussian":
         return GaussianEnvironment(means, scale)
     if not ((means > 0) & (means < 1)).all():

@@ -11,7 +11,7 @@ from matroid_bandits.experiments._spec import Experiment, Outcome, Trial
 from matroid_bandits.experiments._tables import curve_plot, policy_table
 from matroid_bandits.experiments.datasets import Dataset, kiva
 from matroid_bandits.matroids import TransversalMatroid
-from matroid_bandits.policies import KLOMM, OMM, EpsilonGreedy, ThompsonSampling
+from matroid_bandits.policies import KLOSM, OMM, EpsilonGreedy, ThompsonSampling
 
 N_SHOWN = len(_paper.PARTNERS)
 
@@ -39,7 +39,7 @@ def write(outcome: Outcome) -> Chapter:
                 outcome,
                 f"Finding the best transversal in up to {outcome.experiment.n_episodes:,} episodes"
                 " (the paper's Figure 2 b)",
-                "Bands are 95% confidence intervals. KLOMM and Thompson sampling are not in the paper.",
+                "Bands are 95% confidence intervals. KLOSM and Thompson sampling are not in the paper.",
             ),
             approaches([trial], "OMM", needs=EXPERIMENT.n_episodes),
             outperforms([trial], "OMM", "ε-greedy", needs=EXPERIMENT.n_episodes),
@@ -172,7 +172,7 @@ EXPERIMENT = Experiment(
     policies={
         "ε-greedy": EpsilonGreedy(0.1),
         "OMM": OMM(),
-        "KLOMM": KLOMM(),
+        "KLOSM": KLOSM(),
         "Thompson": ThompsonSampling("beta"),
     },
     n_episodes=15_000,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._immutable import Immutable
-from matroid_bandits._threads import over_rows
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
+from matroid_bandits._util.arrays import Immutable
+from matroid_bandits._util.threads import over_rows
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError, WeightsError
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import _json
@@ -162,7 +162,7 @@ class Matroid(Immutable, ABC):
         """What each item is called; the items themselves unless labels were given."""
         return range(self._n_items) if self._labels is None else self._labels
 
-    def index(self, label: Label) -> int:
+    def item(self, label: Label) -> int:
         """The item that carries `label`.
 
         Raises

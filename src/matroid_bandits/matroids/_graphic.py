@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import ArrayLike, BoolArray, IntArray, Label
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import graphic as graphic_kernels
 from matroid_bandits.matroids import _json

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import BoolArray, IntArray, Label
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import laminar as laminar_kernels
 from matroid_bandits.matroids._base import Matroid, as_count

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, IntArray, Label
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import linear as linear_kernels
 from matroid_bandits.matroids._base import Matroid

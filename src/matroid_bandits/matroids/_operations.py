@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import BoolArray, IntArray, Label
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.matroids._base import Matroid, as_count
 from matroid_bandits.matroids._json import matroid_from_dict

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import laminar as laminar_kernels
 from matroid_bandits.kernels import order as order_kernels

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._immutable import frozen
 from matroid_bandits._typing import AnyArray, BoolArray, IntArray, Label
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import transversal as transversal_kernels
 from matroid_bandits.matroids import _json

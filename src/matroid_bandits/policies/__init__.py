@@ -2,7 +2,7 @@
 
 from matroid_bandits.policies._base import AffinePolicy, Policy
 from matroid_bandits.policies._baselines import EpsilonGreedy, Optimal, UniformRandom
-from matroid_bandits.policies._klomm import KLOMM
+from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._omm import OMM
 from matroid_bandits.policies._state import State
@@ -11,11 +11,11 @@ from matroid_bandits.policies._thompson import ThompsonSampling
 #: Policies by the name that stored learners give them.
 POLICIES: dict[str, type[Policy]] = {
     policy.__name__: policy
-    for policy in (OMM, EpsilonGreedy, UniformRandom, KLOMM, ThompsonSampling, CombLinUCB, CombLinTS)
+    for policy in (OMM, EpsilonGreedy, UniformRandom, KLOSM, ThompsonSampling, CombLinUCB, CombLinTS)
 }
 
 __all__ = [
-    "KLOMM",
+    "KLOSM",
     "OMM",
     "POLICIES",
     "AffinePolicy",

@@ -26,7 +26,7 @@ class Policy(ABC):
     ...     '''Always the basis that looks best so far.'''
     ...     def indices(self, state, t, stream):
     ...         return state.means
-    >>> problem = mb.MatroidBandit(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
     >>> result = mb.simulate(problem, {"greedy": Greedy()}, n_episodes=100, n_runs=10, seed=0)
     >>> result.n_runs
     10

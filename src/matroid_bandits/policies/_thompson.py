@@ -24,16 +24,16 @@ class ThompsonSampling(Policy):
     prior : "beta" or "normal", default "beta"
         "beta": weights in [0, 1]; a weight w counts as a success with probability w, and beliefs are
         Beta(1 + successes, 1 + failures). "normal": any weights; beliefs are
-        :math:`N(\hat w_e, \mathrm{scale}^2 / T_e)`.
-    scale : float, default 1.0
+        :math:`N(\hat w_e, \mathrm{noise}^2 / T_e)`.
+    noise : float, default 1.0
         Standard deviation of a weight, for "normal".
     """
 
-    def __init__(self, prior: Literal["beta", "normal"] = "beta", scale: float = 1.0) -> None:
+    def __init__(self, prior: Literal["beta", "normal"] = "beta", noise: float = 1.0) -> None:
         if prior not in ("beta", "normal"):
             raise PolicyError(f'expected prior to be "beta" or "normal", got {prior!r}')
         self._prior = prior
-        self._scale = as_number("scale", scale, 0.0)
+        self._noise = as_number("noise", noise, 0.0)
         if prior == "beta":
             self.support = (0.0, 1.0)  # type: ignore[misc]
 
@@ -48,8 +48,8 @@ class ThompsonSampling(Policy):
         z = stream.normal(t, np.arange(state.n_items))
         is_unseen = state.counts == 0
         if is_unseen.any():
-            return np.where(is_unseen, np.inf, state.means + self._scale * z * np.where(is_unseen, 0.0, state.radii))
-        return state.means + self._scale * z * state.radii
+            return np.where(is_unseen, np.inf, state.means + self._noise * z * np.where(is_unseen, 0.0, state.radii))
+        return state.means + self._noise * z * state.radii
 
     def observe(self, state: State, t: int, items: IntArray, weights: FloatArray, stream: Stream) -> None:
         if self._prior == "beta":
@@ -59,4 +59,4 @@ class ThompsonSampling(Policy):
             state.extra["successes"][runs, items] += is_success
 
     def _params(self) -> dict[str, Any]:
-        return {"prior": self._prior, "scale": self._scale}
+        return {"prior": self._prior, "noise": self._noise}

@@ -14,7 +14,7 @@ from matroid_bandits.policies._state import State
 from matroid_bandits.stream import Stream
 
 
-class KLOMM(Policy):
+class KLOSM(Policy):
     r"""KL-OSM (Talebi and Proutiere, AAMAS 2016): asymptotically optimal for Bernoulli weights on matroids.
 
     The index of item e is the largest q with

@@ -1,0 +1,83 @@
+"""Arguments checked at the public edge, each kind in one place: what was expected, what was given."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._util.text import shown
+
+
+def as_integer(
+    what: str, value: Any, low: int = 0, high: int | None = None, *, error: type[Exception] = ValueError
+) -> int:
+    """`value` as an int in [low, high]; booleans are no integers.
+
+    Examples
+    --------
+    >>> as_integer("n_runs", np.int32(3), 1)
+    3
+    >>> as_integer("n_runs", 0, 1)
+    Traceback (most recent call last):
+    ...
+    ValueError: expected n_runs to be an integer of at least 1, got 0
+    """
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        n = operator.index(value)
+        is_wrong = n < low or (high is not None and n > high)
+    except TypeError:
+        is_wrong = True
+    if is_wrong:
+        bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise error(f"expected {what} to be an integer {bounds}, got {shown(value)}")
+    return n
+
+
+def as_number(
+    what: str, value: Any, low: float = -math.inf, high: float = math.inf, *, error: type[Exception] = ValueError
+) -> float:
+    """`value` as a finite float in [low, high]; booleans are no numbers.
+
+    Examples
+    --------
+    >>> as_number("epsilon", 1, 0.0, 1.0)
+    1.0
+    >>> as_number("epsilon", float("nan"), 0.0, 1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: expected epsilon to be a number in [0, 1], got nan
+    """
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
+    try:
+        number = float(value) if is_number else math.nan
+    except OverflowError:  # of an integer with hundreds of digits
+        number = math.inf
+    if not (math.isfinite(number) and low <= number <= high):
+        if high < math.inf:
+            bounds = f"a number in [{low:g}, {high:g}]"
+        else:
+            bounds = "a finite number" if low == -math.inf else f"a finite number of at least {low:g}"
+        raise error(f"expected {what} to be {bounds}, got {shown(value)}")
+    return number
+
+
+def as_flag(what: str, value: Any, *, error: type[Exception] = ValueError) -> bool:
+    """`value` as a bool; nothing but True and False is one, so that a word such as "false" is not taken for true.
+
+    Examples
+    --------
+    >>> as_flag("minimize", np.True_)
+    True
+    >>> as_flag("minimize", "false")
+    Traceback (most recent call last):
+    ...
+    ValueError: expected minimize to be True or False, got 'false'
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise error(f"expected {what} to be True or False, got {shown(value)}")
+    return bool(value)

@@ -1,0 +1,25 @@
+"""What a result depends on besides its seed: the package and the libraries that computed it."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+
+from matroid_bandits._version import __version__
+
+
+def versions(*libraries: str) -> dict[str, str]:
+    """Versions of the package, of Python, NumPy and Numba, and of other libraries where they are installed.
+
+    Examples
+    --------
+    >>> list(versions())
+    ['matroid-bandits', 'python', 'numpy', 'numba']
+    """
+    found = {"matroid-bandits": __version__, "python": platform.python_version()}
+    for name in ("numpy", "numba", *libraries):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
