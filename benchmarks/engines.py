@@ -5,7 +5,6 @@ problem, or episode 10^9 with the counts that OMM has by then. Ours is timed ove
 the same in every episode, so a few tell its time.
 """
 
-import copy
 import math
 import subprocess
 import sys
@@ -17,8 +16,7 @@ import numpy as np
 
 import matroid_bandits as mb
 from benchmarks._harness import Case, Task
-from matroid_bandits.engines import Engine, make_engine
-from matroid_bandits.policies import State
+from matroid_bandits.agent import Agent
 from matroid_bandits.stream import POLICY, START, Stream
 
 _RANK = 100
@@ -69,7 +67,14 @@ class _Stage:
 
     problem: mb.Problem
     first: int
-    state: State
+    counts: np.ndarray
+    sums: np.ndarray
+
+    def agent(self, engine: str) -> Agent:
+        """An agent that has seen all this."""
+        agent = Agent(self.problem.constraint, mb.OMM(), engine=engine)
+        agent.state.restore(self.counts, self.sums)
+        return agent
 
 
 def _uniform(n_items: int, is_coin: bool = False) -> mb.Problem:
@@ -91,11 +96,11 @@ def _on(matroid: mb.Matroid, is_coin: bool) -> mb.Problem:
 
 def _learning(problem: mb.Problem) -> _Stage:
     """At episode 1,000, every item having been seen once before the first."""
-    state = State(1, problem.n_items)
-    items = np.arange(problem.n_items)[None]
-    state.absorb(items, problem.environment.draw(Stream(0, range(1)), 0, items, START))
-    _play(problem, state, make_engine("auto", problem.matroid, mb.OMM(), state), 1, _FROM)
-    return _Stage(problem, _FROM, state)
+    agent, items = Agent(problem.constraint, mb.OMM()), np.arange(problem.n_items)[None]
+    stream = Stream(0, range(1), START)
+    agent.observe(mb.Request(0, stream), items, problem.environment.draw(stream, 0, items))
+    _play(problem, agent, 1, _FROM)
+    return _Stage(problem, _FROM, agent.state.counts, agent.state.sums)
 
 
 def _converged(problem: mb.Problem) -> _Stage:
@@ -105,35 +110,30 @@ def _converged(problem: mb.Problem) -> _Stage:
     where all compete, follow the counts of the others. A few thousand episodes then smooth the edges.
     """
     rng = np.random.default_rng(20)
-    state, means = State(1, problem.n_items), problem.environment.mean_weights.copy()
-    good, c = problem.optimal_basis, mb.OMM().coefficient(_CONVERGED)
+    means = problem.environment.mean_weights.copy()
+    good, c = problem.optimal_basis, mb.OMM().confidence_radius(_CONVERGED - 1, 1)
     counts = (c / 0.1) ** 2 * np.ones(means.size)
     counts[good] = _CONVERGED - (counts.sum() - counts[good].sum()) / _RANK
     means += rng.normal(size=means.size) * _NOISE / np.sqrt(counts)
     goal = means[good] + c / np.sqrt(counts[good])
-    if isinstance(problem.matroid, mb.UniformMatroid):
+    if isinstance(problem.constraint, mb.UniformMatroid):
         goal = np.full(_RANK, goal.min())
     is_good = np.isin(np.arange(means.size), good)
     short = np.repeat(goal, means.size // _RANK) - means
-    state.counts[0] = np.where(is_good, counts, np.ceil((c / short) ** 2))
-    state.sums[0] = means * state.counts[0]
-    state.means[0] = state.sums[0] / state.counts[0]
-    state.radii[0] = 1.0 / np.sqrt(state.counts[0].astype(np.float64))
+    counts = np.where(is_good, counts, np.ceil((c / short) ** 2)).astype(np.int64)
+    agent = _Stage(problem, _CONVERGED, counts[None], (means * counts)[None]).agent("auto")
     first = _CONVERGED + 3_000
-    _play(problem, state, make_engine("auto", problem.matroid, mb.OMM(), state), _CONVERGED, first)
-    return _Stage(problem, first, state)
+    _play(problem, agent, _CONVERGED, first)
+    return _Stage(problem, first, agent.state.counts, agent.state.sums)
 
 
-def _play(problem: mb.Problem, state: State, engine: Engine, first: int, last: int) -> None:
+def _play(problem: mb.Problem, agent: Agent, first: int, last: int) -> None:
     """Episodes first to last - 1 of one run, as `simulate` plays them."""
-    environment, policy, stream = problem.environment, mb.OMM(), Stream(0, range(1))
+    environment, stream = problem.environment, Stream(0, range(1))
     own = stream.with_purpose(POLICY)
     for t in range(first, last):
-        bases = engine.decide(t, own)
-        weights = environment.draw(stream, t, bases)
-        state.absorb(bases, weights)
-        policy.observe(state, t, bases, weights, own)
-        engine.refresh(bases)
+        chosen = agent.decide(mb.Request(t, own))
+        agent.learn(chosen, environment.draw(stream, t, chosen.items))
 
 
 def _against_scans(name: str, stage: _Stage, expected: dict[str, float] | None = None) -> Case:
@@ -151,28 +151,27 @@ def _ours(stage: _Stage) -> Task:
 
 
 def _task(stage: _Stage, n: int, engine_name: str) -> Task:
-    def setup() -> tuple[State, Engine]:
-        state = copy.deepcopy(stage.state)
-        engine = make_engine(engine_name, stage.problem.matroid, mb.OMM(), state)
-        _play(stage.problem, state, engine, stage.first, stage.first + 2)  # an engine that remembers starts here
-        return state, engine
+    def setup() -> Agent:
+        agent = stage.agent(engine_name)
+        _play(stage.problem, agent, stage.first, stage.first + 2)  # an engine that remembers starts here
+        return agent
 
-    def call(ready: tuple[State, Engine]) -> None:
-        _play(stage.problem, *ready, stage.first + 2, stage.first + 2 + n)
+    def call(agent: Agent) -> None:
+        _play(stage.problem, agent, stage.first + 2, stage.first + 2 + n)
 
     return Task(call, n, setup)
 
 
 def _numpy_loop(stage: _Stage, n: int) -> Task:
     """As a user would write it, every array at hand."""
-    problem, state = stage.problem, stage.state
+    problem = stage.problem
     means, n_items = problem.environment.mean_weights, problem.n_items
-    is_uniform = isinstance(problem.matroid, mb.UniformMatroid)
+    is_uniform = isinstance(problem.constraint, mb.UniformMatroid)
     is_coin = isinstance(problem.environment, mb.BernoulliEnvironment)
     starts = np.arange(_RANK) * (n_items // _RANK)
 
     def setup() -> tuple[np.ndarray, np.ndarray]:
-        return state.sums[0].copy(), state.counts[0].astype(np.float64)
+        return stage.sums[0].copy(), stage.counts[0].astype(np.float64)
 
     def call(arrays: tuple[np.ndarray, np.ndarray]) -> None:
         sums, counts = arrays
@@ -196,9 +195,8 @@ def _assert_same(stage: _Stage) -> None:
     """Engines agree on where ten episodes lead."""
     ends = []
     for name in ("greedy", "kinetic"):
-        state = copy.deepcopy(stage.state)
-        engine = make_engine(name, stage.problem.matroid, mb.OMM(), state)
-        _play(stage.problem, state, engine, stage.first, stage.first + 10)
-        ends.append(state)
+        agent = stage.agent(name)
+        _play(stage.problem, agent, stage.first, stage.first + 10)
+        ends.append(agent.state)
     assert np.array_equal(ends[0].counts, ends[1].counts)
     assert np.array_equal(ends[0].sums, ends[1].sums)

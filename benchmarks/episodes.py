@@ -40,7 +40,7 @@ def graphic() -> Iterator[Case]:
         others = {}
         for name, choose in _tree_choosers(edges, n_vertices).items():
             for costs in latency - rng.random((2, n_edges)) * 3:  # of both signs
-                basis = problem.matroid.max_weight_basis(costs, minimize=True)
+                basis = problem.constraint.max_weight_basis(costs, minimize=True)
                 assert np.array_equal(np.sort(choose(costs)), basis), name
             n = max(3, n_episodes // 25) if name == "networkx" else n_episodes
             others[name] = Task(lambda choose=choose, n=n, m=latency: _learn_tree(choose, m, n), n)

@@ -22,7 +22,7 @@ def learner() -> Iterator[Case]:
         rng = np.random.default_rng(30)
         first = rng.random(n_items)
         answers = rng.random((10_000, _RANK))
-        prepared = mb.Learner(mb.UniformMatroid(n_items, _RANK), mb.OMM(), start="observe", seed=0)
+        prepared = mb.Learner(mb.UniformMatroid(n_items, _RANK), mb.OMM(), seed=0)
         prepared.observe(first)
         _ask_and_tell(prepared, answers[:_BEFORE])
         estimates = prepared.estimates()

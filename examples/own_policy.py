@@ -17,14 +17,13 @@ class Tuned(mb.Policy):
     def prepare(self, state):
         state.extra["squares"] = np.zeros(state.counts.shape)
 
-    def observe(self, state, t, items, weights, stream):
-        runs = np.arange(state.n_runs)[:, None]
-        state.extra["squares"][runs, items] += weights**2
+    def observe(self, state, feedback):
+        state.extra["squares"][feedback.runs, feedback.items] += feedback.gains**2
 
-    def indices(self, state, t, stream):
+    def indices(self, state, request):
         n = np.maximum(state.counts, 1)
         variance = state.extra["squares"] / n - state.means**2
-        share = np.log(t) / n
+        share = np.log(request.episode) / n
         return state.means + np.sqrt(share * np.minimum(0.25, variance + np.sqrt(2 * share)))
 
 

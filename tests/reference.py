@@ -167,19 +167,19 @@ class Watched(Environment):
         super().__init__(world.mean_weights, world.support)
         self.world, self.bases = world, {}
 
-    def draw(self, stream, t, items, purpose=WEIGHTS):
-        if purpose == WEIGHTS:
+    def draw(self, stream, t, items):
+        if stream.purpose == WEIGHTS:
             for run, basis in zip(stream.runs.tolist(), items.tolist(), strict=True):
                 self.bases.setdefault(run, []).append(basis)
-        return self.world.draw(stream, t, items, purpose)
+        return self.world.draw(stream, t, items)
 
 
 def weights_of(world, seed, run):
     """`draw` for `omm`: the weights that run meets in a simulation."""
-    stream = Stream(seed, [run])
 
     def draw(t, items):
-        return world.draw(stream, t, np.array(items, np.int64), START if t == 0 else WEIGHTS)[0]
+        stream = Stream(seed, [run], START if t == 0 else WEIGHTS)
+        return world.draw(stream, t, np.array(items, np.int64))[0]
 
     return draw
 

@@ -245,7 +245,7 @@ def test_environment_comes_before_the_cache(no_data, tmp_path, monkeypatch):
         "max_latency": 4.0,
         "mean_latency": 7 / 3,
     }
-    assert network.problem.matroid.labels[0] == ("a", "b")
+    assert network.problem.constraint.labels[0] == ("a", "b")
     assert rocketfuel(1755, standin=True).source == "stand-in"
 
 
@@ -274,8 +274,8 @@ def test_small_data_folder(tmp_path, monkeypatch):
     loans = write(tmp_path / "kiva/loans.csv.gz", HEADER + LOAN + LOAN.replace("7,20,paid", "6,9,in_repayment"))
     lending = kiva(tmp_path)
     assert (lending.source, lending.path) == ("real", loans)
-    assert lending.problem.matroid.labels == (9, 20)
-    assert lending.problem.matroid.neighbors == [(51,), (51,)]
+    assert lending.problem.constraint.labels == (9, 20)
+    assert lending.problem.constraint.neighbors == [(51,), (51,)]
     assert lending.problem.optimal_value == 1.0
     assert lending.facts["cluster_partners"][50] == 2
     assert lending.facts["cluster_rates"][50] == pytest.approx(0.85)
@@ -284,7 +284,7 @@ def test_small_data_folder(tmp_path, monkeypatch):
     write(tmp_path / "movielens-1m/ratings.dat", "1::1::5::1\n2::1::5::1\n2::4::5::1\n")
     audience = movielens(tmp_path)
     assert (audience.source, audience.path) == ("real", tmp_path / "movielens-1m")
-    assert audience.problem.matroid.labels == ("Alpha (1999)", "Delta")
+    assert audience.problem.constraint.labels == ("Alpha (1999)", "Delta")
     assert audience.facts["titles"] == ("Alpha", "Delta")
     assert audience.problem.environment.mean_weights.tolist() == [1.0, 0.5]
 
@@ -318,7 +318,7 @@ def check_network(network: Dataset, row: paper.PrintedNetwork) -> None:
 def test_standin_network(asn):
     network = rocketfuel(asn, standin=True)
     check_network(network, paper.NETWORKS[asn])
-    links = {frozenset(link) for link in network.problem.matroid.labels}
+    links = {frozenset(link) for link in network.problem.constraint.labels}
     assert len(links) == network.facts["edges"]
     assert all(len(link) == 2 for link in links)
     assert network.problem.optimal_value == round(paper.NETWORKS[asn].optimal)
@@ -333,10 +333,10 @@ def test_standin_lending():
     assert best.size == paper.TRANSVERSAL_SIZE
     means = problem.environment.mean_weights
     top = best[np.argsort(-means[best], kind="stable")][:12]
-    assert [problem.matroid.labels[e] for e in top] == [row.partner for row in paper.PARTNERS]
+    assert [problem.constraint.labels[e] for e in top] == [row.partner for row in paper.PARTNERS]
     for e, row in zip(top, paper.PARTNERS, strict=True):
         assert f"{means[e]:.3f}" == f"{row.rate:.3f}"
-        assert row.cluster in problem.matroid.neighbors[e]
+        assert row.cluster in problem.constraint.neighbors[e]
         assert facts["cluster_partners"][row.cluster - 1] == row.cluster_partners
         assert f"{facts['cluster_rates'][row.cluster - 1]:.3f}" == f"{row.cluster_rate:.3f}"
     assert sum(facts["cluster_partners"]) == facts["edges"]
@@ -359,7 +359,7 @@ def test_standin_audience():
     audience = movielens(standin=True)
     check_movies(audience)
     assert {name for names in audience.facts["genres"] for name in names} == set(GENRES)
-    assert len(set(audience.problem.matroid.labels)) == 100
+    assert len(set(audience.problem.constraint.labels)) == 100
 
 
 def test_standins_are_the_same_every_time():
@@ -378,8 +378,8 @@ def test_default_isps(name):
     assert network.source == "real"
     assert network.problem.minimize
     assert network.facts["min_latency"] >= 1
-    assert network.problem.matroid.rank == network.facts["nodes"] - network.facts["components"]
-    assert len(set(network.problem.matroid.labels)) == network.facts["edges"]
+    assert network.problem.constraint.rank == network.facts["nodes"] - network.facts["components"]
+    assert len(set(network.problem.constraint.labels)) == network.facts["edges"]
 
 
 def test_isp_latency_is_length_at_200_km_per_ms_and_the_noise():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
+import matroid_bandits.policies
 import reference
 from matroid_bandits.exceptions import (
     DecisionClosedError,
@@ -34,10 +35,11 @@ def policy(request):
 
 def snapshot(learner):
     """Everything that a learner knows, as plain values."""
-    state = learner._state
+    state = learner._agent.state
     arrays = {"counts": state.counts, "sums": state.sums, "means": state.means, "radii": state.radii, **state.extra}
     waiting = [
-        (id, items.tolist(), told if told is None else told.tolist()) for id, (items, told) in learner._open.items()
+        (id, play.items[0].tolist(), told if told is None else told.tolist())
+        for id, (play, told) in learner._open.items()
     ]
     return {key: value.tolist() for key, value in arrays.items()}, learner.n_decisions, waiting
 
@@ -62,7 +64,7 @@ def test_a_learner_is_run_0_of_a_simulation(policy, start, minimize):
     world = reference.Watched(PROBLEM.environment)
     mb.simulate(mb.Problem(GRAPH, world, minimize), [policy], n_episodes=25, n_runs=2, seed=7, start=start)
     draw = reference.weights_of(PROBLEM.environment, 7, run=0)
-    learner = mb.Learner(GRAPH, policy, minimize=minimize, start=start, seed=7)
+    learner = mb.Learner(GRAPH, policy, minimize=minimize, seed=7)
     if start == "observe":
         learner.observe(draw(0, range(8)))
     decided = []
@@ -86,7 +88,7 @@ def test_decisions_are_bases_with_labels():
     assert repr(first) == "Decision(id=1, labels=('boots', 'fedora'))"
     assert [d.id for d in learner.outstanding] == [1, 2]
     assert repr(learner).endswith("OMM(scale=1.0), 2 decisions, 2 outstanding)")
-    assert (learner.matroid, learner.policy, learner.minimize, learner.seed) == (ADS, mb.OMM(), False, 0)
+    assert (learner.constraint, learner.policy, learner.minimize, learner.seed) == (ADS, mb.OMM(), False, 0)
 
 
 def test_everything_is_tried_first():
@@ -182,7 +184,7 @@ def test_indices_count_late_weights():
         late.tell(decision, [0.5, 0.25])
     for _ in range(3):
         prompt._episode += 1
-        prompt._open[prompt._episode] = (decisions[0].items, None)
+        prompt._open[prompt._episode] = (prompt._play(prompt._episode, decisions[0].items), None)
         prompt.tell(prompt._episode, [0.5, 0.25])
     assert snapshot(late) == snapshot(prompt)
 
@@ -246,7 +248,7 @@ def test_bad_feedback_is_an_error_and_changes_nothing(id, weights, error, messag
     learner = learner_with_history()
     # without news the three decisions differ; what is tested here is what they are told
     for other in (2, 3):
-        learner._open[other] = (np.array([0, 2]), learner._open[other][1])
+        learner._open[other] = (learner._play(other, np.array([0, 2])), learner._open[other][1])
     before = snapshot(learner)
     with pytest.raises(error, match=message):
         learner.tell(id, weights)
@@ -282,12 +284,8 @@ def test_booleans_and_integers_are_weights():
 
 
 def test_observed_weights_count():
-    learner = mb.Learner(ADS, mb.OMM(), start="observe", seed=0)
-    with pytest.raises(FeedbackError, match=r"expected observe.. to be told every item .*; item 0 is missing"):
-        learner.ask()
+    learner = mb.Learner(ADS, mb.OMM(), seed=0)
     learner.observe({"boots": 0.5, "heels": 0.25, 3: 1.0})
-    with pytest.raises(FeedbackError, match="item 2 is missing"):
-        learner.ask()
     learner.observe([0.0, 0.25, 0.5, 0.75, 1.0])
     assert learner.estimates().counts.tolist() == [2, 2, 1, 2, 1]
     assert learner.estimates().means.tolist() == [0.25, 0.25, 0.5, 0.875, 1.0]
@@ -316,7 +314,7 @@ def test_every_look_is_rounded_anew():
     learner = mb.Learner(mb.UniformMatroid(2, 1), mb.ThompsonSampling(), seed=0)
     for _ in range(400):
         learner.observe([0.5, 0.5])
-    assert (np.abs(learner._state.extra["successes"] - 200) < 50).all()
+    assert (np.abs(learner._agent.state.extra["successes"] - 200) < 50).all()
 
 
 def test_looks_may_be_told_together_or_one_by_one():
@@ -430,17 +428,12 @@ def test_margins_of_costs_and_of_items_never_seen():
 @pytest.mark.parametrize(
     ("arguments", "settings", "error", "message"),
     [
-        (("matroid", mb.OMM()), {}, PolicyError, "expected a Matroid, got str"),
+        (("matroid", mb.OMM()), {}, PolicyError, "expected a Constraint, such as a Matroid; got str"),
         ((ADS, "OMM"), {}, PolicyError, "expected a Policy, got 'OMM'"),
         ((ADS, mb.OMM), {}, PolicyError, "the class; an instance is needed"),
-        ((ADS, mb.Optimal()), {}, PolicyError, "can only be played by simulate"),
+        ((ADS, mb.FixedSet([5])), {}, PolicyError, r"expected items in 0\.\.4, got 5"),
         ((ADS, mb.CombLinTS(np.eye(3))), {}, PolicyError, "expected features for 5 items, got 3 rows"),
-        (
-            (ADS, mb.OMM()),
-            {"start": "later"},
-            PolicyError,
-            'expected start to be "explore" or "observe", got \'later\'',
-        ),
+        ((ADS, mb.OMM()), {"minimize": "false"}, PolicyError, "expected minimize to be True or False, got 'false'"),
         ((ADS, mb.OMM()), {"seed": -1}, SeedError, "got -1"),
         ((ADS, mb.OMM()), {"engine": "steam"}, PolicyError, "got 'steam'"),
     ],
@@ -463,8 +456,8 @@ def test_a_loaded_learner_goes_on_as_if_nothing_happened(policy, minimize, tmp_p
     learner.save(path)
     again = mb.Learner.load(path, policy=policy if isinstance(policy, Mixed) else None)
     assert snapshot(again) == snapshot(learner)
-    assert (again.matroid, again.policy) == (learner.matroid, learner.policy)
-    assert (again.seed, again.minimize, again._start) == (learner.seed, learner.minimize, "explore")
+    assert (again.constraint, again.policy) == (learner.constraint, learner.policy)
+    assert (again.seed, again.minimize) == (learner.seed, learner.minimize)
     assert [d.id for d in again.outstanding] == [late.id, part.id]
     for each in (learner, again):  # a Decision of before is as good as its id
         each.tell(part, {int(e): 0.25 for e in part.items if e != part.items[2]})
@@ -476,9 +469,8 @@ def test_a_loaded_learner_goes_on_as_if_nothing_happened(policy, minimize, tmp_p
     assert snapshot(again) == snapshot(learner)
 
 
-@pytest.mark.parametrize("start", ["explore", "observe"])
-def test_a_learner_may_be_saved_before_its_first_decision(start, tmp_path):
-    learner = mb.Learner(ADS, mb.OMM(), start=start, seed=1)
+def test_a_learner_may_be_saved_before_its_first_decision(tmp_path):
+    learner = mb.Learner(ADS, mb.OMM(), seed=1)
     learner.save(tmp_path / "fresh")
     again = mb.Learner.load(tmp_path / "fresh")
     for each in (learner, again):
@@ -506,14 +498,14 @@ def test_files_hold_plain_data(tmp_path):
 
 
 class Greedy(mb.Policy):
-    def indices(self, state, t, stream):
+    def indices(self, state, request):
         return state.means
 
 
 class OMM(mb.Policy):
     """A user's own, called as one of ours."""
 
-    def indices(self, state, t, stream):
+    def indices(self, state, request):
         return -state.means
 
 
@@ -523,23 +515,41 @@ def test_code_has_to_be_passed_to_load(tmp_path):
     learner = mb.Learner(matroid, Greedy(), seed=0)
     play(learner, 5)
     learner.save(path)
-    with pytest.raises(SerializationError, match="the matroid could not be stored; pass it as matroid="):
+    with pytest.raises(SerializationError, match="the matroid could not be stored; pass it as constraint="):
         mb.Learner.load(path, policy=Greedy())
-    with pytest.raises(SerializationError, match="Greedy is not a built-in policy; pass it as policy="):
-        mb.Learner.load(path, matroid=matroid)
+    assert type(mb.Learner.load(path, constraint=matroid).policy) is Greedy  # known by being defined
     with pytest.raises(SerializationError, match="expected a matroid of 4 items and a Greedy, got 4 items and OMM"):
-        mb.Learner.load(path, matroid=matroid, policy=mb.OMM())
+        mb.Learner.load(path, constraint=matroid, policy=mb.OMM())
     with pytest.raises(SerializationError, match="expected a matroid of 4 items and a Greedy, got 5 items"):
-        mb.Learner.load(path, matroid=mb.UniformMatroid(5, 2), policy=Greedy())
-    again = mb.Learner.load(path, matroid=matroid, policy=Greedy())
+        mb.Learner.load(path, constraint=mb.UniformMatroid(5, 2), policy=Greedy())
+    again = mb.Learner.load(path, constraint=matroid, policy=Greedy())
     assert play(again, 5) == play(learner, 5)
 
 
 def test_a_policy_called_as_ours_is_not_ours(tmp_path):
     mb.Learner(ADS, OMM(), seed=0).save(tmp_path / "learner")
-    with pytest.raises(SerializationError, match="OMM is not a built-in policy"):
+    with pytest.raises(SerializationError, match="the policy OMM could not be stored; pass it as policy="):
         mb.Learner.load(tmp_path / "learner")
     assert type(mb.Learner.load(tmp_path / "learner", policy=OMM()).policy) is OMM
+
+
+class Tempered(mb.Policy):
+    """A user's own with a parameter."""
+
+    def __init__(self, power):
+        self.power = power
+
+    def indices(self, state, request):
+        return state.means**self.power
+
+
+def test_a_users_own_policy_is_stored_with_its_parameters(tmp_path, monkeypatch):
+    mb.Learner(ADS, Tempered(2), seed=0).save(tmp_path / "learner")
+    assert mb.Learner.load(tmp_path / "learner").policy == Tempered(2)
+    monkeypatch.delitem(matroid_bandits.policies.POLICIES, "Tempered")
+    with pytest.raises(SerializationError, match="the policy Tempered is not defined here: import it, or pass it as"):
+        mb.Learner.load(tmp_path / "learner")
+    assert mb.Learner.load(tmp_path / "learner", policy=Tempered(2)).policy == Tempered(2)
 
 
 @pytest.mark.parametrize(
@@ -656,8 +666,8 @@ def rewrite(path, change, arrays=None):
         (lambda h: h | {"seed": -5}, {}, "malformed learner: expected a seed"),
         (lambda h: h | {"params": {"c": -1}}, {}, "malformed learner: expected c"),
         (lambda h: h | {"params": {"d": 1}}, {}, "malformed learner: .*unexpected keyword"),
-        (lambda h: h | {"policy": "UCB"}, {}, "UCB is not a built-in policy"),
-        (lambda h: h | {"start": "later"}, {}, "malformed learner: expected start"),
+        (lambda h: h | {"policy": "UCB"}, {}, "the policy UCB is not defined here"),
+        (lambda h: h | {"minimize": "false"}, {}, "malformed learner: expected minimize to be True or False"),
         (lambda h: h | {"matroid": {"kind": "odd"}}, {}, "expected 'format' to be 'matroid-bandits/matroid'"),
         (lambda h: h | {"open": [[1]]}, {}, "malformed learner"),
         (lambda h: h | {"open": [[3, [0, 5], None]]}, {}, r"malformed learner: expected items in 0..4, got 5"),
@@ -723,7 +733,7 @@ def test_another_learners_decision_is_refused():
     theirs.tell(theirs.ask(), [1.0, 1.0])
     ours.tell(ours.ask(), [1.0, 1.0])
     ours.ask()
-    foreign = mb.Decision(2, np.array([0, 1]), ours.matroid)
+    foreign = mb.Decision(2, np.array([0, 1]), ours.constraint)
     with pytest.raises(UnknownDecisionError, match="a decision of this learner"):
         ours.tell(foreign, [1.0, 1.0])
 
@@ -731,7 +741,7 @@ def test_another_learners_decision_is_refused():
 def test_a_learner_is_loaded_with_the_matroid_it_was_saved_with(tmp_path):
     mb.Learner(mb.GraphicMatroid([(0, 1), (1, 2), (2, 0)]), mb.OMM()).save(tmp_path / "learner")
     with pytest.raises(SerializationError, match="the matroid that the learner was saved with"):
-        mb.Learner.load(tmp_path / "learner", matroid=mb.UniformMatroid(3, 1))
+        mb.Learner.load(tmp_path / "learner", constraint=mb.UniformMatroid(3, 1))
 
 
 class Picky(mb.Policy):
@@ -739,10 +749,10 @@ class Picky(mb.Policy):
 
     is_failing = True
 
-    def indices(self, state, t, stream):
+    def indices(self, state, request):
         return state.means
 
-    def observe(self, state, t, items, weights, stream):
+    def observe(self, state, feedback):
         if self.is_failing:
             raise RuntimeError("not now")
 

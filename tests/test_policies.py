@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import reference
 import strategies
+from matroid_bandits.agent import Agent
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.policies import State
+from matroid_bandits.policies import State, evaluate
 from matroid_bandits.stream import POLICY, ROUNDING, Stream
 from test_matroids import EXAMPLES
 
@@ -29,13 +30,17 @@ def policy_stream(n_runs, seed=1):
 def state_of(counts, sums, minimize=False):
     """A state that has seen `counts` weights of each item that add up to `sums`."""
     counts, sums = np.atleast_2d(counts), np.atleast_2d(sums).astype(float)
-    state = State(*counts.shape, minimize)
-    state.counts[:] = counts
-    state.sums[:] = -sums if minimize else sums
-    is_seen = counts > 0
-    state.means[is_seen] = state.sums[is_seen] / counts[is_seen]
-    state.radii[is_seen] = 1 / np.sqrt(counts[is_seen])
+    state = State(matroid_of(counts.shape[1]), counts.shape[0], minimize)
+    state.restore(counts, -sums if minimize else sums)
     return state
+
+
+def matroid_of(n_items):
+    return mb.UniformMatroid(n_items, 1)
+
+
+def request(t, n_runs=1):
+    return mb.Request(t, policy_stream(n_runs))
 
 
 # OMM is the paper's Algorithm 2
@@ -126,8 +131,10 @@ def test_omm_is_the_papers_algorithm_for_long(matroid, minimize, start):
 def test_omm_radius_is_the_papers():
     policy = mb.OMM(scale=3.0)
     assert policy.confidence_radius(t=50, count=7) == pytest.approx(3 * math.sqrt(2 * math.log(50) / 7))
-    assert policy.coefficient(1) == policy.coefficient(2) == 0.0  # log 0 is taken as log 1
-    U = policy.indices(state_of([4, 0, 1], [1.0, 0.0, 0.5]), 51, policy_stream(1))
+    assert (
+        policy.coefficient(None, request(1)) == policy.coefficient(None, request(2)) == 0.0
+    )  # log 0 is taken as log 1
+    U = policy.indices(state_of([4, 0, 1], [1.0, 0.0, 0.5]), request(51))
     c = 3 * math.sqrt(2 * math.log(50))
     assert U.tolist() == [[0.25 + c * 0.5, math.inf, 0.5 + c]]
 
@@ -155,8 +162,8 @@ class Missing(mb.Environment):
         super().__init__(1.0 - means, (0.0, 1.0))
         self._world = mb.BernoulliEnvironment(means)
 
-    def draw(self, stream, t, items, purpose=0):
-        return 1.0 - self._world.draw(stream, t, items, purpose)
+    def draw(self, stream, t, items):
+        return 1.0 - self._world.draw(stream, t, items)
 
 
 # KLOSM
@@ -166,7 +173,7 @@ def kl_index(means, counts, t, minimize=False, c=0.0):
     counts, means = np.atleast_2d(counts), np.atleast_2d(means)
     state = state_of(counts, np.zeros(counts.shape), minimize)
     state.means[:] = means  # sums of huge counts would round
-    return mb.KLOSM(c).indices(state, t, policy_stream(counts.shape[0]))
+    return mb.KLOSM(c).indices(state, request(t, counts.shape[0]))
 
 
 @settings(max_examples=150)
@@ -202,40 +209,36 @@ def test_kl_index_of_costs_is_a_lower_bound():
 
 
 def test_beta_beliefs_count_rounded_weights():
-    policy, stream = mb.ThompsonSampling(), policy_stream(3)
-    state = State(3, 4)
-    policy.prepare(state)
+    policy = mb.ThompsonSampling()
+    agent = Agent(matroid_of(4), policy, n_runs=3)
+    state = agent.state
     rng = np.random.default_rng(0)
     expected = np.zeros((3, 4))
     for t in range(1, 40):
         items = np.array([rng.choice(4, 2, replace=False) for _ in range(3)])
         weights = rng.choice([0.0, 0.25, 1.0], (3, 2))
-        state.absorb(items, weights)
-        policy.observe(state, t, items, weights, stream)
+        agent.observe(request(t, 3), items, weights)
         for run in range(3):
             for e, w in zip(items[run].tolist(), weights[run].tolist(), strict=True):
-                expected[run, e] += Stream(1, [run]).uniform(t, [e], ROUNDING)[0, 0] < w
+                expected[run, e] += Stream(1, [run], ROUNDING).uniform(t, [e])[0, 0] < w
     assert np.array_equal(state.extra["successes"], expected)
-    U = policy.indices(state, 40, stream)
-    assert np.array_equal(U, stream.beta(40, 1 + expected, 1 + state.counts - expected))
+    U = policy.indices(state, request(40, 3))
+    assert np.array_equal(U, policy_stream(3).beta(40, np.arange(4), 1 + expected, 1 + state.counts - expected))
 
 
 def test_beta_beliefs_count_certain_weights_exactly():
     for minimize in (False, True):
-        policy, state = mb.ThompsonSampling(), State(1, 2, minimize)
-        policy.prepare(state)
+        agent = Agent(matroid_of(2), mb.ThompsonSampling(), minimize=minimize)
         for t in range(1, 11):
             items, weights = np.array([[0, 1]]), np.array([[1.0, 0.0]])
-            state.absorb(items, weights)
-            policy.observe(state, t, items, weights, policy_stream(1))
-        assert state.extra["successes"].tolist() == ([[0.0, 10.0]] if minimize else [[10.0, 0.0]])
+            agent.observe(request(t), items, weights)
+        assert agent.state.extra["successes"].tolist() == ([[0.0, 10.0]] if minimize else [[10.0, 0.0]])
 
 
 def test_normal_beliefs():
     state = state_of([[4, 0, 1]], [[2.0, 0.0, 3.0]])
-    stream = policy_stream(1)
-    z = stream.normal(7, np.arange(3))[0]
-    sampled = mb.ThompsonSampling("normal", noise=2.0).indices(state, 7, stream)[0]
+    z = policy_stream(1).normal(7, np.arange(3))[0]
+    sampled = evaluate(mb.ThompsonSampling("normal", noise=2.0), state, request(7))[0]
     assert sampled == pytest.approx([0.5 + 2 * z[0] / 2, math.inf, 3.0 + 2 * z[2]])
 
 
@@ -248,17 +251,16 @@ def test_kalman_updates_give_the_ridge_posterior(minimize, prior_scale, noise):
     rng = np.random.default_rng(2)
     X, theta = rng.normal(size=(12, 4)), rng.normal(size=4)
     policy = mb.CombLinUCB(X, c=1.5, prior_scale=prior_scale, noise=noise)
-    state = State(2, 12, minimize)
-    policy.prepare(state)
+    agent = Agent(matroid_of(12), policy, n_runs=2, minimize=minimize)
+    state = agent.state
     seen = [[], []]
     for t in range(1, 30):
         items = np.array([rng.choice(12, 3, replace=False) for _ in range(2)])
         weights = X[items] @ theta + noise * rng.normal(size=items.shape)
-        state.absorb(items, weights)
-        policy.observe(state, t, items, weights, policy_stream(2))
+        agent.observe(request(t, 2), items, weights)
         for run in range(2):
             seen[run] += zip(items[run].tolist(), weights[run].tolist(), strict=True)
-    U = policy.indices(state, 30, policy_stream(2))
+    U = policy.indices(state, request(30, 2))
     for run in range(2):
         A = X[[e for e, _ in seen[run]]]
         b = np.array([w for _, w in seen[run]]) * (-1 if minimize else 1)
@@ -278,12 +280,12 @@ def test_kalman_updates_give_the_ridge_posterior(minimize, prior_scale, noise):
 def test_linear_thompson_samples_the_posterior():
     X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
     policy = mb.CombLinTS(X, prior_scale=2.0)
-    state = State(4000, 3)
+    state = State(matroid_of(3), 4000)
     policy.prepare(state)
     state.extra["theta"][:] = [1.0, -1.0]
     covariance = np.array([[2.0, 0.6], [0.6, 0.5]])
     state.extra["covariance"][:] = covariance
-    U = policy.indices(state, 1, policy_stream(4000))
+    U = policy.indices(state, request(1, 4000))
     expected = X @ covariance @ X.T
     # entries of a sample covariance have variance (s_ii s_jj + s_ij^2) / n
     error = np.sqrt((np.outer(expected.diagonal(), expected.diagonal()) + expected**2) / 4000)
@@ -297,10 +299,10 @@ def test_a_singular_belief_is_no_trouble_and_no_concern_of_other_runs():
     for policy in (mb.CombLinTS(X), mb.CombLinUCB(X)):
         rows = []
         for beliefs in ([sound], [sound, broken]):
-            state = State(len(beliefs), 3)
+            state = State(matroid_of(3), len(beliefs))
             policy.prepare(state)
             state.extra["covariance"][:] = beliefs
-            rows.append(policy.indices(state, 1, policy_stream(len(beliefs))))
+            rows.append(policy.indices(state, request(1, len(beliefs))))
         assert np.isfinite(rows[1]).all()
         assert rows[0][0].tolist() == rows[1][0].tolist()
 
@@ -311,13 +313,13 @@ def test_a_singular_belief_is_no_trouble_and_no_concern_of_other_runs():
 def test_epsilon_greedy_explores_as_often_as_it_says():
     policy = mb.EpsilonGreedy(0.2)
     state = state_of(np.ones((2000, 3), int), np.tile([5.0, 4.0, 3.0], (2000, 1)))
-    U = policy.indices(state, 3, policy_stream(2000))
+    U = policy.indices(state, request(3, 2000))
     is_random = (U[:, 0] < 1.0).sum()
     assert abs(is_random - 400) < 5 * math.sqrt(2000 * 0.2 * 0.8)
     assert (U[U[:, 0] >= 1.0] == [5.0, 4.0, 3.0]).all()
-    assert (mb.EpsilonGreedy(0.0).indices(state, 3, policy_stream(2000)) == state.means).all()
-    everything = mb.EpsilonGreedy(1.0).indices(state, 3, policy_stream(2000))
-    assert np.array_equal(everything, mb.UniformRandom().indices(state, 3, policy_stream(2000)))
+    assert (mb.EpsilonGreedy(0.0).indices(state, request(3, 2000)) == state.means).all()
+    everything = mb.EpsilonGreedy(1.0).indices(state, request(3, 2000))
+    assert np.array_equal(everything, mb.UniformRandom().indices(state, request(3, 2000)))
 
 
 def test_uniform_random_has_no_favourites():
@@ -326,15 +328,17 @@ def test_uniform_random_has_no_favourites():
     assert (np.abs(result.choices[0] - 400) < 5 * math.sqrt(1000 * 0.4 * 0.6)).all()
 
 
-def test_optimal_plays_the_optimum_in_simulations_only():
+def test_a_fixed_set_is_played_whatever_happens():
     problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.9, 0.5]))
-    result = mb.simulate(problem, [mb.Optimal()], n_episodes=10, n_runs=4, seed=0)
+    result = mb.simulate(problem, [mb.FixedSet(problem.optimal_basis)], n_episodes=10, n_runs=4, seed=0)
     assert result.choices.tolist() == [[0, 40, 40]]
     assert (result.final_regret == 0.0).all()
-    with pytest.raises(PolicyError, match="can only be played by simulate"):
-        mb.Learner(problem.matroid, mb.Optimal())
-    with pytest.raises(PolicyError, match="can only be played by simulate"):
-        mb.Optimal().indices(State(1, 3), 1, policy_stream(1))
+    assert mb.Learner(problem.constraint, mb.FixedSet([2, 0])).ask().items.tolist() == [0, 2]
+    graph = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)])
+    assert mb.Learner(graph, mb.FixedSet([2])).ask().items.tolist() == [0, 2, 3]  # completed by the smallest that fit
+    assert mb.Learner(graph, mb.FixedSet([0, 1, 2, 3])).ask().items.tolist() == [0, 1, 3]
+    with pytest.raises(PolicyError, match=r"expected items in 0\.\.2, got 3"):
+        mb.Learner(problem.constraint, mb.FixedSet([3]))
 
 
 # What policies have in common
@@ -343,25 +347,30 @@ def test_optimal_plays_the_optimum_in_simulations_only():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: mb.OMM(-1.0), r"expected scale to be in \[0, 1e\+100\], got -1"),
-        (lambda: mb.OMM(math.nan), r"expected scale to be in \[0, 1e\+100\], got nan"),
-        (lambda: mb.OMM("1"), "expected scale to be a number, got '1'"),
-        (lambda: mb.OMM(True), "expected scale to be a number, got True"),
-        (lambda: mb.EpsilonGreedy(1.5), r"expected epsilon to be in \[0, 1\], got 1.5"),
-        (lambda: mb.KLOSM(c=-1), "expected c to be at least 0"),
+        (lambda: mb.OMM(-1.0), r"expected scale to be a number in \[0, 1e\+100\], got -1"),
+        (lambda: mb.OMM(math.nan), r"expected scale to be a number in \[0, 1e\+100\], got nan"),
+        (lambda: mb.OMM("1"), "expected scale to be a number in .*, got '1'"),
+        (lambda: mb.OMM(True), "expected scale to be a number in .*, got True"),
+        (lambda: mb.EpsilonGreedy(1.5), r"expected epsilon to be a number in \[0, 1\], got 1.5"),
+        (lambda: mb.KLOSM(c=-1), "expected c to be a finite number of at least 0"),
         (lambda: mb.ThompsonSampling("gamma"), 'expected prior to be "beta" or "normal", got \'gamma\''),
         (lambda: mb.ThompsonSampling("normal", noise=math.inf), "expected noise"),
-        (lambda: mb.OMM(10**400), r"expected scale to be in \[0, 1e\+100\], got an integer too large for a float"),
-        (lambda: mb.OMM(10**5000), "expected scale to be .* too large"),  # too long for Python to print
-        (lambda: mb.OMM(1e101), r"expected scale to be in \[0, 1e\+100\], got 1e\+101"),
-        (lambda: mb.KLOSM(10**400), "expected c to be at least 0 and finite, got an integer too large"),
+        (
+            lambda: mb.OMM(10**400),
+            r"expected scale to be a number in \[0, 1e\+100\], got an integer of more than 100 digits",
+        ),
+        (lambda: mb.OMM(10**5000), "expected scale to be .* more than 100 digits"),  # too long for Python to print
+        (lambda: mb.OMM(1e101), r"expected scale to be a number in \[0, 1e\+100\], got 1e\+101"),
+        (lambda: mb.KLOSM(10**400), "expected c to be a finite number of at least 0, got an integer of more"),
+        (lambda: mb.FixedSet(3), "expected the items of a set, got 3"),
+        (lambda: mb.FixedSet([0, -1]), "expected an item of a fixed set to be an integer of at least 0, got -1"),
         (lambda: mb.CombLinUCB([1.0, 2.0]), r"expected finite features of shape \(n_items, n_features\), got shape"),
         (lambda: mb.CombLinTS([[1.0], [math.nan]]), "expected finite features"),
         (lambda: mb.CombLinTS([[1.0], [1.0, 2.0]]), "expected features as a 2-d array"),
         (lambda: mb.CombLinTS([["a"]]), "expected features as a 2-d array"),
-        (lambda: mb.CombLinTS([[1.0]], noise=0.0), "expected noise to be in"),
-        (lambda: mb.CombLinTS([[1.0]], prior_scale=0.0), "expected prior_scale to be in"),
-        (lambda: mb.CombLinUCB([[1.0]], c=-0.1), "expected c to be at least 0"),
+        (lambda: mb.CombLinTS([[1.0]], noise=0.0), "expected noise to be a number in"),
+        (lambda: mb.CombLinTS([[1.0]], prior_scale=0.0), "expected prior_scale to be a number in"),
+        (lambda: mb.CombLinUCB([[1.0]], c=-0.1), "expected c to be a finite number of at least 0"),
     ],
 )
 def test_bad_parameters_are_named(make, message):
@@ -403,7 +412,7 @@ class Ranked(mb.Policy):
     def __init__(self, power):
         self.power = power
 
-    def indices(self, state, t, stream):
+    def indices(self, state, request):
         return state.means**self.power
 
 
@@ -411,7 +420,9 @@ def test_repr_shows_parameters():
     assert repr(mb.OMM(2)) == "OMM(scale=2.0)"
     assert repr(mb.ThompsonSampling()) == "ThompsonSampling(prior='beta', noise=1.0)"
     assert repr(mb.CombLinTS(np.eye(3))) == "CombLinTS(features=<array (3, 3)>, prior_scale=1.0, noise=0.1)"
-    assert repr(Ranked(3)) == "Ranked()"
+    assert repr(Ranked(3)) == "Ranked(power=3)"
+    assert repr(Wrong(None)) == "Wrong(answer=None)"
+    assert repr(mb.FixedSet([1])) == "FixedSet(items=<array (1,)>)"
 
 
 def test_features_are_copied():
@@ -425,7 +436,7 @@ class Wrong(mb.Policy):
     def __init__(self, answer):
         self.answer = answer
 
-    def indices(self, state, t, stream):
+    def indices(self, state, request):
         return self.answer(state)
 
 
@@ -468,14 +479,14 @@ def test_the_example_runs_and_prints_a_summary():
 
 def test_the_example_plays_100_runs_at_a_time(monkeypatch, capsys):
     """No loop over runs: one call of `indices` an episode serves them all."""
-    monkeypatch.setattr("matroid_bandits.simulation.n_threads", lambda: 1)
+    monkeypatch.setattr("matroid_bandits.simulation._execute.n_threads", lambda: 1)
     example = runpy.run_path(str(EXAMPLE))
     calls = []
 
     class Counted(example["Tuned"]):
-        def indices(self, state, t, stream):
+        def indices(self, state, request):
             calls.append(state.n_runs)
-            return super().indices(state, t, stream)
+            return super().indices(state, request)
 
     monkeypatch.setitem(example["main"].__globals__, "Tuned", Counted)
     monkeypatch.setattr(mb.testing, "check_policy", lambda policy: None)

@@ -60,15 +60,15 @@ def test_optimum_and_gaps(pair):
 
 def test_problems_check_their_parts():
     matroid, world = mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.1, 0.2])
-    with pytest.raises(ProblemError, match="expected a Matroid, got list"):
+    with pytest.raises(ProblemError, match="expected a Constraint, such as a Matroid; got list"):
         mb.Problem([1], world)
     with pytest.raises(ProblemError, match="expected an Environment, got list"):
         mb.Problem(matroid, [0.1, 0.2])
-    with pytest.raises(ProblemError, match="got a matroid of 3 items and an environment of 2"):
+    with pytest.raises(ProblemError, match="got a constraint on 3 items and an environment of 2"):
         mb.Problem(mb.UniformMatroid(3, 1), world)
     problem = mb.Problem(matroid, world, minimize=True)
     assert (problem.n_items, problem.rank, problem.minimize) == (2, 1, True)
-    assert problem.matroid is matroid
+    assert problem.constraint is matroid
     assert problem.environment is world
     assert repr(problem).endswith("minimize=True)")
     assert "minimize" not in repr(mb.Problem(matroid, world))
@@ -78,7 +78,7 @@ def test_problems_check_their_parts():
 def test_the_papers_lower_bound_problem(n_items, rank):
     problem = mb.lower_bound_problem(n_items, rank, gap=0.125)
     assert (problem.n_items, problem.rank) == (n_items, rank)
-    blocks = [tuple(problem.matroid.closure([e]).tolist()) for e in range(n_items)]  # an item and its rivals
+    blocks = [tuple(problem.constraint.closure([e]).tolist()) for e in range(n_items)]  # an item and its rivals
     firsts = [block[0] for block in dict.fromkeys(blocks)]
     assert problem.optimal_basis.tolist() == firsts
     expected = [0.5 if e in firsts else 0.375 for e in range(n_items)]
@@ -127,7 +127,7 @@ def test_lemma_1(pair, data):
 @given(pair=problems(), data=st.data())
 def test_theorem_1(pair, data):
     problem, _ = pair
-    matroid, w = problem.matroid, problem.gains
+    matroid, w = problem.constraint, problem.gains
     basis = draw_basis(data, matroid)
     parts = bounds.decompose_regret(problem, basis)
     regret = w[problem.optimal_basis].sum() - w[basis].sum()

@@ -31,10 +31,10 @@ def philox(counter, key):
     return c
 
 
-def draw_beta(stream, t, items, purpose=None):
+def draw_beta(stream, t, items):
     """Parameters that follow from the item, below 1 and above."""
     items = np.asarray(items)
-    return stream.beta(t, 0.3 + items % 7, 0.6 + items % 3, purpose, items)
+    return stream.beta(t, items, 0.3 + items % 7, 0.6 + items % 3)
 
 
 DRAWS = {
@@ -64,12 +64,12 @@ def test_a_uniform_has_the_documented_address(seed, t):
     word = (purpose << 24) | (t >> 32)
     w = philox((item, t & WORD, word, seed >> 32), (seed & WORD, run))
     expected = ((w[0] << 32 | w[1]) >> 11) / 2**53
-    assert Stream(seed, [run]).uniform(t, [item], purpose) == expected
+    assert Stream(seed, [run], purpose).uniform(t, [item]) == expected
 
 
 def test_a_run_has_a_number_of_its_own():
-    stream = Stream(3, range(5))
-    assert np.array_equal(stream.run_uniform(9, START), stream.uniform(9, [2**32 - 1], START)[:, 0])
+    stream = Stream(3, range(5), START)
+    assert np.array_equal(stream.run_uniform(9), stream.uniform(9, [2**32 - 1])[:, 0])
 
 
 def test_values_have_the_same_bits_everywhere():
@@ -121,17 +121,28 @@ def test_every_part_of_the_address_matters(draw):
         *({"purpose": p} for p in (START, POLICY, USER, 255)),
     ]
     addresses = [base | change for change in [{}, *changes]]
-    values = {float(draw(Stream(a["seed"], [a["run"]]), a["t"], [a["item"]], a["purpose"])[0, 0]) for a in addresses}
+    values = {float(draw(Stream(a["seed"], [a["run"]], a["purpose"]), a["t"], [a["item"]])[0, 0]) for a in addresses}
     assert len(values) == len(addresses)
 
 
-def test_a_stream_has_a_default_purpose():
+def test_a_stream_has_a_purpose():
     stream = Stream(4, [0, 1])
     policy = stream.with_purpose(POLICY)
-    assert np.array_equal(stream.normal(1, [3]), stream.normal(1, [3], WEIGHTS))
-    assert np.array_equal(policy.normal(1, [3]), stream.normal(1, [3], POLICY))
-    assert np.array_equal(policy.run_uniform(1), stream.run_uniform(1, POLICY))
+    assert np.array_equal(stream.normal(1, [3]), Stream(4, [0, 1], WEIGHTS).normal(1, [3]))
+    assert np.array_equal(policy.normal(1, [3]), Stream(4, [0, 1], POLICY).normal(1, [3]))
+    assert np.array_equal(policy.run_uniform(1), Stream(4, [0, 1], POLICY).run_uniform(1))
+    assert (policy.normal(1, [3]) != stream.normal(1, [3])).all()
     assert repr(policy) == "Stream(seed=4, n_runs=2, purpose=2)"
+
+
+def test_rows_of_a_stream(draw):
+    stream = Stream(4, [7, 3, 9], POLICY)
+    assert np.array_equal(draw(stream.take([2, 0, 2]), 5, [1, 2]), draw(stream, 5, [1, 2])[[2, 0, 2]])
+    assert np.array_equal(
+        draw(stream.take(np.array([True, False, True])), 5, [1, 2]), draw(stream, 5, [1, 2])[[0, 2]]
+    )
+    assert stream.take([1]).runs.tolist() == [3]
+    assert not stream.take([1]).runs.flags.writeable
 
 
 def test_a_stream_survives_pickling():
@@ -175,13 +186,13 @@ def test_distribution(name, cdf, n_runs, n_items):
     ("a", "b"), [(1, 1), (1, 6), (2.5, 1.5), (300, 200), (1e4, 3e4), (0.5, 0.5), (0.2, 4), (7, 0.4)]
 )
 def test_beta_distribution(a, b, n_runs, n_items):
-    sample = Stream(12, range(n_runs)).beta(1, np.full(n_items, a), np.full(n_items, b))
+    sample = Stream(12, range(n_runs)).beta(1, np.arange(n_items), np.full(n_items, a), np.full(n_items, b))
     assert distance(sample, lambda x: special.betainc(a, b, x)) < dkw(sample.size)
 
 
 @pytest.mark.parametrize(("n_runs", "n_items"), SIZES)
 def test_beta_with_tiny_parameters_falls_to_the_ends_as_it_should(n_runs, n_items):
-    sample = Stream(13, range(n_runs)).beta(1, np.full(n_items, 0.001), np.full(n_items, 0.003))
+    sample = Stream(13, range(n_runs)).beta(1, np.arange(n_items), np.full(n_items, 0.001), np.full(n_items, 0.003))
     p = special.betainc(0.001, 0.003, 0.5)
     assert abs((sample <= 0.5).mean() - p) < 5 * math.sqrt(p * (1 - p) / sample.size)
     assert ((sample < 1e-9) | (sample > 1 - 1e-9)).mean() > 0.9
@@ -190,7 +201,7 @@ def test_beta_with_tiny_parameters_falls_to_the_ends_as_it_should(n_runs, n_item
 def test_beta_at_the_limits_of_its_parameters():
     alpha = np.array([1e-300, 1e-300, 1e300, 1e300, 1.0])
     beta = np.array([1e-300, 1e300, 1e-300, 1e300, 1e300])
-    sample = Stream(0, range(8)).beta(1, alpha, beta)
+    sample = Stream(0, range(8)).beta(1, np.arange(5), alpha, beta)
     assert set(sample[:, 0]) == {0.0, 1.0}
     assert np.allclose(sample[:, 1:], [0.0, 1.0, 0.5, 0.0])
 
@@ -279,9 +290,9 @@ def test_bad_episodes(draw, t):
 
 
 @pytest.mark.parametrize("purpose", [-1, 256, 1.0])
-def test_bad_purposes(draw, purpose):
+def test_bad_purposes(purpose):
     with pytest.raises(SeedError, match=r"expected a purpose in \[0, 256\); got"):
-        draw(Stream(0, [0]), 1, [0], purpose)
+        Stream(0, [0]).with_purpose(purpose)
     with pytest.raises(SeedError, match="purpose"):
         Stream(0, [0], purpose)
 
@@ -303,18 +314,18 @@ def test_ragged_items():
         with pytest.raises(SeedError, match="expected items with rows of one length; got a ragged sequence"):
             draw(1, ragged)
     with pytest.raises(SeedError, match="expected alpha with rows of one length; got a ragged sequence"):
-        stream.beta(1, ragged, [1.0, 1.0])
+        stream.beta(1, [0, 1], ragged, [1.0, 1.0])
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_bad_beta_parameters(bad):
     stream = Stream(0, [7, 8])
     with pytest.raises(InvalidEnvironmentError, match=rf"got alpha = {bad}, beta = 2.0 for item 1 of run 8"):
-        stream.beta(1, [3.0, bad], [2.0, 2.0])
+        stream.beta(1, [0, 1], [3.0, bad], [2.0, 2.0])
     with pytest.raises(InvalidEnvironmentError, match=rf"got alpha = 2.0, beta = {bad} for item 9 of run 7"):
-        stream.beta(1, [2.0, 2.0], [[bad, 3.0], [3.0, 3.0]], items=[9, 5])
+        stream.beta(1, [9, 5], [2.0, 2.0], [[bad, 3.0], [3.0, 3.0]])
 
 
 def test_beta_shapes_must_agree():
-    with pytest.raises(SeedError, match="as many columns each; got 2, 3 and 2"):
-        Stream(0, [0]).beta(1, [1.0, 1.0], [1.0, 1.0, 1.0])
+    with pytest.raises(SeedError, match="as many columns each; got 2, 2 and 3"):
+        Stream(0, [0]).beta(1, [0, 1], [1.0, 1.0], [1.0, 1.0, 1.0])

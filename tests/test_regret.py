@@ -59,7 +59,7 @@ def uniform_problem(n_items, rank, gap):
         star_problem(6, 0.5, minimize=False),
         star_problem(6, 0.4, minimize=True),
     ],
-    ids=lambda problem: f"{type(problem.matroid).__name__}-{problem.n_items}-{problem.rank}",
+    ids=lambda problem: f"{type(problem.constraint).__name__}-{problem.n_items}-{problem.rank}",
 )
 def test_omm_stays_below_the_upper_bounds(problem):
     n = 20_000

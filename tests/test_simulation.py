@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from matroid_bandits import simulation
 from matroid_bandits.exceptions import (
     MissingDependencyError,
     PolicyError,
@@ -22,6 +21,7 @@ from matroid_bandits.exceptions import (
     SerializationError,
     SimulationError,
 )
+from matroid_bandits.simulation import _progress, _simulate
 
 FEATURES = np.column_stack([np.ones(8), np.linspace(-1, 1, 8), np.tile([0.0, 1.0], 4)])
 
@@ -32,31 +32,33 @@ class Mixed(mb.Policy):
     def prepare(self, state):
         state.extra["last"] = np.zeros(state.counts.shape)
 
-    def indices(self, state, t, stream):
+    def indices(self, state, request):
+        t, stream = request.episode, request.stream
         return state.means + stream.normal(t, np.arange(state.n_items)) / t + 0.1 * state.extra["last"]
 
-    def observe(self, state, t, items, weights, stream):
-        np.put_along_axis(state.extra["last"], items, weights, axis=1)
+    def observe(self, state, feedback):
+        state.extra["last"][feedback.runs, feedback.items] = feedback.gains
 
 
+GRAPH = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (0, 3), (1, 4)])
+PROBLEM = mb.Problem(GRAPH, mb.BetaEnvironment(np.arange(1, 9) / 2, np.full(8, 2.0)))
+BEST = mb.FixedSet(PROBLEM.optimal_basis)
 POLICIES = {
     "OMM": mb.OMM(),
     "KLOSM": mb.KLOSM(),
     "eps": mb.EpsilonGreedy(0.3),
     "chance": mb.UniformRandom(),
-    "optimal": mb.Optimal(),
+    "optimal": BEST,
     "beta": mb.ThompsonSampling(),
     "normal": mb.ThompsonSampling("normal", noise=0.3),
     "CombLinUCB": mb.CombLinUCB(FEATURES),
     "CombLinTS": mb.CombLinTS(FEATURES),
     "own": Mixed(),
 }
-GRAPH = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (0, 3), (1, 4)])
-PROBLEM = mb.Problem(GRAPH, mb.BetaEnvironment(np.arange(1, 9) / 2, np.full(8, 2.0)))
 
 
 def set_threads(monkeypatch, n):
-    for module in ("matroid_bandits._util.threads", "matroid_bandits.simulation"):
+    for module in ("matroid_bandits._util.threads", "matroid_bandits.simulation._execute"):
         monkeypatch.setattr(f"{module}.n_threads", lambda: n)
 
 
@@ -99,7 +101,7 @@ def test_the_number_of_runs_does_not_change_a_run(race):
 
 
 def test_batches_do_not_change_a_run(race, monkeypatch):
-    monkeypatch.setattr(simulation, "_MAX_BATCH_CELLS", 8)
+    monkeypatch.setattr("matroid_bandits.simulation._execute._MAX_BATCH_CELLS", 8)
     assert simulate() == race
 
 
@@ -141,7 +143,7 @@ def test_policies_meet_the_same_weights():
 
 
 def test_regret_and_returns_add_up():
-    result = simulate({"OMM": mb.OMM(), "optimal": mb.Optimal()}, n_episodes=30, checkpoints=range(1, 31))
+    result = simulate({"OMM": mb.OMM(), "optimal": BEST}, n_episodes=30, checkpoints=range(1, 31))
     means = PROBLEM.environment.mean_weights
     expected = PROBLEM.optimal_value * 30 * 4 - result.choices @ means
     assert np.allclose(result.final_regret.sum(axis=1), expected, atol=1e-10)
@@ -161,7 +163,8 @@ def test_regret_and_returns_add_up():
 
 def test_costs_have_regret_too():
     problem = mb.Problem(GRAPH, mb.ExponentialEnvironment(np.arange(2.0, 10.0)), minimize=True)
-    result = simulate({"OMM": mb.OMM(), "optimal": mb.Optimal(), "chance": mb.UniformRandom()}, problem)
+    best = mb.FixedSet(problem.optimal_basis)
+    result = simulate({"OMM": mb.OMM(), "optimal": best, "chance": mb.UniformRandom()}, problem)
     assert (result.final_regret[1] == 0.0).all()
     assert (result.final_regret[[0, 2]] > 0.0).all()
     expected = result.choices @ problem.environment.mean_weights - problem.optimal_value * 30 * 4
@@ -172,14 +175,14 @@ def test_costs_have_regret_too():
 
 def test_default_checkpoints_are_few_ascending_and_end_at_the_end():
     for n in (1, 2, 7, 100, 101, 12_345, 10**12):
-        points = simulation._check_checkpoints(None, n)
+        points = _simulate._check_checkpoints(None, n)
         assert points[0] == 1
         assert points[-1] == n
         assert (np.diff(points) > 0).all()
         assert min(n, 6) <= points.size <= 101  # memory does not grow with n
         assert points.dtype == np.int64
     result = simulate({"OMM": mb.OMM()}, n_episodes=300)
-    assert result.checkpoints.tolist() == simulation._check_checkpoints(None, 300).tolist()
+    assert result.checkpoints.tolist() == _simulate._check_checkpoints(None, 300).tolist()
     assert result.regret.shape == result.returns_se.shape == (1, result.checkpoints.size)
 
 
@@ -194,7 +197,7 @@ def test_checkpoints_of_ones_own():
 def test_summary_is_a_table():
     problem = mb.Problem(mb.UniformMatroid(2, 1), mb.GaussianEnvironment([1.0, 3.0], noise=0.0))
     result = mb.simulate(
-        problem, {"best": mb.Optimal(), "a longer name": mb.OMM()}, n_episodes=1234, n_runs=2, seed=9
+        problem, {"best": mb.FixedSet([1]), "a longer name": mb.OMM()}, n_episodes=1234, n_runs=2, seed=9
     )
     lines = result.summary().splitlines()
     assert lines[0].startswith("2 runs of 1,234 episodes, seed 9, ")
@@ -247,7 +250,7 @@ def test_plot_shows_curves_bands_and_bounds(race):
     assert (plain.axes[0].get_xscale(), plain.axes[0].get_yscale()) == ("linear", "linear")
     with pytest.raises(SimulationError, match=r"expected bound 'mine' at the \d+ checkpoints, got shape \(2,\)"):
         race.plot(bounds={"mine": [1.0, 2.0]})
-    alone = simulate({"optimal": mb.Optimal()}, n_runs=1)
+    alone = simulate({"optimal": BEST}, n_runs=1)
     figure = alone.plot(bounds={"zero": np.zeros(alone.checkpoints.size)})
     assert len(figure.axes[0].collections) == 0
     figure.savefig(io.BytesIO(), format="png", dpi=40)
@@ -369,8 +372,8 @@ def test_progress_bar_is_on_stderr(capsys):
 
 
 def test_time_left_is_shown_in_minutes():
-    assert simulation._clock(5.9) == "0:05"
-    assert simulation._clock(3725) == "62:05"
+    assert _progress._clock(5.9) == "0:05"
+    assert _progress._clock(3725) == "62:05"
 
 
 class Failing(mb.Policy):
@@ -379,8 +382,8 @@ class Failing(mb.Policy):
     def __init__(self, error, t=3, run=0):
         self.error, self.t, self.run = error, t, run
 
-    def indices(self, state, t, stream):
-        if t == self.t and self.run in stream.runs:
+    def indices(self, state, request):
+        if request.episode == self.t and self.run in request.stream.runs:
             raise self.error
         return state.means
 
@@ -445,11 +448,11 @@ def test_ctrl_c_ends_a_simulation(n_threads, capsys):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"n_episodes": 0}, SimulationError, "expected n_episodes to be a positive integer, got 0"),
-        ({"n_episodes": 1.5}, SimulationError, "expected n_episodes to be a positive integer, got 1.5"),
-        ({"n_runs": -1}, SimulationError, "expected n_runs to be a positive integer, got -1"),
-        ({"n_runs": True}, SimulationError, "expected n_runs to be a positive integer, got True"),
-        ({"n_runs": "5"}, SimulationError, "expected n_runs to be a positive integer, got '5'"),
+        ({"n_episodes": 0}, SimulationError, "expected n_episodes to be an integer from 1 to .*, got 0"),
+        ({"n_episodes": 1.5}, SimulationError, "expected n_episodes to be an integer from 1 to .*, got 1.5"),
+        ({"n_runs": -1}, SimulationError, "expected n_runs to be an integer from 1 to .*, got -1"),
+        ({"n_runs": True}, SimulationError, "expected n_runs to be an integer from 1 to .*, got True"),
+        ({"n_runs": "5"}, SimulationError, "expected n_runs to be an integer from 1 to .*, got '5'"),
         ({"seed": -1}, SeedError, r"expected a seed that is None or an integer in \[0, 2\*\*64\); got -1"),
         ({"seed": 0.5}, SeedError, "got 0.5"),
         ({"start": "random"}, SimulationError, 'expected start to be "observe" or "explore", got \'random\''),
@@ -459,9 +462,13 @@ def test_ctrl_c_ends_a_simulation(n_threads, capsys):
         ({"checkpoints": [[1], [2, 3]]}, SimulationError, "expected checkpoints to be a row of episode numbers"),
         ({"checkpoints": [0, 5]}, SimulationError, r"expected checkpoints in 1\.\.30, got 0"),
         ({"checkpoints": [41]}, SimulationError, r"expected checkpoints in 1\.\.30, got 41"),
-        ({"n_jobs": 0}, SimulationError, "expected n_jobs to be a positive integer or -1, got 0"),
-        ({"n_jobs": 1.5}, SimulationError, "expected n_jobs to be a positive integer or -1, got 1.5"),
-        ({"n_jobs": -3}, SimulationError, "expected n_jobs to be a positive integer or -1, got -3"),
+        ({"n_jobs": 0}, SimulationError, "expected n_jobs, unless it is -1, to be an integer of at least 1, got 0"),
+        (
+            {"n_jobs": 1.5},
+            SimulationError,
+            "expected n_jobs, unless it is -1, to be an integer of at least 1, got 1.5",
+        ),
+        ({"n_jobs": -3}, SimulationError, "expected n_jobs, unless it is -1, to be an integer of at least 1, got -3"),
         ({"engine": "steam"}, PolicyError, "expected engine to be one of auto, .*; got 'steam'"),
         ({"policies": {}}, SimulationError, "expected at least one policy, got none"),
         ({"policies": [mb.OMM(), mb.OMM(2)]}, SimulationError, "expected one policy of each class in a list"),
@@ -528,6 +535,7 @@ def test_smallest_problems(matroid, means, minimize, start):
     problem = mb.Problem(matroid, mb.BernoulliEnvironment(means), minimize)
     features = np.ones((matroid.n_items, 2))
     policies = POLICIES | {"CombLinUCB": mb.CombLinUCB(features), "CombLinTS": mb.CombLinTS(features)}
+    policies["optimal"] = mb.FixedSet(problem.optimal_basis)
     for n_runs in (1, 3):
         result = simulate(policies, problem, n_episodes=5, n_runs=n_runs, start=start)
         assert (result.final_regret == 0.0).all()
@@ -553,7 +561,7 @@ class Draws(mb.Environment):
         super().__init__([0.5, 0.5, 0.5])
         self._draw = draw
 
-    def draw(self, stream, t, items, purpose=0):
+    def draw(self, stream, t, items):
         return self._draw(np.zeros((stream.n_runs, items.shape[-1])))
 
 
@@ -578,7 +586,7 @@ def test_weights_that_an_environment_must_not_give(draw, message):
 
 def test_results_and_problems_cannot_be_changed():
     problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3]), minimize=True)
-    result = mb.simulate(problem, [mb.Optimal(), mb.OMM()], n_episodes=5, n_runs=2, seed=0, engine="kinetic")
+    result = mb.simulate(problem, [mb.OMM()], n_episodes=5, n_runs=2, seed=0, engine="kinetic")
     for array in (
         result.regret,
         problem.optimal_basis,

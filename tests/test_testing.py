@@ -8,7 +8,6 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import ContractError, PolicyError
-from matroid_bandits.stream import WEIGHTS
 from matroid_bandits.testing import check_environment, check_matroid, check_policy
 from test_environments import WORLDS
 from test_matroids import EXAMPLES
@@ -158,6 +157,7 @@ BUILT_IN = [
     mb.ThompsonSampling("normal", noise=0.5),
     mb.CombLinUCB(FEATURES),
     mb.CombLinTS(FEATURES),
+    mb.FixedSet([0]),
 ]
 
 
@@ -168,7 +168,7 @@ def test_every_policy_passes(policy):
 
 @pytest.mark.parametrize("n_items", [1, 2])
 def test_policies_pass_on_few_items(n_items):
-    for policy in BUILT_IN[:8]:
+    for policy in (*BUILT_IN[:8], mb.FixedSet([0])):
         check_policy(policy, n_items=n_items, n_episodes=4)
 
 
@@ -180,13 +180,16 @@ class Recent(mb.Policy):
     def prepare(self, state):
         state.extra["recent"] = np.full(state.counts.shape, np.nan)
 
-    def indices(self, state, t, stream):
+    def indices(self, state, request):
         recent = state.extra["recent"]
-        return np.where(np.isnan(recent), np.inf, recent) + stream.uniform(t, np.arange(state.n_items))
+        return np.where(np.isnan(recent), np.inf, recent) + request.stream.uniform(
+            request.episode, np.arange(state.n_items)
+        )
 
-    def observe(self, state, t, items, weights, stream):
+    def observe(self, state, feedback):
+        weights = -feedback.gains if state.minimize else feedback.gains
         assert -2.0 <= weights.min() <= weights.max() <= 5.0
-        np.put_along_axis(state.extra["recent"], items, -weights if state.minimize else weights, axis=1)
+        state.extra["recent"][feedback.runs, feedback.items] = feedback.gains
 
 
 def test_a_users_own_policy_passes():
@@ -195,47 +198,47 @@ def test_a_users_own_policy_passes():
 
 def broken(indices=None, prepare=None, observe=None):
     """A policy with one method replaced."""
-    methods = {"indices": indices or (lambda self, state, t, stream: state.means.copy())}
+    methods = {"indices": indices or (lambda self, state, request: state.means.copy())}
     methods |= {"prepare": prepare} if prepare else {}
     methods |= {"observe": observe} if observe else {}
     return type("Broken", (mb.Policy,), methods)()
 
 
-def changes_means(self, state, t, stream):
+def changes_means(self, state, request):
     state.means += 1.0
     return state.means.copy()
 
 
-def keeps_a_note(self, state, t, stream):
+def keeps_a_note(self, state, request):
     state.extra["note"] = state.means.copy()
     return state.means.copy()
 
 
-def counts_calls(self, state, t, stream):
+def counts_calls(self, state, request):
     self.calls = getattr(self, "calls", 0) + 1
     return state.means + self.calls
 
 
-def draws_from_a_global_generator(self, state, t, stream):
+def draws_from_a_global_generator(self, state, request):
     return np.random.default_rng().random(state.counts.shape)
 
 
-def numbers_runs_by_row(self, state, t, stream):
+def numbers_runs_by_row(self, state, request):
     return state.means + np.arange(state.n_runs)[:, None]
 
 
-def centres_over_runs(self, state, t, stream):
+def centres_over_runs(self, state, request):
     return state.means - state.means.mean(axis=0)
 
 
-def divides_by_counts(self, state, t, stream):
+def divides_by_counts(self, state, request):
     with np.errstate(invalid="ignore"):
         return state.sums / state.counts
 
 
-def forgets_infinity(self, state, t, stream):
+def forgets_infinity(self, state, request):
     with np.errstate(invalid="ignore"):
-        return state.means + np.log(t) * state.radii
+        return state.means + np.log(request.episode) * state.radii
 
 
 def shares_an_array(self, state):
@@ -254,29 +257,27 @@ def keeps_a_sum(self, state):
     state.extra["sum"] = np.zeros((state.n_runs, 1))
 
 
-def adds_up_all_runs(self, state, t, items, weights, stream):
-    state.extra["sum"] += weights.sum()
+def adds_up_all_runs(self, state, feedback):
+    state.extra["sum"] += feedback.gains.sum()
 
 
-def resets_counts(self, state, t, items, weights, stream):
+def resets_counts(self, state, feedback):
     state.counts[:] = 0
 
 
-def rounds_weights(self, state, t, items, weights, stream):
-    np.round(weights, out=weights)
+def rounds_weights(self, state, feedback):
+    np.multiply(feedback.gains, 0.5, out=feedback.gains)
 
 
 @pytest.mark.parametrize(
     ("methods", "message"),
     [
-        ({"indices": lambda self, state, t, stream: state.means[0]}, r"of shape \(4, 9\), a row per run, got \(9,\)"),
-        ({"indices": lambda self, state, t, stream: state.means.tolist()}, "an array of floats, got list"),
-        ({"indices": lambda self, state, t, stream: state.counts.copy()}, "an array of floats, got one of int64"),
-        ({"indices": lambda self, state, t, stream: None}, "an array of floats, got NoneType"),
-        ({"indices": divides_by_counts}, "got NaN for item 0, which was never seen, in episode 1"),
-        ({"indices": forgets_infinity}, "got NaN for item 0, which was never seen, in episode 1"),
+        ({"indices": lambda self, state, request: state.means[0]}, r"of shape \(4, 9\), a row per run, got \(9,\)"),
+        ({"indices": lambda self, state, request: state.means.tolist()}, "an array of floats, got list"),
+        ({"indices": lambda self, state, request: state.counts.copy()}, "an array of floats, got one of int64"),
+        ({"indices": lambda self, state, request: None}, "an array of floats, got NoneType"),
         (
-            {"indices": lambda self, state, t, stream: np.where(state.counts > 0, np.nan, 0.0)},
+            {"indices": lambda self, state, request: np.where(state.counts > 0, np.nan, 0.0)},
             r"got NaN for item \d, in episode 2",
         ),
         (
@@ -286,10 +287,10 @@ def rounds_weights(self, state, t, items, weights, stream):
         ({"indices": keeps_a_note}, r"it changed state.extra\['note'\] in episode 1"),
         (
             {"indices": counts_calls},
-            r"a function of \(state, t, stream\), got 1.0 and then 2.0 for item 0 in episode 1",
+            r"a function of \(state, request\), got .* and then .* for item \d in episode \d",
         ),
-        ({"indices": draws_from_a_global_generator}, r"expected indices to be a function of \(state, t, stream\)"),
-        ({"indices": numbers_runs_by_row}, "run 1 change with the runs beside it: expected 0.0 .* got 1.0"),
+        ({"indices": draws_from_a_global_generator}, r"expected indices to be a function of \(state, request\)"),
+        ({"indices": numbers_runs_by_row}, "run 1 change with the runs beside it: expected 0.25 .* got 1.25"),
         ({"indices": centres_over_runs}, "indices of run 0 change with the runs beside it"),
         ({"prepare": shares_an_array}, r"expected state.extra\['total'\] to be .* a row per run; got shape \(3,\)"),
         ({"prepare": keeps_a_list}, "a row per run; got list"),
@@ -299,7 +300,7 @@ def rounds_weights(self, state, t, items, weights, stream):
             r"state.extra\['sum'\] of run 0 changes with the runs beside it, in episode 1",
         ),
         ({"observe": resets_counts}, "expected observe to leave the state as it is; it changed state.counts"),
-        ({"observe": rounds_weights}, "expected observe to leave the items and weights it is given"),
+        ({"observe": rounds_weights}, "expected observe to leave the feedback it is given"),
     ],
 )
 def test_broken_policies_are_caught(methods, message):
@@ -307,7 +308,74 @@ def test_broken_policies_are_caught(methods, message):
         check_policy(broken(**methods))
 
 
-def only_maximises(self, state, t, stream):
+@pytest.mark.parametrize("indices", [divides_by_counts, forgets_infinity])
+def test_items_never_seen_are_treated_as_an_engine_would(indices):
+    check_policy(broken(indices))
+
+
+class Remembers(mb.Policy):
+    """Sums of its own, as a user would write them."""
+
+    def prepare(self, state):
+        state.extra["sums"] = np.zeros(state.counts.shape)
+
+    def indices(self, state, request):
+        return state.extra["sums"].copy()
+
+    def observe(self, state, feedback):
+        state.extra["sums"][feedback.runs, feedback.items] += feedback.gains
+
+
+class Contrary(Remembers):
+    """The mistake of taking gains for costs."""
+
+    def observe(self, state, feedback):
+        sign = -1.0 if state.minimize else 1.0
+        state.extra["sums"][feedback.runs, feedback.items] += sign * feedback.gains
+
+
+def test_a_policy_goes_by_gains_in_both_directions():
+    check_policy(Remembers())
+    with pytest.raises(
+        ContractError, match="expected indices to go by gains alone: item .* when the same gains are cos"
+    ):
+        check_policy(Contrary())
+    network = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0)])
+    costs = mb.Problem(network, mb.ExponentialEnvironment([2.0, 5.0, 3.0, 9.0, 4.0]), minimize=True)
+    result = mb.simulate(costs, {"sums": Discounted(), "OMM": mb.OMM()}, n_episodes=1000, n_runs=10, seed=0)
+    assert result.regret[0, -1] < 10 * result.regret[1, -1]
+
+
+class Discounted(mb.Policy):
+    """Discounted sums, which learnt the worst basis while `observe` was given raw costs."""
+
+    def prepare(self, state):
+        state.extra |= {"sums": np.zeros(state.counts.shape), "plays": np.zeros(state.counts.shape)}
+
+    def indices(self, state, request):
+        plays = np.maximum(state.extra["plays"], 1e-9)
+        return state.extra["sums"] / plays + 0.3 / np.sqrt(plays)
+
+    def advance(self, state, request):
+        state.extra["sums"] *= 0.99
+        state.extra["plays"] *= 0.99
+
+    def observe(self, state, feedback):
+        state.extra["sums"][feedback.runs, feedback.items] += feedback.gains
+        state.extra["plays"][feedback.runs, feedback.items] += 1.0
+
+
+class Falling(mb.AffinePolicy):
+    def coefficient(self, state, request):
+        return 1.0 / request.episode
+
+
+def test_a_coefficient_that_falls_is_named():
+    with pytest.raises(ContractError, match="expected coefficient never to fall, got 0.5 after 1.0 in episode 2"):
+        check_policy(Falling())
+
+
+def only_maximises(self, state, request):
     if state.minimize:
         raise NotImplementedError("costs")
     return state.means.copy()
@@ -316,8 +384,6 @@ def only_maximises(self, state, t, stream):
 def test_errors_of_a_policy_come_through():
     with pytest.raises(NotImplementedError, match="costs"):
         check_policy(broken(only_maximises))
-    with pytest.raises(PolicyError, match="can only be played by simulate"):
-        check_policy(mb.Optimal())
     with pytest.raises(PolicyError, match="expected features for 9 items, got 3 rows"):
         check_policy(mb.CombLinTS(np.eye(3)))
     with pytest.raises(ContractError, match=r"expected a Policy, got .*an instance is needed"):
@@ -350,8 +416,8 @@ class Fair(mb.Environment):
     def __init__(self, means=(0.5,) * 6, support=(0.0, 1.0)):
         super().__init__(means, support)
 
-    def draw(self, stream, t, items, purpose=WEIGHTS):
-        return np.round(stream.uniform(t, items, purpose))
+    def draw(self, stream, t, items):
+        return np.round(stream.uniform(t, items))
 
 
 def test_a_users_own_environment_passes():
@@ -386,24 +452,24 @@ class Miscounted(Fair):
     n_items = 7
 
 
-def sorts_items(self, stream, t, items, purpose=WEIGHTS):
+def sorts_items(self, stream, t, items):
     items.sort(axis=-1)
-    return np.round(stream.uniform(t, items, purpose))
+    return np.round(stream.uniform(t, items))
 
 
-def by_place(self, stream, t, items, purpose=WEIGHTS):
-    return np.round(stream.uniform(t, np.arange(items.shape[-1]), purpose))
+def by_place(self, stream, t, items):
+    return np.round(stream.uniform(t, np.arange(items.shape[-1])))
 
 
-def by_row(self, stream, t, items, purpose=WEIGHTS):
-    return np.round(mb.Stream(stream.seed, range(stream.n_runs)).uniform(t, items, purpose))
+def by_row(self, stream, t, items):
+    return np.round(mb.Stream(stream.seed, range(stream.n_runs)).uniform(t, items))
 
 
-def same_in_all_episodes(self, stream, t, items, purpose=WEIGHTS):
-    return np.round(stream.uniform(0, items, purpose))
+def same_in_all_episodes(self, stream, t, items):
+    return np.round(stream.uniform(0, items))
 
 
-def unaddressed(self, stream, t, items, purpose=WEIGHTS):
+def unaddressed(self, stream, t, items):
     return np.random.default_rng().integers(0, 2, (stream.n_runs, items.shape[-1])).astype(float)
 
 
@@ -411,20 +477,20 @@ def unaddressed(self, stream, t, items, purpose=WEIGHTS):
     ("world", "message"),
     [
         (
-            coins(lambda self, stream, t, items, purpose=0: np.zeros(items.shape)),
+            coins(lambda self, stream, t, items: np.zeros(items.shape)),
             r"shape \(6, 6\) .* got shape \(6,\)",
         ),
-        (coins(lambda self, stream, t, items, purpose=0: [[0.0]]), "of float64 for items of shape .*, got list"),
+        (coins(lambda self, stream, t, items: [[0.0]]), "of float64 for items of shape .*, got list"),
         (
-            coins(lambda self, stream, t, items, purpose=0: stream.uniform(t, items, purpose) < 0.5),
+            coins(lambda self, stream, t, items: stream.uniform(t, items) < 0.5),
             r"expected weights of shape \(6, 6\) of float64 .* of bool",
         ),
         (
-            coins(lambda self, stream, t, items, purpose=0: np.full((stream.n_runs, items.shape[-1]), np.nan)),
+            coins(lambda self, stream, t, items: np.full((stream.n_runs, items.shape[-1]), np.nan)),
             r"expected finite weights within support \[0, 1\], got nan for item 0",
         ),
         (
-            coins(lambda self, stream, t, items, purpose=0: 2.0 * stream.uniform(t, items, purpose)),
+            coins(lambda self, stream, t, items: 2.0 * stream.uniform(t, items)),
             r"expected finite weights within support \[0, 1\], got 1\.\d+ for item",
         ),
         (coins(sorts_items), "expected draw to leave the items it is given"),

@@ -42,7 +42,7 @@ def problem_of(path: Path):
 def test_examples(name, n_items, rank, optimum):
     experiment = read_problem(EXAMPLES / f"{name}.toml")
     problem = experiment.load(None)[0].problem
-    assert (problem.n_items, problem.matroid.rank) == (n_items, rank)
+    assert (problem.n_items, problem.constraint.rank) == (n_items, rank)
     assert problem.optimal_value == pytest.approx(optimum, abs=1e-4)
     outcome = run(experiment.resized(n_episodes=30, n_runs=2))
     chapter = experiment.write(outcome)
@@ -67,7 +67,7 @@ def test_defaults(tmp_path):
     assert experiment.title == "problem"
     problem = experiment.load(None)[0].problem
     assert not problem.minimize
-    assert problem.matroid.labels == ("a", "b", "c")
+    assert problem.constraint.labels == ("a", "b", "c")
     assert problem.optimal_value == 1.25
 
 

@@ -123,7 +123,9 @@ def lower_bound(problem: Problem, form: Literal["paper", "kl"] = "paper") -> flo
         raise ProblemError(f'expected form to be "paper" or "kl", got {form!r}')
     means = problem.environment.mean_weights
     others = np.unique(means[problem.suboptimal_items])
-    is_partition = isinstance(problem.matroid, PartitionMatroid) and set(problem.matroid.capacities.values()) <= {1}
+    is_partition = isinstance(problem.constraint, PartitionMatroid) and set(
+        problem.constraint.capacities.values()
+    ) <= {1}
     is_gapped = others.size == 0 or (others.size == 1 and others[0] < 0.5)
     if problem.minimize or not is_partition or not is_gapped or not (means[problem.optimal_basis] == 0.5).all():
         raise ProblemError(
@@ -223,7 +225,7 @@ def decompose_regret(problem: Problem, basis: Sequence[int] | IntArray) -> Decom
     """
     _check_problem(problem)
     order = problem.optimal_order
-    paired = order[exchange_bijection(problem.matroid, order, basis)]
+    paired = order[exchange_bijection(problem.constraint, order, basis)]
     chosen = np.asarray(basis, np.int64)
     gaps = problem.gains[paired] - problem.gains[chosen]
     exchanges = tuple(
@@ -236,7 +238,7 @@ def _kl_lower_bound(problem: Problem) -> float:
     means, gains, basis = problem.environment.mean_weights, problem.gains, problem.optimal_basis
     total = 0.0
     for e in problem.suboptimal_items:
-        circuit = problem.matroid._circuit(basis, int(e))
+        circuit = problem.constraint._circuit(basis, int(e))
         if circuit.size == 0:
             continue  # a loop is never chosen
         gap = gains[circuit].min() - gains[e]

@@ -8,9 +8,11 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
+from matroid_bandits._util.checks import as_flag
 from matroid_bandits.environments import BernoulliEnvironment, Environment
 from matroid_bandits.exceptions import ProblemError
-from matroid_bandits.matroids import Matroid, PartitionMatroid
+from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.matroids import PartitionMatroid
 
 
 class Problem(Immutable):
@@ -18,8 +20,8 @@ class Problem(Immutable):
 
     Parameters
     ----------
-    matroid : Matroid
-        Which sets may be chosen.
+    constraint : Constraint
+        Which sets may be chosen; a matroid.
     environment : Environment
         Where the weights come from.
     minimize : bool, default False
@@ -35,22 +37,23 @@ class Problem(Immutable):
     array([[0.7, 0.3]])
     """
 
-    def __init__(self, matroid: Matroid, environment: Environment, minimize: bool = False) -> None:
-        if not isinstance(matroid, Matroid):
-            raise ProblemError(f"expected a Matroid, got {type(matroid).__name__}")
+    def __init__(self, constraint: Constraint, environment: Environment, minimize: bool = False) -> None:
+        if not isinstance(constraint, Constraint):
+            raise ProblemError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
         if not isinstance(environment, Environment):
             raise ProblemError(f"expected an Environment, got {type(environment).__name__}")
-        if matroid.n_items != environment.n_items:
+        if constraint.n_items != environment.n_items:
             raise ProblemError(
-                f"expected as many weights as items, got a matroid of {matroid.n_items} items "
+                f"expected as many weights as items, got a constraint on {constraint.n_items} items "
                 f"and an environment of {environment.n_items}"
             )
-        self._matroid, self._environment, self._minimize = matroid, environment, bool(minimize)
+        self._constraint, self._environment = constraint, environment
+        self._minimize = as_flag("minimize", minimize, error=ProblemError)
 
     @property
-    def matroid(self) -> Matroid:
+    def constraint(self) -> Constraint:
         """Which sets may be chosen."""
-        return self._matroid
+        return self._constraint
 
     @property
     def environment(self) -> Environment:
@@ -65,17 +68,17 @@ class Problem(Immutable):
     @property
     def n_items(self) -> int:
         """The paper's L."""
-        return self._matroid.n_items
+        return self._constraint.n_items
 
     @property
     def rank(self) -> int:
         """The paper's K."""
-        return self._matroid.rank
+        return self._constraint.rank
 
     @cached_property
     def optimal_basis(self) -> IntArray:
         """The paper's A*, ascending; among equally good bases the first in the greedy order."""
-        return frozen(self._matroid.max_weight_basis(self._environment.mean_weights, self._minimize))
+        return frozen(self._constraint.max_weight_basis(self._environment.mean_weights, self._minimize))
 
     @cached_property
     def optimal_value(self) -> float:
@@ -115,7 +118,7 @@ class Problem(Immutable):
 
     def __repr__(self) -> str:
         direction = ", minimize=True" if self._minimize else ""
-        return f"Problem({self._matroid!r}, {self._environment!r}{direction})"
+        return f"Problem({self._constraint!r}, {self._environment!r}{direction})"
 
 
 def lower_bound_problem(n_items: int, rank: int, gap: float) -> Problem:

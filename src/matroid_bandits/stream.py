@@ -4,6 +4,8 @@ A seed enters once. Run i has the same numbers alone or in a batch, on one threa
 only what is looked at is drawn; and every policy meets the same weights.
 """
 
+from __future__ import annotations
+
 import operator
 import secrets
 from collections.abc import Callable, Iterable
@@ -12,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits.exceptions import InvalidEnvironmentError, SeedError
 from matroid_bandits.kernels import random as kernels
 
@@ -68,7 +71,7 @@ class Stream:
     runs : iterable of int
         The ids of the R runs, in [0, 2**32); a batch may hold any of them in any order.
     purpose : int, default WEIGHTS
-        The purpose of draws that do not name their own, in [0, 256).
+        What the draws are for, in [0, 256): `WEIGHTS`, `START`, `POLICY`, `ROUNDING`, or a user's own from `USER` on.
 
     Attributes
     ----------
@@ -110,51 +113,65 @@ class Stream:
     def __repr__(self) -> str:
         return f"Stream(seed={self.seed}, n_runs={self.n_runs}, purpose={self.purpose})"
 
-    def with_purpose(self, purpose: int) -> "Stream":
-        """The same runs with another default purpose, e.g. `POLICY` for what a policy is given."""
-        return Stream(self.seed, self.runs, purpose)
+    def with_purpose(self, purpose: int) -> Stream:
+        """The same runs for another purpose, e.g. `POLICY` for what a policy is given.
 
-    def uniform(self, t: int, items: ArrayLike, purpose: int | None = None) -> FloatArray:
+        Examples
+        --------
+        >>> Stream(seed=0, runs=[3]).with_purpose(POLICY)
+        Stream(seed=0, n_runs=1, purpose=2)
+        """
+        return self._derived(self.runs, self._check_purpose(purpose))
+
+    def take(self, rows: ArrayLike) -> Stream:
+        """The stream of some of the batch's rows, in the order given and as often as they are named.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (n,), or of bool, shape (R,)
+            Places in the batch, not ids of runs.
+
+        Examples
+        --------
+        >>> Stream(seed=0, runs=[3, 8]).take([1, 1, 0]).runs
+        array([8, 8, 3])
+        """
+        return self._derived(frozen(self.runs[rows]), self.purpose)
+
+    def uniform(self, t: int, items: ArrayLike) -> FloatArray:
         """Uniforms in [0, 1), multiples of 2**-53, shape (R, K)."""
-        return self._draw(kernels.uniforms, t, items, purpose)
+        return self._draw(kernels.uniforms, t, items)
 
-    def exponential(self, t: int, items: ArrayLike, purpose: int | None = None) -> FloatArray:
+    def exponential(self, t: int, items: ArrayLike) -> FloatArray:
         """Exponentials of mean 1, shape (R, K): -log(1 - u) of `uniform` at the same address."""
-        return self._draw(kernels.exponentials, t, items, purpose)
+        return self._draw(kernels.exponentials, t, items)
 
-    def normal(self, t: int, items: ArrayLike, purpose: int | None = None) -> FloatArray:
+    def normal(self, t: int, items: ArrayLike) -> FloatArray:
         """Normals of mean 0 and variance 1, shape (R, K)."""
-        return self._draw(kernels.normals, t, items, purpose)
+        return self._draw(kernels.normals, t, items)
 
-    def beta(
-        self,
-        t: int,
-        alpha: ArrayLike,
-        beta: ArrayLike,
-        purpose: int | None = None,
-        items: ArrayLike | None = None,
-    ) -> FloatArray:
+    def beta(self, t: int, items: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> FloatArray:
         """Beta variates, shape (R, K).
 
         Parameters
         ----------
         t : int
+            The episode.
+        items : array_like of int, shape (R, K) or (K,)
+            A row per run, or one row for all of them.
         alpha, beta : array_like of float, shape (R, K) or (K,)
             In [1e-300, 1e300]; from 1 up is several times as fast as below.
-        purpose : int, optional
-        items : array_like of int, shape (R, K) or (K,), optional
-            By default item k is column k.
         """
+        items = self._rows(items, np.int64, "items")
         alpha, beta = self._rows(alpha, np.float64, "alpha"), self._rows(beta, np.float64, "beta")
-        items = self._rows(np.arange(alpha.shape[1]) if items is None else items, np.int64, "items")
         n_columns = items.shape[1]
         if alpha.shape[1] != n_columns or beta.shape[1] != n_columns:
             raise SeedError(
-                f"expected alpha, beta and items with as many columns each; got {alpha.shape[1]}, "
-                f"{beta.shape[1]} and {n_columns}"
+                f"expected items, alpha and beta with as many columns each; got {n_columns}, "
+                f"{alpha.shape[1]} and {beta.shape[1]}"
             )
         out = np.empty((self.n_runs, n_columns))
-        where = kernels.betas(self._seed, self.runs, *self._when(t, purpose, items), alpha, beta, out)
+        where = kernels.betas(self._seed, self.runs, _episode(t), items, self.purpose, alpha, beta, out)
         if where >= 0:
             r, k = divmod(where, n_columns)
             given = (float(array[r % len(array), k]) for array in (alpha, beta))
@@ -164,25 +181,22 @@ class Stream:
             )
         return out
 
-    def run_uniform(self, t: int, purpose: int | None = None) -> FloatArray:
+    def run_uniform(self, t: int) -> FloatArray:
         """One uniform in [0, 1) per run, shape (R,): that of item 2**32 - 1, which no matroid has."""
-        return self._draw(kernels.uniforms, t, _RUN_ITEM[0], purpose)[:, 0]
+        return self._draw(kernels.uniforms, t, _RUN_ITEM[0])[:, 0]
 
-    def _draw(self, kernel: Callable[..., Any], t: int, items: ArrayLike, purpose: int | None) -> FloatArray:
+    def _derived(self, runs: IntArray, purpose: int) -> Stream:
+        """A stream of the same seed whose runs and purpose have been checked."""
+        other = object.__new__(Stream)
+        other.seed, other._seed = self.seed, self._seed
+        other.runs, other.n_runs, other.purpose = runs, runs.size, purpose
+        return other
+
+    def _draw(self, kernel: Callable[..., Any], t: int, items: ArrayLike) -> FloatArray:
         rows = self._rows(items, np.int64, "items")
         out = np.empty((self.n_runs, rows.shape[1]))
-        kernel(self._seed, self.runs, *self._when(t, purpose, rows), out)
+        kernel(self._seed, self.runs, _episode(t), rows, self.purpose, out)
         return out
-
-    def _when(self, t: int, purpose: int | None, items: IntArray) -> tuple[int, IntArray, int]:
-        """Episode, items and purpose in the kernels' order, all checked."""
-        try:
-            episode = operator.index(t)
-        except TypeError:
-            episode = -1
-        if not 0 <= episode < _N_EPISODES:
-            raise SeedError(f"expected an episode t in [0, 2**48); got {t!r}")
-        return episode, items, self.purpose if purpose is None else self._check_purpose(purpose)
 
     def _rows(self, values: ArrayLike, dtype: type[Any], name: str) -> AnyArray:
         """`values` as a contiguous (R, K) or, for all runs, (1, K) array; a copy only where it has to be."""
@@ -207,6 +221,16 @@ class Stream:
         return int(purpose)
 
 
+def _episode(t: int) -> int:
+    try:
+        episode = operator.index(t)
+    except TypeError:
+        episode = -1
+    if not 0 <= episode < _N_EPISODES:
+        raise SeedError(f"expected an episode t in [0, 2**48); got {t!r}")
+    return episode
+
+
 def _as_runs(runs: Iterable[int] | IntArray) -> IntArray:
     """Run ids as a read-only int64 array of its own."""
     expected = "expected an iterable of run ids in [0, 2**32)"
@@ -219,6 +243,4 @@ def _as_runs(runs: Iterable[int] | IntArray) -> IntArray:
     is_wrong = (array < 0) | (array >= _N_RUNS)
     if is_wrong.any():
         raise SeedError(f"{expected}; got {array[is_wrong][0]}")
-    array = array.astype(np.int64)
-    array.flags.writeable = False
-    return array
+    return frozen(array.astype(np.int64))

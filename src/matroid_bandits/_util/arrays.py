@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray
+from matroid_bandits._typing import AnyArray, IntArray
 
 
 def frozen(array: AnyArray) -> AnyArray:
@@ -12,6 +12,17 @@ def frozen(array: AnyArray) -> AnyArray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def offsets(sizes: IntArray) -> IntArray:
+    """Where each of consecutive pieces starts, and where the last ends.
+
+    Examples
+    --------
+    >>> offsets(np.array([2, 0, 3]))
+    array([0, 2, 2, 5])
+    """
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 class Immutable:

@@ -7,7 +7,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits.exceptions import InvalidEnvironmentError
-from matroid_bandits.stream import WEIGHTS, Stream
+from matroid_bandits.stream import Stream
 
 
 class Environment(Immutable, ABC):
@@ -28,8 +28,8 @@ class Environment(Immutable, ABC):
     >>> class Coin(Environment):
     ...     '''A weight is its mean plus or minus 1.'''
     ...
-    ...     def draw(self, stream, t, items, purpose=WEIGHTS):
-    ...         sign = np.where(stream.uniform(t, items, purpose) < 0.5, -1.0, 1.0)
+    ...     def draw(self, stream, t, items):
+    ...         sign = np.where(stream.uniform(t, items) < 0.5, -1.0, 1.0)
     ...         return self.mean_weights[items] + sign
     >>> world = Coin([10, 20, 30])
     >>> world
@@ -43,20 +43,21 @@ class Environment(Immutable, ABC):
         self._support = _as_support(support)
 
     @abstractmethod
-    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
         """The weights of `items` in episode t of each run.
 
-        A weight depends on (seed, run, t, item, purpose) alone: not on the other items asked for, nor on who
-        asks.
+        A weight depends on the stream's (seed, run, purpose), on t and on the item alone: not on the other items
+        asked for, nor on who asks.
 
         Parameters
         ----------
         stream : Stream
+            Random numbers by address. Its purpose says which world is meant: `WEIGHTS` for the episodes, `START` for
+            the weights seen before the first.
         t : int
+            The episode.
         items : ndarray of int64, shape (R, K) or (K,)
             A row per run, or one row for all of them.
-        purpose : int, default WEIGHTS
-            Which world: `START` for the weights seen before episode 1.
 
         Returns
         -------
@@ -105,17 +106,6 @@ def as_vector(name: str, values: ArrayLike, low: float = -np.inf, high: float = 
         allowed = "finite" if np.isinf(low) and np.isinf(high) else f"in [{low:g}, {high:g}]"
         raise InvalidEnvironmentError(f"expected {name} {allowed}; got {vector[item]} for item {item}")
     return frozen(vector)
-
-
-def as_scale(name: str, value: float) -> float:
-    """A standard deviation: a finite number, not negative."""
-    expected = f"expected {name} to be a finite number, 0 or more"
-    if not (isinstance(value, int | float | np.integer | np.floating) and 0.0 <= value < np.inf):
-        raise InvalidEnvironmentError(f"{expected}; got {value!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise InvalidEnvironmentError(f"{expected}; got an integer too large for a float") from None
 
 
 def _as_support(support: tuple[float, float]) -> tuple[float, float]:

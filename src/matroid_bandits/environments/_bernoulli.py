@@ -4,7 +4,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits.environments._base import Environment, as_vector
-from matroid_bandits.stream import WEIGHTS, Stream
+from matroid_bandits.stream import Stream
 
 
 class BernoulliEnvironment(Environment):
@@ -26,5 +26,5 @@ class BernoulliEnvironment(Environment):
     def __init__(self, means: ArrayLike) -> None:
         super().__init__(as_vector("means", means, 0.0, 1.0), support=(0.0, 1.0))
 
-    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
-        return (stream.uniform(t, items, purpose) < self._mean_weights[items]).astype(np.float64)
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+        return (stream.uniform(t, items) < self._mean_weights[items]).astype(np.float64)

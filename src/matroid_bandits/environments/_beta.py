@@ -3,7 +3,7 @@
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits.environments._base import Environment, as_vector
 from matroid_bandits.exceptions import InvalidEnvironmentError
-from matroid_bandits.stream import WEIGHTS, Stream
+from matroid_bandits.stream import Stream
 
 
 class BetaEnvironment(Environment):
@@ -29,5 +29,5 @@ class BetaEnvironment(Environment):
             )
         super().__init__(self._alpha / (self._alpha + self._beta), support=(0.0, 1.0))
 
-    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
-        return stream.beta(t, self._alpha[items], self._beta[items], purpose, items)
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+        return stream.beta(t, items, self._alpha[items], self._beta[items])

@@ -5,7 +5,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Environment, as_vector
-from matroid_bandits.stream import WEIGHTS, Stream
+from matroid_bandits.stream import Stream
 
 
 class ExponentialEnvironment(Environment):
@@ -30,7 +30,7 @@ class ExponentialEnvironment(Environment):
         super().__init__(means, support=(min(floor, default=0.0), np.inf))
         self._floor = frozen(floor)
 
-    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
-        latencies = stream.exponential(t, items, purpose)
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+        latencies = stream.exponential(t, items)
         latencies += self._floor[items]
         return latencies

@@ -1,8 +1,10 @@
 """Weights with normal noise."""
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
-from matroid_bandits.environments._base import Environment, as_scale
-from matroid_bandits.stream import WEIGHTS, Stream
+from matroid_bandits._util.checks import as_number
+from matroid_bandits.environments._base import Environment
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.stream import Stream
 
 
 class GaussianEnvironment(Environment):
@@ -26,7 +28,7 @@ class GaussianEnvironment(Environment):
 
     def __init__(self, means: ArrayLike, noise: float = 1.0) -> None:
         super().__init__(means)
-        self._noise = as_scale("noise", noise)
+        self._noise = as_number("noise", noise, 0.0, error=InvalidEnvironmentError)
 
-    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
-        return self._mean_weights[items] + self._noise * stream.normal(t, items, purpose)
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+        return self._mean_weights[items] + self._noise * stream.normal(t, items)

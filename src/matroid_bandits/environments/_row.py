@@ -9,7 +9,7 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Environment, as_numbers
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import sparse as kernels
-from matroid_bandits.stream import WEIGHTS, Stream
+from matroid_bandits.stream import Stream
 
 
 class RowEnvironment(Environment):
@@ -72,8 +72,8 @@ class RowEnvironment(Environment):
         """The number of rows of the data set."""
         return self._n_rows
 
-    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
-        rows = (stream.run_uniform(t, purpose) * self._n_rows).astype(np.int64)
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+        rows = (stream.run_uniform(t) * self._n_rows).astype(np.int64)
         if self._dense is not None:
             return self._dense[rows[:, np.newaxis], items].astype(np.float64, copy=False)
         weights = np.empty((stream.n_runs, items.shape[-1]))

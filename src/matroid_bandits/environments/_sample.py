@@ -8,7 +8,7 @@ from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Environment, as_numbers
 from matroid_bandits.exceptions import InvalidEnvironmentError
-from matroid_bandits.stream import WEIGHTS, Stream
+from matroid_bandits.stream import Stream
 
 
 class SampleEnvironment(Environment):
@@ -51,7 +51,7 @@ class SampleEnvironment(Environment):
         bounds = (self._values.min(), self._values.max()) if sizes.size else (0.0, 0.0)
         super().__init__(means, support=bounds)
 
-    def draw(self, stream: Stream, t: int, items: IntArray, purpose: int = WEIGHTS) -> FloatArray:
-        places = (stream.uniform(t, items, purpose) * self._sizes[items]).astype(np.int64)
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+        places = (stream.uniform(t, items) * self._sizes[items]).astype(np.int64)
         places += self._starts[items]
         return self._values[places]

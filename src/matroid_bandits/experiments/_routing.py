@@ -206,7 +206,7 @@ def claims(trials: Sequence[Trial], *, needs: int) -> list[Claim]:
 
 
 def _density(trial: Trial) -> float:
-    return trial.dataset.problem.n_items / trial.dataset.problem.matroid.rank
+    return trial.dataset.problem.n_items / trial.dataset.problem.constraint.rank
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -256,11 +256,11 @@ def _trial_dict(trial: Trial) -> dict[str, Any]:
         "source": dataset.source,
         "title": dataset.title,
         "items": problem.n_items,
-        "rank": problem.matroid.rank,
+        "rank": problem.constraint.rank,
         "minimize": problem.minimize,
         "facts": {key: plain(fact) for key, fact in dataset.facts.items() if isinstance(fact, int | float | str)},
         "optimum": plain(problem.optimal_value),
-        "optimal_basis": [plain(problem.matroid.labels[e]) for e in problem.optimal_basis],
+        "optimal_basis": [plain(problem.constraint.labels[e]) for e in problem.optimal_basis],
         "episodes": plain(result.checkpoints),
         "policies": {
             name: {

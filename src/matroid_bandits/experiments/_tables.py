@@ -80,7 +80,7 @@ def basis_table(trial: Trial, name: str, title: str, n_rows: int = 30) -> Table:
         ),
         rows=tuple(
             (
-                item_text(problem.matroid.labels[e]),
+                item_text(problem.constraint.labels[e]),
                 float(problem.environment.mean_weights[e]),
                 *(float(share) for share in result.choices[:, e] / n_chances),
             )

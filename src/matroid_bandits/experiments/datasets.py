@@ -127,7 +127,7 @@ def isp(name: str) -> Dataset:
     Examples
     --------
     >>> abilene = isp("topozoo/Abilene")
-    >>> abilene.problem.matroid.n_items, abilene.problem.matroid.rank
+    >>> abilene.problem.constraint.n_items, abilene.problem.constraint.rank
     (14, 10)
     """
     network = read_isp(name)
@@ -233,7 +233,7 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
     --------
     >>> audience = movielens(standin=True)
     >>> best = audience.problem.optimal_basis
-    >>> [audience.problem.matroid.labels[e] for e in best[:2]], best.size
+    >>> [audience.problem.constraint.labels[e] for e in best[:2]], best.size
     (['American Beauty', 'Jurassic Park'], 17)
     """
     files = ["movielens-1m/movies.dat", "movielens-1m/ratings.dat"]

@@ -37,7 +37,7 @@ from matroid_bandits.matroids import (
     TransversalMatroid,
     UniformMatroid,
 )
-from matroid_bandits.policies import POLICIES, Optimal, Policy
+from matroid_bandits.policies import POLICIES, FixedSet, Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import check_support
 
@@ -383,7 +383,7 @@ def _known(sheet: Sheet, row: Row, name: str, ground: _Ground) -> None:
 
 def _read_policies(keys: Section, ground: _Ground, environment: Environment) -> dict[str, Policy]:
     policies: dict[str, Policy] = {}
-    known: dict[str, Callable[..., Policy]] = {**POLICIES, "Optimal": Optimal}
+    known: dict[str, Callable[..., Policy]] = {**POLICIES, "FixedSet": FixedSet}
     for name in keys.names():
         if name == OPTIMAL:
             raise keys.error(name, "expected another name, since the optimum itself is shown under this one")

@@ -69,7 +69,7 @@ def _sizes(trial: Trial) -> Table:
             ("partners", facts["partners"], _paper.N_PARTNERS),
             ("lender clusters", facts["clusters"], _paper.N_CLUSTERS),
             ("edges", facts["edges"], "about 5,000"),
-            ("partners in the best transversal", problem.matroid.rank, _paper.TRANSVERSAL_SIZE),
+            ("partners in the best transversal", problem.constraint.rank, _paper.TRANSVERSAL_SIZE),
         ),
         is_standin=trial.is_standin,
     )
@@ -77,7 +77,7 @@ def _sizes(trial: Trial) -> Table:
 
 def _best_partners(trial: Trial) -> Table:
     problem, facts = trial.dataset.problem, trial.dataset.facts
-    matroid = problem.matroid
+    matroid = problem.constraint
     assert isinstance(matroid, TransversalMatroid)
     lenders = matroid.matching(problem.optimal_basis)
     rows: list[tuple[Cell, ...]] = []
@@ -127,7 +127,7 @@ def _best_partners(trial: Trial) -> Table:
 def _paper_partners(trial: Trial) -> Table:
     """The paper's rows, looked up in our snapshot by partner and lender."""
     problem, facts = trial.dataset.problem, trial.dataset.facts
-    place = {str(partner): e for e, partner in enumerate(problem.matroid.labels)}
+    place = {str(partner): e for e, partner in enumerate(problem.constraint.labels)}
     best = set(problem.optimal_basis.tolist())
     rows: list[tuple[Cell, ...]] = []
     for printed in _paper.PARTNERS:

@@ -1,4 +1,4 @@
-"""Kinetic tournaments: who leads among lines a + c b while c only grows.
+"""The affine index, and kinetic tournaments: who leads among lines a + c b while c only grows.
 
 The items of a matroid made of quotas fall into cells. The best few of a cell, its reserve, are kept apart; the
 rest play a knockout tournament. A match between x and y is not replayed while a certificate holds: up to some
@@ -281,18 +281,17 @@ def settle(reserves, is_changed, bases):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def touch(items, starts, members, cells, places, tree_starts, means, radii, c, margin, is_out, nodes):
-    """Take note that the lines of `items` (R, k) changed; those in a reserve are looked at anyway."""
-    for run in range(items.shape[0]):
-        for k in range(items.shape[1]):
-            e = items[run, k]
-            if not is_out[run, e]:
-                cell = cells[e]
-                _replay_path(
-                    places[e], members[starts[cell] : starts[cell + 1]],
-                    nodes[run, tree_starts[cell] : tree_starts[cell + 1]],
-                    is_out[run], means[run], radii[run], c, margin,
-                )  # fmt: skip
+def touch(runs, items, starts, members, cells, places, tree_starts, means, radii, c, margin, is_out, nodes):
+    """Take note that the lines of `items` (n,) in `runs` (n,) changed; those in a reserve are looked at anyway."""
+    for i in range(items.shape[0]):
+        run, e = runs[i], items[i]
+        if not is_out[run, e]:
+            cell = cells[e]
+            _replay_path(
+                places[e], members[starts[cell] : starts[cell + 1]],
+                nodes[run, tree_starts[cell] : tree_starts[cell + 1]],
+                is_out[run], means[run], radii[run], c, margin,
+            )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
@@ -301,3 +300,11 @@ def indices(items, means, radii, c, out):
     for run in range(items.shape[0]):
         for k in range(items.shape[1]):
             out[run, k] = _index(means[run, items[run, k]], radii[run, items[run, k]], c)
+
+
+@njit(cache=True, nogil=True)
+def lines(means, radii, c, out):
+    """The index of every item, (R, L)."""
+    for run in range(means.shape[0]):
+        for e in range(means.shape[1]):
+            out[run, e] = _index(means[run, e], radii[run, e], c)

@@ -9,20 +9,19 @@ _RADII = 1.0 / np.sqrt(np.maximum(np.arange(_N_RADII), 1))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def absorb(items, weights, sign, counts, sums, means, radii):
-    """Count `sign * weights` (R, K) of `items` (R, K); items of a row are distinct.
+def absorb(runs, items, gains, counts, sums, means, radii):
+    """Count the gain (n,) of each of `items` (n,) in its run (n,).
 
     Keeps means = sums / counts and radii = 1 / sqrt(counts) of what it touches, all (R, L).
     """
-    for run in range(items.shape[0]):
-        for k in range(items.shape[1]):
-            e = np.uint64(items[run, k])
-            n = counts[run, e] + 1
-            total = sums[run, e] + sign * weights[run, k]
-            counts[run, e] = n
-            sums[run, e] = total
-            means[run, e] = total / n
-            radii[run, e] = _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
+    for i in range(items.shape[0]):
+        run, e = np.uint64(runs[i]), np.uint64(items[i])
+        n = counts[run, e] + 1
+        total = sums[run, e] + gains[i]
+        counts[run, e] = n
+        sums[run, e] = total
+        means[run, e] = total / n
+        radii[run, e] = _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
 
 
 @njit(cache=True, nogil=True)
@@ -53,15 +52,6 @@ def first_outside(values, low, high):
         if not low <= values[i] <= high:
             return i
     return -1
-
-
-@njit(cache=True, nogil=True)
-def lines(means, radii, c, out):
-    """out = means + c * radii, the index of an affine policy; +inf for items never seen, whose radius is."""
-    for run in range(means.shape[0]):
-        for e in range(means.shape[1]):
-            r = radii[run, e]
-            out[run, e] = np.inf if r == np.inf else means[run, e] + c * r
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -121,23 +111,24 @@ def kl_indices(means, counts, offset, budget, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def kalman(items, gains, features, variance, theta, covariance):
-    """Condition each run's Gaussian belief theta (R, d), covariance (R, d, d) on noisy linear observations."""
+def kalman(runs, items, gains, features, variance, theta, covariance):
+    """Condition each run's Gaussian belief theta (R, d), covariance (R, d, d) on noisy linear observations.
+
+    Observation i is the gain (n,) of an item (n,) with its row of `features` (L, d), in its run (n,).
+    """
     d = features.shape[1]
     direction = np.empty(d, np.float64)
-    for run in range(items.shape[0]):
-        mean, cov = theta[run], covariance[run]
-        for k in range(items.shape[1]):
-            x = features[items[run, k]]
-            spread, error = variance, gains[run, k]
-            for i in range(d):
-                total = 0.0
-                for j in range(d):
-                    total += cov[i, j] * x[j]
-                direction[i] = total
-                spread += total * x[i]
-                error -= mean[i] * x[i]
-            for i in range(d):
-                mean[i] += direction[i] * error / spread
-                for j in range(d):
-                    cov[i, j] -= direction[i] * direction[j] / spread
+    for k in range(items.shape[0]):
+        mean, cov, x = theta[runs[k]], covariance[runs[k]], features[items[k]]
+        spread, error = variance, gains[k]
+        for i in range(d):
+            total = 0.0
+            for j in range(d):
+                total += cov[i, j] * x[j]
+            direction[i] = total
+            spread += total * x[i]
+            error -= mean[i] * x[i]
+        for i in range(d):
+            mean[i] += direction[i] * error / spread
+            for j in range(d):
+                cov[i, j] -= direction[i] * direction[j] / spread

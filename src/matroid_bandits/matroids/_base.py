@@ -130,6 +130,10 @@ class Matroid(Immutable, ABC):
             order_kernels.sort_rows(bases, self._n_items)
         return bases
 
+    def best_sets(self, weights, *, available=None, pinned=None):  # type: ignore[no-untyped-def]
+        bases = self._max_weight_bases(weights, False)
+        return bases, np.full(bases.shape[0], bases.shape[1])
+
     def _greedy_bases(self, orders: IntArray, size: int) -> IntArray:
         """`_greedy`, of which each row must accept `size` items."""
         bases = np.ascontiguousarray(self._greedy(orders, size))

@@ -1,18 +1,13 @@
 """From what was seen to an index per item: the paper's algorithm, its baselines and its successors."""
 
-from matroid_bandits.policies._base import AffinePolicy, Policy
-from matroid_bandits.policies._baselines import EpsilonGreedy, Optimal, UniformRandom
+from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy, coefficient, evaluate
+from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._omm import OMM
+from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
 from matroid_bandits.policies._thompson import ThompsonSampling
-
-#: Policies by the name that stored learners give them.
-POLICIES: dict[str, type[Policy]] = {
-    policy.__name__: policy
-    for policy in (OMM, EpsilonGreedy, UniformRandom, KLOSM, ThompsonSampling, CombLinUCB, CombLinTS)
-}
 
 __all__ = [
     "KLOSM",
@@ -22,9 +17,14 @@ __all__ = [
     "CombLinTS",
     "CombLinUCB",
     "EpsilonGreedy",
-    "Optimal",
+    "Feedback",
+    "FixedSet",
     "Policy",
+    "Request",
     "State",
     "ThompsonSampling",
     "UniformRandom",
+    "as_policy",
+    "coefficient",
+    "evaluate",
 ]

@@ -1,30 +1,59 @@
-"""The interface of a policy."""
+"""The interface of a policy, and how everybody asks one for its indices."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import FloatArray
 from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.kernels import kinetic
+from matroid_bandits.kernels import order as order_kernels
+from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
-from matroid_bandits.stream import Stream
+
+#: Policies by name, put here by being defined; specs and stored learners find them so.
+POLICIES: dict[str, type[Policy]] = {}
 
 
 class Policy(ABC):
-    """Turns what was seen into an index per item; the basis of largest total index is then chosen.
+    """Turns what was seen into an index per item; the set of largest total index is then chosen.
 
     A policy of one's own is one method, `indices`, over arrays with a row per run. It sees gains (costs are
-    negated before they reach it), so it always maximises, and works in both directions.
+    negated before they reach it), so it always maximises, and works in both directions. An agent calls, in this
+    order:
+
+    1. `check` with the constraint, once, before anything else;
+    2. `prepare` with the fresh state, once;
+    3. for every episode `indices`, and after the set was chosen `advance`;
+    4. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
+       has counted it by then.
+
+    Attributes
+    ----------
+    support : (float, float)
+        Bounds of the weights that the policy can take, a class attribute; unbounded by default.
+    tries_unseen : bool
+        Whether an item never seen has index +inf whatever `indices` says, so that everything is tried once; a class
+        attribute. False for policies that do not learn, and for those that infer the value of items they have not
+        seen.
+
+    Notes
+    -----
+    A policy can be stored with a learner when its constructor keeps every argument in an attribute of the same name
+    (an underscore before it is allowed); `params` says otherwise where that does not fit. Every class that is
+    defined can be found by its name in specs and stored learners.
 
     Examples
     --------
     >>> import matroid_bandits as mb
     >>> class Greedy(mb.Policy):
     ...     '''Always the basis that looks best so far.'''
-    ...     def indices(self, state, t, stream):
+    ...     def indices(self, state, request):
     ...         return state.means
     >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
     >>> result = mb.simulate(problem, {"greedy": Greedy()}, n_episodes=100, n_runs=10, seed=0)
@@ -32,33 +61,54 @@ class Policy(ABC):
     10
     """
 
-    #: Bounds of the weights that the policy can take.
     support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-
-    #: Whether an item never seen has index +inf, so that everything is tried once. False for policies that do not
-    #: learn, and for those that infer the value of items they have not seen.
     tries_unseen: ClassVar[bool] = True
 
-    @abstractmethod
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
-        """The index of every item in episode t >= 1, shape (R, L); not NaN.
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        is_abstract = any(getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls))
+        known = POLICIES.get(cls.__name__)
+        # a name of the package's stays the package's
+        if (
+            not is_abstract
+            and not cls.__name__.startswith("_")
+            and (known is None or not _is_ours(known) or _is_ours(cls))
+        ):
+            POLICIES[cls.__name__] = cls
 
-        `stream` gives random numbers by address, ``stream.uniform(t, items)``; it is the policy's own, so they are
-        independent of the weights.
-        """
+    @abstractmethod
+    def indices(self, state: State, request: Request) -> FloatArray:
+        """The index of every item in the request's episode, shape (R, L); not NaN."""
+
+    def check(self, constraint: Constraint) -> None:  # noqa: B027 - most policies play on anything
+        """Raise `PolicyError` when the policy cannot play under the constraint."""
 
     def prepare(self, state: State) -> None:  # noqa: B027 - most policies have nothing to add
         """Put arrays of the policy's own, a row per run, into ``state.extra``."""
 
-    def observe(self, state: State, t: int, items: IntArray, weights: FloatArray, stream: Stream) -> None:  # noqa: B027
-        """Update those arrays after the weights (R, K) of `items` (R, K) were seen; `state` has counted them."""
+    def advance(self, state: State, request: Request) -> None:  # noqa: B027 - most policies do not age
+        """Age those arrays by one episode: called once an episode, after its set was chosen."""
 
-    def check(self, n_items: int) -> None:  # noqa: B027
-        """Raise `PolicyError` when the policy cannot play on so many items."""
+    def observe(self, state: State, feedback: Feedback) -> None:  # noqa: B027 - most policies go by the state alone
+        """Update those arrays with what was answered; `state` has counted it."""
 
-    def _params(self) -> dict[str, Any]:
-        """The constructor's arguments: plain JSON values and arrays."""
-        return {}
+    def params(self) -> dict[str, Any]:
+        """The constructor's arguments: plain JSON values and arrays.
+
+        Raises
+        ------
+        PolicyError
+            An argument is in no attribute of its name.
+        """
+        found = {}
+        for name in _arguments(type(self)):
+            for attribute in (f"_{name}", name):
+                if hasattr(self, attribute):
+                    found[name] = getattr(self, attribute)
+                    break
+            else:
+                raise PolicyError(f"expected {type(self).__name__} to keep its argument {name!r} in an attribute")
+        return found
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -71,38 +121,152 @@ class Policy(ABC):
         return hash(type(self))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{key}={_show(value)}" for key, value in self._params().items())
-        return f"{type(self).__name__}({shown})"
+        try:
+            params = self.params()
+        except PolicyError:
+            return f"{type(self).__name__}(...)"
+        return f"{type(self).__name__}({', '.join(f'{key}={_show(value)}' for key, value in params.items())})"
 
 
 class AffinePolicy(Policy):
-    r"""A policy whose index is a line in a number that only grows: :math:`\hat w_e + c_t / \sqrt{T_e}`.
+    r"""A policy whose index is a line in a number that only grows: :math:`a_e + c_t b_e`.
 
-    Saying so lets an engine follow the order of a million items without looking at each of them.
+    Saying so lets an engine follow the order of a million items without looking at each of them. The lines stand
+    still while an item is neither answered nor asked for; they are :math:`\hat w_e` and :math:`1 / \sqrt{T_e}` of
+    the state unless the policy keeps its own. Engines read `lines` and `coefficient` and nothing else, so a policy
+    with another index is no `AffinePolicy`: it derives from `Policy`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> class Constant(mb.AffinePolicy):
+    ...     '''As optimistic in episode 1,000 as in episode 1.'''
+    ...     def coefficient(self, state, request):
+    ...         return 0.5
+    >>> mb.testing.check_policy(Constant())
     """
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "indices" in vars(cls):
+            raise PolicyError(
+                f"expected the affine policy {cls.__name__} to declare lines() and coefficient(), got indices() of its "
+                "own: derive it from Policy"
+            )
+
     @abstractmethod
-    def coefficient(self, t: int) -> float:
-        """:math:`c_t >= 0`, non-decreasing in t."""
+    def coefficient(self, state: State, request: Request) -> float:
+        """:math:`c_t >= 0` of the request's episode, one for all runs; it never falls."""
 
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
-        with np.errstate(invalid="ignore"):  # 0 * inf for items never seen, which are tried first anyway
-            U = state.means + self.coefficient(t) * state.radii
-        return np.where(state.counts == 0, np.inf, U)
+    def lines(self, state: State) -> tuple[FloatArray, FloatArray]:
+        """The arrays :math:`a` and :math:`b`, float64 (R, L), kept up to date in place.
+
+        An infinite entry of b stands for an item never seen, which comes first whatever c_t is.
+        """
+        return state.means, state.radii
+
+    def indices(self, state: State, request: Request) -> FloatArray:
+        """The affine index of every item, +inf for an item never seen."""
+        means, radii = self.lines(state)
+        U: FloatArray = np.empty(means.shape)
+        kinetic.lines(means, radii, coefficient(self, state, request), U)
+        return U
 
 
-def as_number(name: str, value: Any, low: float, high: float = np.inf) -> float:
-    """`value` as a finite float in [low, high], or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise PolicyError(f"expected {name} to be a number, got {value!r}")
-    bound = f"in [{low:g}, {high:g}]" if high < np.inf else f"at least {low:g} and finite"
+def coefficient(policy: AffinePolicy, state: State, request: Request) -> float:
+    """The policy's c_t, checked, since engines rely on it.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import coefficient
+    >>> state = mb.State(mb.UniformMatroid(3, 1), n_runs=1)
+    >>> coefficient(mb.OMM(), state, mb.Request(1, mb.Stream(0, [0])))
+    0.0
+    """
+    c = float(policy.coefficient(state, request))
+    if not 0.0 <= c < np.inf:
+        raise PolicyError(f"expected {type(policy).__name__}.coefficient to be finite and not negative, got {c}")
+    return c
+
+
+def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
+    """The policy's indices, checked, with +inf for items never seen where the policy tries them.
+
+    Raises
+    ------
+    PolicyError
+        They are not numbers, one per run and item. What the policy itself raises comes through as it is.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import evaluate
+    >>> state = mb.State(mb.UniformMatroid(3, 1), n_runs=1)
+    >>> evaluate(mb.OMM(), state, mb.Request(1, mb.Stream(0, [0])))
+    array([[inf, inf, inf]])
+    """
+    if isinstance(policy, AffinePolicy):
+        return policy.indices(state, request)
+    has_unseen = policy.tries_unseen and not state.is_seen
+    if has_unseen:
+        with np.errstate(divide="ignore", invalid="ignore"):  # of items never seen, whatever the formula
+            given = policy.indices(state, request)
+    else:
+        given = policy.indices(state, request)
     try:
-        number = float(value)
-    except OverflowError:
-        raise PolicyError(f"expected {name} to be {bound}, got an integer too large for a float") from None
-    if not (np.isfinite(number) and low <= number <= high):
-        raise PolicyError(f"expected {name} to be {bound}, got {value}")
-    return number
+        U = np.asarray(given, np.float64, order="C")
+    except (TypeError, ValueError):
+        raise PolicyError(f"expected {type(policy).__name__}.indices to return numbers, got {given!r}") from None
+    if U.shape != state.counts.shape:
+        raise PolicyError(
+            f"expected {type(policy).__name__}.indices to return shape {state.counts.shape}, got {U.shape}"
+        )
+    if has_unseen:
+        U = np.where(state.counts == 0, np.inf, U)
+    bad = order_kernels.first_nan(U.reshape(-1))
+    if bad >= 0:
+        run, item = request.stream.runs[bad // state.n_items], bad % state.n_items
+        raise PolicyError(
+            f"{type(policy).__name__}.indices gave NaN for item {item} of run {run} in episode {request.episode}"
+        )
+    return U
+
+
+def as_policy(policy: Any) -> Policy:
+    """The policy itself, when it is one.
+
+    Raises
+    ------
+    PolicyError
+        It is something else, such as a class.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import as_policy
+    >>> as_policy(mb.OMM())
+    OMM(scale=1.0)
+    """
+    if not isinstance(policy, Policy):
+        hint = " (the class; an instance is needed)" if isinstance(policy, type) else ""
+        raise PolicyError(f"expected a Policy, got {policy!r}{hint}")
+    return policy
+
+
+def _arguments(kind: type[Policy]) -> list[str]:
+    """The names of the constructor's arguments."""
+    if kind.__init__ is object.__init__:
+        return []
+    return [
+        name
+        for name, parameter in list(inspect.signature(kind.__init__).parameters.items())[1:]
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+
+
+def _is_ours(kind: type[Policy]) -> bool:
+    return kind.__module__.startswith("matroid_bandits.")
 
 
 def _show(value: Any) -> str:

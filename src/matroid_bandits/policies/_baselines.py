@@ -1,16 +1,19 @@
-"""Policies to compare with: the paper's epsilon-greedy, the optimum, pure chance."""
+"""Policies to compare with: the paper's epsilon-greedy, one set for ever, pure chance."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from matroid_bandits._typing import FloatArray
+from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.policies._base import Policy, as_number
+from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.policies._base import Policy
+from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
-from matroid_bandits.stream import Stream
 
 
 class EpsilonGreedy(Policy):
@@ -20,37 +23,75 @@ class EpsilonGreedy(Policy):
     ----------
     epsilon : float, default 0.1
         Probability of a random basis, which is the best one for independent uniform weights.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.EpsilonGreedy(0.05)
+    EpsilonGreedy(epsilon=0.05)
     """
 
     def __init__(self, epsilon: float = 0.1) -> None:
-        self._epsilon = as_number("epsilon", epsilon, 0.0, 1.0)
+        self._epsilon = as_number("epsilon", epsilon, 0.0, 1.0, error=PolicyError)
 
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
+    def indices(self, state: State, request: Request) -> FloatArray:
+        t, stream = request.episode, request.stream
         is_random = stream.run_uniform(t) < self._epsilon
         if not is_random.any():
             return state.means
         U = state.means.copy()
-        some = Stream(stream.seed, stream.runs[is_random], stream.purpose)
-        U[is_random] = some.uniform(t, np.arange(state.n_items))
+        U[is_random] = stream.take(is_random).uniform(t, np.arange(state.n_items))
         return U
-
-    def _params(self) -> dict[str, Any]:
-        return {"epsilon": self._epsilon}
 
 
 class UniformRandom(Policy):
-    """A random basis in every episode: the best one for independent uniform weights."""
+    """A random basis in every episode: the best one for independent uniform weights.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.testing.check_policy(mb.UniformRandom())
+    """
 
     tries_unseen = False
 
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
-        return stream.uniform(t, np.arange(state.n_items))
+    def indices(self, state: State, request: Request) -> FloatArray:
+        return request.stream.uniform(request.episode, np.arange(state.n_items))
 
 
-class Optimal(Policy):
-    """The basis of best true means in every episode; only a simulation knows them."""
+class FixedSet(Policy):
+    """The same set in every episode: a human's choice, yesterday's, or the optimum that only a simulation knows.
+
+    Parameters
+    ----------
+    items : iterable of int
+        The items. Where they are no basis, the smallest items that fit complete them, and those that do not fit
+        are left out.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> best = mb.FixedSet(problem.optimal_basis)
+    >>> float(mb.simulate(problem, [best], n_episodes=10, n_runs=1, seed=0).regret[0, -1])
+    0.0
+    """
 
     tries_unseen = False
 
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
-        raise PolicyError("Optimal needs the true mean weights, so it can only be played by simulate()")
+    def __init__(self, items: Iterable[int]) -> None:
+        try:
+            listed = list(items)
+        except TypeError:
+            raise PolicyError(f"expected the items of a set, got {items!r}") from None
+        numbers = sorted({as_integer("an item of a fixed set", item, error=PolicyError) for item in listed})
+        self._items = frozen(np.array(numbers, np.int64))
+
+    def check(self, constraint: Constraint) -> None:
+        if self._items.size and self._items[-1] >= constraint.n_items:
+            raise PolicyError(f"expected items in 0..{constraint.n_items - 1}, got {self._items[-1]}")
+
+    def indices(self, state: State, request: Request) -> FloatArray:
+        U: FloatArray = np.zeros(state.counts.shape)
+        U[:, self._items] = 1.0
+        return U

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import FloatArray
+from matroid_bandits._util.checks import as_number
+from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import statistics
-from matroid_bandits.policies._base import Policy, as_number
+from matroid_bandits.policies._base import Policy
+from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
-from matroid_bandits.stream import Stream
 
 
 class KLOSM(Policy):
@@ -29,20 +30,23 @@ class KLOSM(Policy):
     -----
     :math:`\log \log t` counts from t = 3 on, where it is positive. When minimising, the index is of one minus the
     weight.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.KLOSM().support
+    (0.0, 1.0)
     """
 
     support = (0.0, 1.0)
 
     def __init__(self, c: float = 0.0) -> None:
-        self._c = as_number("c", c, 0.0)
+        self._c = as_number("c", c, 0.0, error=PolicyError)
 
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
-        log_t = math.log(t)
+    def indices(self, state: State, request: Request) -> FloatArray:
+        log_t = math.log(request.episode)
         budget = log_t + self._c * math.log(max(log_t, 1.0))
         U = np.empty(state.means.shape)
         # gains of costs lie in [-1, 0]
         statistics.kl_indices(state.means, state.counts, 1.0 if state.minimize else 0.0, budget, U)
         return U
-
-    def _params(self) -> dict[str, Any]:
-        return {"c": self._c}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import ArrayLike, FloatArray
+from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import statistics
-from matroid_bandits.policies._base import Policy, as_number
+from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.policies._base import Policy
+from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
-from matroid_bandits.stream import Stream
 
 
 class _LinearPolicy(Policy):
@@ -26,27 +27,25 @@ class _LinearPolicy(Policy):
             raise PolicyError("expected features as a 2-d array of numbers, one row per item") from None
         if F.ndim != 2 or F.shape[1] == 0 or not np.isfinite(F).all():
             raise PolicyError(f"expected finite features of shape (n_items, n_features), got shape {F.shape}")
-        F.flags.writeable = False
-        self._features = F
-        self._prior_scale = as_number("prior_scale", prior_scale, 1e-150, 1e150)
-        self._noise = as_number("noise", noise, 1e-150, 1e150)
+        self._features = frozen(F)
+        self._prior_scale = as_number("prior_scale", prior_scale, 1e-150, 1e150, error=PolicyError)
+        self._noise = as_number("noise", noise, 1e-150, 1e150, error=PolicyError)
 
-    def check(self, n_items: int) -> None:
-        if self._features.shape[0] != n_items:
-            raise PolicyError(f"expected features for {n_items} items, got {self._features.shape[0]} rows")
+    def check(self, constraint: Constraint) -> None:
+        n_items, n_rows = constraint.n_items, self._features.shape[0]
+        if n_rows != n_items:
+            raise PolicyError(f"expected features for {n_items} items, got {n_rows} rows")
 
     def prepare(self, state: State) -> None:
         d = self._features.shape[1]
         state.extra["theta"] = np.zeros((state.n_runs, d))
         state.extra["covariance"] = np.tile(self._prior_scale**2 * np.eye(d), (state.n_runs, 1, 1))
 
-    def observe(self, state: State, t: int, items: IntArray, weights: FloatArray, stream: Stream) -> None:
-        gains = -weights if state.minimize else weights
+    def observe(self, state: State, feedback: Feedback) -> None:
         theta, covariance = state.extra["theta"], state.extra["covariance"]
-        statistics.kalman(items, gains, self._features, self._noise**2, theta, covariance)
-
-    def _params(self) -> dict[str, Any]:
-        return {"features": self._features, "prior_scale": self._prior_scale, "noise": self._noise}
+        statistics.kalman(
+            feedback.runs, feedback.items, feedback.gains, self._features, self._noise**2, theta, covariance
+        )
 
 
 class CombLinUCB(_LinearPolicy):
@@ -65,21 +64,24 @@ class CombLinUCB(_LinearPolicy):
         Standard deviation of each coefficient before anything is seen.
     noise : float, default 0.1
         Standard deviation of a weight around its mean.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.CombLinUCB([[1, 0], [0, 1], [1, 1]], c=0.5)
+    CombLinUCB(features=<array (3, 2)>, c=0.5, prior_scale=1.0, noise=0.1)
     """
 
     def __init__(self, features: ArrayLike, c: float = 1.0, prior_scale: float = 1.0, noise: float = 0.1) -> None:
         super().__init__(features, prior_scale, noise)
-        self._c = as_number("c", c, 0.0)
+        self._c = as_number("c", c, 0.0, error=PolicyError)
 
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
+    def indices(self, state: State, request: Request) -> FloatArray:
         F = self._features
         root = _square_root(state.extra["covariance"])
         widths = np.sqrt(np.square(F @ root).sum(axis=2))  # |x^T root| for every item
         U: FloatArray = _values(F, state.extra["theta"]) + self._c * widths
         return U
-
-    def _params(self) -> dict[str, Any]:
-        return {"c": self._c, **super()._params()}
 
 
 class CombLinTS(_LinearPolicy):
@@ -96,10 +98,16 @@ class CombLinTS(_LinearPolicy):
         Standard deviation of each coefficient before anything is seen.
     noise : float, default 0.1
         Standard deviation of a weight around its mean.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.CombLinTS([[1, 0], [0, 1], [1, 1]])
+    CombLinTS(features=<array (3, 2)>, prior_scale=1.0, noise=0.1)
     """
 
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
-        z = stream.normal(t, np.arange(self._features.shape[1]))
+    def indices(self, state: State, request: Request) -> FloatArray:
+        z = request.stream.normal(request.episode, np.arange(self._features.shape[1]))
         root = _square_root(state.extra["covariance"])
         theta = state.extra["theta"] + (root @ z[:, :, None])[:, :, 0]
         return _values(self._features, theta)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from matroid_bandits.policies._base import AffinePolicy, as_number
+from matroid_bandits._util.checks import as_number
+from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.policies._base import AffinePolicy
+from matroid_bandits.policies._request import Request
+from matroid_bandits.policies._state import State
 
 
 class OMM(AffinePolicy):
@@ -32,20 +35,20 @@ class OMM(AffinePolicy):
     """
 
     def __init__(self, scale: float = 1.0) -> None:
-        self._scale = as_number("scale", scale, 0.0, 1e100)
+        self._scale = as_number("scale", scale, 0.0, 1e100, error=PolicyError)
 
     @property
     def scale(self) -> float:
         """Width of the weights' range."""
         return self._scale
 
-    def coefficient(self, t: int) -> float:
-        """``scale * sqrt(2 log(t - 1))``, and 0 in episode 1."""
-        return self._scale * math.sqrt(2.0 * math.log(max(t - 1, 1)))
+    def coefficient(self, state: State, request: Request) -> float:
+        """``scale * sqrt(2 log(t - 1))`` in episode t, and 0 in episode 1."""
+        return self._width(request.episode - 1)
 
     def confidence_radius(self, t: int, count: int) -> float:
         r"""The paper's :math:`c_{t,s}` times `scale`."""
-        return self.coefficient(t + 1) / math.sqrt(count)
+        return self._width(t) / math.sqrt(count)
 
-    def _params(self) -> dict[str, Any]:
-        return {"scale": self._scale}
+    def _width(self, t: int) -> float:
+        return self._scale * math.sqrt(2.0 * math.log(max(t, 1)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import FloatArray
+from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.policies._base import Policy, as_number
+from matroid_bandits.policies._base import Policy
+from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
-from matroid_bandits.stream import ROUNDING, Stream
+from matroid_bandits.stream import ROUNDING
 
 
 class ThompsonSampling(Policy):
@@ -27,13 +29,19 @@ class ThompsonSampling(Policy):
         :math:`N(\hat w_e, \mathrm{noise}^2 / T_e)`.
     noise : float, default 1.0
         Standard deviation of a weight, for "normal".
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.ThompsonSampling().support, mb.ThompsonSampling("normal", noise=0.5).support
+    ((0.0, 1.0), (-inf, inf))
     """
 
     def __init__(self, prior: Literal["beta", "normal"] = "beta", noise: float = 1.0) -> None:
         if prior not in ("beta", "normal"):
             raise PolicyError(f'expected prior to be "beta" or "normal", got {prior!r}')
         self._prior = prior
-        self._noise = as_number("noise", noise, 0.0)
+        self._noise = as_number("noise", noise, 0.0, error=PolicyError)
         if prior == "beta":
             self.support = (0.0, 1.0)  # type: ignore[misc]
 
@@ -41,22 +49,16 @@ class ThompsonSampling(Policy):
         if self._prior == "beta":
             state.extra["successes"] = np.zeros(state.counts.shape)
 
-    def indices(self, state: State, t: int, stream: Stream) -> FloatArray:
+    def indices(self, state: State, request: Request) -> FloatArray:
+        t, stream, items = request.episode, request.stream, np.arange(state.n_items)
         if self._prior == "beta":
             successes = state.extra["successes"]
-            return stream.beta(t, 1.0 + successes, 1.0 + (state.counts - successes))
-        z = stream.normal(t, np.arange(state.n_items))
-        is_unseen = state.counts == 0
-        if is_unseen.any():
-            return np.where(is_unseen, np.inf, state.means + self._noise * z * np.where(is_unseen, 0.0, state.radii))
-        return state.means + self._noise * z * state.radii
+            return stream.beta(t, items, 1.0 + successes, 1.0 + (state.counts - successes))
+        return state.means + self._noise * stream.normal(t, items) * state.radii
 
-    def observe(self, state: State, t: int, items: IntArray, weights: FloatArray, stream: Stream) -> None:
+    def observe(self, state: State, feedback: Feedback) -> None:
         if self._prior == "beta":
-            chance = 1.0 - weights if state.minimize else weights
-            is_success = stream.uniform(t, items, ROUNDING) < chance
-            runs = np.arange(state.n_runs)[:, None]
-            state.extra["successes"][runs, items] += is_success
-
-    def _params(self) -> dict[str, Any]:
-        return {"prior": self._prior, "noise": self._noise}
+            chance = 1.0 + feedback.gains if state.minimize else feedback.gains
+            stream = feedback.stream.with_purpose(ROUNDING).take(feedback.runs)
+            is_success = stream.uniform(feedback.episode, feedback.items[:, None])[:, 0] < chance
+            state.extra["successes"][feedback.runs, feedback.items] += is_success

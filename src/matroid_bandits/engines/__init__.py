@@ -1,0 +1,8 @@
+"""How a batch of runs finds its next sets: always the decision of the paper's greedy, found in different ways."""
+
+from matroid_bandits.engines._base import Engine, GreedyEngine
+from matroid_bandits.engines._kinetic import KineticEngine
+from matroid_bandits.engines._select import ENGINES, EngineChoice, make_engine
+from matroid_bandits.engines._warm import WarmEngine
+
+__all__ = ["ENGINES", "Engine", "EngineChoice", "GreedyEngine", "KineticEngine", "WarmEngine", "make_engine"]

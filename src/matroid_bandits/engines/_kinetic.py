@@ -1,0 +1,123 @@
+"""Tournaments that are followed from one episode to the next, for quotas."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._util.arrays import offsets
+from matroid_bandits.engines._base import Engine
+from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.kernels import kinetic
+from matroid_bandits.kernels import laminar as laminar_kernels
+from matroid_bandits.kernels import order as order_kernels
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.policies import AffinePolicy, Policy, Request, State, coefficient
+
+
+class KineticEngine(Engine):
+    """For affine policies on quotas: time per episode grows with the basis, not with the number of items.
+
+    The items of each innermost group compete in a kinetic tournament (see `kernels.kinetic`); as many of the best
+    as the group could ever place are kept in reserve, and the greedy algorithm runs over the reserves alone.
+
+    Parameters
+    ----------
+    margin : float
+        How much rounding certificates allow for, relative to the size of the indices.
+    """
+
+    #: With fewer items a compiled scan of all of them is as fast while much is still being explored.
+    LEAST_ITEMS = 2**15
+
+    def __init__(self, constraint: Constraint, policy: Policy, state: State, margin: float = 2.0**-49) -> None:
+        super().__init__(constraint, policy, state)
+        quotas = constraint._quotas() if isinstance(constraint, Matroid) else None
+        if quotas is None or not isinstance(policy, AffinePolicy):
+            raise PolicyError(
+                f"the kinetic engine needs an affine policy and quotas; got {policy!r} on {constraint!r}"
+            )
+        self._affine, self._margin, self._c = policy, margin, np.inf
+        self._means, self._radii = policy.lines(state)
+        self._group, self._parent, self._capacities = quotas
+        n_runs, n_items = state.n_runs, state.n_items
+        # A cell holds the items of one innermost group; those in no group (numbered -1) are always chosen.
+        cells = np.unique(self._group, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        sizes: IntArray = np.bincount(cells)
+        self._cells, self._members = cells, np.argsort(cells, kind="stable")
+        self._starts = offsets(sizes)
+        self._places = np.empty(n_items, np.int64)
+        self._places[self._members] = np.arange(n_items) - np.repeat(self._starts[:-1], sizes)
+        self._tree_starts = offsets(kinetic.tree_size(sizes))
+        room = _room(self._parent, self._capacities)
+        innermost = self._group[self._members[self._starts[:-1]]] if n_items else np.zeros(0, np.int64)
+        depth = np.where(innermost < 0, sizes, np.append(room, 0)[innermost])
+        self._reserve_starts = offsets(np.minimum(depth, sizes))
+        n_nodes, n_reserved = self._tree_starts[-1], self._reserve_starts[-1]
+        self._is_out = np.zeros((n_runs, n_items), bool)
+        self._nodes = np.empty((n_runs, n_nodes, 4))
+        self._reserves = np.empty((n_runs, n_reserved), np.int64)
+        self._values = np.empty(np.diff(self._reserve_starts).max(initial=0))
+        self._is_changed = np.empty(n_runs, bool)
+        self._bases = np.empty((n_runs, constraint.rank), np.int64)
+        #: Whether no group lies in another: then the reserves are the basis.
+        self._is_flat = n_reserved == constraint.rank
+
+    @staticmethod
+    def fits(constraint: Constraint, policy: Policy) -> bool:
+        """Whether the policy's index is affine and the constraint a matroid made of quotas."""
+        return (
+            isinstance(policy, AffinePolicy) and isinstance(constraint, Matroid) and constraint._quotas() is not None
+        )
+
+    def _decide(self, request: Request) -> tuple[IntArray, IntArray]:
+        c = coefficient(self._affine, self._state, request)
+        trees = (self._is_out, self._nodes, self._reserves)
+        if not c >= self._c:  # the first time, or c went back: start anew
+            kinetic.build(
+                self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,
+                self._means, self._radii, c, self._margin, *trees,
+            )  # fmt: skip
+            self._is_changed[:] = True
+            n_changed = self._state.n_runs
+        else:
+            n_changed = kinetic.advance(
+                self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,
+                self._means, self._radii, c, self._margin, *trees, self._values, self._is_changed,
+            )  # fmt: skip
+        self._c = c
+        if not self._is_flat:
+            return self._choose(c), self._full
+        if n_changed:
+            kinetic.settle(self._reserves, self._is_changed, self._bases)
+        return self._bases.copy(), self._full
+
+    def refresh(self, runs: IntArray, items: IntArray) -> None:
+        if self._c < np.inf:
+            kinetic.touch(
+                runs, items, self._starts, self._members, self._cells, self._places, self._tree_starts,
+                self._means, self._radii, self._c, self._margin, self._is_out, self._nodes,
+            )  # fmt: skip
+
+    def _choose(self, c: float) -> IntArray:
+        """Greedy over the reserves."""
+        items = np.sort(self._reserves, axis=1)  # so that ties by position are ties by item
+        U: FloatArray = np.empty(items.shape)
+        kinetic.indices(items, self._means, self._radii, c, U)
+        orders = np.empty(items.shape, np.int64)
+        order_kernels.argsort_rows(U, False, orders)
+        orders = np.take_along_axis(items, orders, axis=1)
+        bases: IntArray = np.empty((U.shape[0], self._constraint.rank), np.int64)
+        laminar_kernels.greedy_quotas(orders, self._group, self._parent, self._capacities, bases.shape[1], bases)
+        bases.sort(axis=1)
+        return bases
+
+
+def _room(parent: IntArray, capacities: IntArray) -> IntArray:
+    """The least capacity on the way from each group to its outermost."""
+    room = capacities.copy()
+    for g in range(room.size):  # containers come first
+        if parent[g] >= 0:
+            room[g] = min(room[g], room[parent[g]])
+    return room

@@ -1,0 +1,55 @@
+"""Which engine serves which constraint and policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from matroid_bandits.engines._base import Engine, GreedyEngine
+from matroid_bandits.engines._kinetic import KineticEngine
+from matroid_bandits.engines._warm import WarmEngine
+from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.policies import AffinePolicy, Policy, State
+
+#: Engines by the name that simulations and learners take.
+ENGINES: dict[str, type[Engine]] = {"greedy": GreedyEngine, "warm": WarmEngine, "kinetic": KineticEngine}
+
+
+#: The name of an engine, or what makes one of a constraint, a policy and a state.
+EngineChoice = str | Callable[[Any, Policy, State], Engine]
+
+
+def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, state: State) -> Engine:
+    """The engine called `name`, or for "auto" the fastest that fits; a class of one's own is as good as a name.
+
+    Raises
+    ------
+    PolicyError
+        There is no such engine, or it does not fit.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.engines import make_engine
+    >>> matroid, policy = mb.UniformMatroid(100_000, 10), mb.OMM()
+    >>> type(make_engine("auto", matroid, policy, mb.State(matroid, n_runs=1))).__name__
+    'KineticEngine'
+    """
+    if name == "auto":
+        name = _fastest(constraint, policy)
+    if callable(name):
+        return name(constraint, policy, state)
+    if not isinstance(name, str) or name not in ENGINES:
+        raise PolicyError(f"expected engine to be one of auto, {', '.join(ENGINES)}; got {name!r}")
+    return ENGINES[name](constraint, policy, state)
+
+
+def _fastest(constraint: Constraint, policy: Policy) -> str:
+    """The engine that measurements favour (see `benchmarks`): memory pays only while indices move slowly."""
+    if not isinstance(policy, AffinePolicy) or not isinstance(constraint, Matroid):
+        return "greedy"
+    if KineticEngine.fits(constraint, policy):
+        return "kinetic" if constraint.n_items >= KineticEngine.LEAST_ITEMS else "greedy"
+    return "warm" if constraint._reduction[1].size <= WarmEngine.MOST_ITEMS else "greedy"

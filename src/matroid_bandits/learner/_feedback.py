@@ -1,0 +1,99 @@
+"""Weights as a user gives them, checked and laid beside the items they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits.exceptions import FeedbackError, ItemError
+from matroid_bandits.kernels import statistics
+from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.policies import Policy
+
+_LOWEST, _HIGHEST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).max)
+
+
+class Reader:
+    """Reads weights of items under one constraint, for one policy."""
+
+    def __init__(self, constraint: Constraint, policy: Policy) -> None:
+        self._constraint, self._policy = constraint, policy
+
+    def read(self, weights: Any, items: IntArray, where: str) -> tuple[IntArray | None, FloatArray]:
+        """The places among `items` that are told, None for all of them, and a weight for each.
+
+        Raises
+        ------
+        FeedbackError
+            The weights do not fit the items, or are not numbers the policy can take. `where` says whose items they
+            should have been.
+        ItemError
+            A key is neither an item nor a label.
+        """
+        if isinstance(weights, Mapping):
+            places, values = self._read_mapping(weights, items, where)
+            self._check_values(items[places], values)
+            return places, values
+        values = _read_array(weights, items)
+        self._check_values(items, values)
+        return None, values
+
+    def item(self, key: Any) -> int:
+        """An item by its label, or by its number where no label is equal to it."""
+        try:
+            return self._constraint.item(key)
+        except ItemError:
+            try:
+                return self._constraint._check_item(key)
+            except ItemError:
+                raise ItemError(f"expected an item or its label, got {key!r}") from None
+
+    def name(self, item: int) -> str:
+        """An item's number, and its label where it has one."""
+        item = int(item)  # labels may be tuples, which NumPy's integers compare element by element
+        label = self._constraint.labels[item]
+        return f"{item}" if label == item else f"{item} ({label!r})"
+
+    def _read_mapping(self, weights: Mapping[Any, float], items: IntArray, where: str) -> tuple[IntArray, FloatArray]:
+        keys = np.array([self.item(key) for key in weights], np.int64)
+        places = np.searchsorted(items, keys)
+        is_stray = np.append(items, -1)[places] != keys
+        if is_stray.any():
+            raise FeedbackError(f"expected items of {where}, got {self.name(keys[is_stray][0])}")
+        if np.unique(places).size < places.size:
+            raise FeedbackError("expected each item once, got one by its label and by its number")
+        return places, np.array([_as_weight(key, value) for key, value in weights.items()], np.float64)
+
+    def _check_values(self, items: IntArray, values: FloatArray) -> None:
+        low, high = self._policy.support
+        wrong = statistics.first_outside(values, max(low, _LOWEST), min(high, _HIGHEST))
+        if wrong >= 0:
+            given = f"got {values[wrong]} for item {self.name(items[wrong])}"
+            if np.isfinite(values[wrong]):
+                raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
+            raise FeedbackError(f"expected finite weights, {given}")
+
+
+def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:
+    try:
+        values = np.asarray(weights)
+        if values.dtype.kind not in "fiub":
+            raise TypeError
+        values = values.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise FeedbackError(f"expected {items.size} numbers, got {weights!r}") from None
+    if values.shape != items.shape:
+        given = f"{values.size}" if values.ndim == 1 else f"shape {values.shape}"
+        raise FeedbackError(f"expected {items.size} weights, one per item of the basis; got {given}")
+    return values
+
+
+def _as_weight(key: Any, value: Any) -> float:
+    if isinstance(value, (bool, int, float, np.integer, np.floating, np.bool_)):
+        with suppress(OverflowError):  # of an integer with hundreds of digits
+            return float(value)
+    raise FeedbackError(f"expected a number for {key!r}, got {value!r}")

@@ -1,0 +1,80 @@
+"""What a policy is told: of an episode before it chooses, and of what its choices were worth."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits.stream import Stream
+
+
+class Request(NamedTuple):
+    """One episode in which a set is to be chosen, the same for all runs of a batch; the paper's t.
+
+    Attributes
+    ----------
+    episode : int
+        The episode, from 1.
+    stream : Stream
+        Random numbers by address, ``stream.uniform(request.episode, items)``. The stream is the policy's own, so
+        they are independent of the weights.
+    available : bool array (L,) or (R, L), or None
+        Which items may be chosen; None for all of them.
+    pinned : int64 array (P,), or None
+        Items that are chosen whatever their index; None for none.
+    features : float64 array (L, d) or (R, L, d), or None
+        What is known of every item in this episode.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> request = mb.Request(episode=7, stream=mb.Stream(seed=0, runs=range(2)))
+    >>> request.stream.uniform(request.episode, [0, 1, 2]).shape
+    (2, 3)
+    """
+
+    episode: int
+    stream: Stream
+    available: BoolArray | None = None
+    pinned: IntArray | None = None
+    features: FloatArray | None = None
+
+
+class Feedback(NamedTuple):
+    """Answers to one decision: an entry for each item whose weight is now known.
+
+    A decision may be answered late and in parts, so a policy may see several pieces of feedback for one episode, and
+    those of a later episode first. No item of a decision is answered twice.
+
+    Attributes
+    ----------
+    runs : int64 array (n,)
+        The row of the batch that each answer belongs to.
+    items : int64 array (n,)
+        The item that each answer is about.
+    gains : float64 array (n,)
+        What each item was worth: its weight, or minus its weight when weights are costs.
+    episode : int
+        The episode of the decision; 0 for what was seen before the first.
+    stream : Stream
+        The policy's own random numbers, as in `Request`; ``stream.take(runs)`` has a row for each answer.
+    features : float64 array (n, d), or None
+        The features that the answered items had in the decision's request.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> answers = mb.Feedback(np.array([0, 0, 1]), np.array([2, 5, 2]), np.array([0.0, 1.0, 1.0]), 3, mb.Stream(0, [0, 1]))
+    >>> totals = np.zeros((2, 6))
+    >>> np.add.at(totals, (answers.runs, answers.items), answers.gains)
+    >>> totals[1, 2]
+    np.float64(1.0)
+    """
+
+    runs: IntArray
+    items: IntArray
+    gains: FloatArray
+    episode: int
+    stream: Stream
+    features: FloatArray | None = None

@@ -1,0 +1,115 @@
+"""One slice of a simulation: one policy, some of the runs, all episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits.agent import Agent
+from matroid_bandits.environments import Environment
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import statistics
+from matroid_bandits.policies import Policy, Request
+from matroid_bandits.problem import Problem
+from matroid_bandits.stream import POLICY, START, Stream
+
+Start = Literal["observe", "explore"]
+
+#: Episodes, over all runs of a slice, between two reports of progress.
+_TICK = 512
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all slices of a simulation share."""
+
+    problem: Problem
+    n_episodes: int
+    n_runs: int
+    seed: int
+    start: Start
+    checkpoints: IntArray
+    engine: str
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One policy, by its name, on the runs from `first` up to `last`."""
+
+    name: str
+    policy: Policy
+    first: int
+    last: int
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs it has."""
+        return self.last - self.first
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one slice found: cumulative return and regret of each run at each checkpoint, and all choices."""
+
+    slice: Slice
+    returns: FloatArray
+    regret: FloatArray
+    choices: IntArray
+
+
+class Stopped(Exception):
+    """Another slice failed or the user interrupted; this one need not go on."""
+
+
+def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
+    """Play one policy in a batch of runs, all of them one array operation at a time.
+
+    `tick` is called with the episodes played since the last call, and says whether to stop.
+    """
+    problem, n_batch, points = settings.problem, slice.n_runs, settings.checkpoints
+    environment, n_episodes = problem.environment, settings.n_episodes
+    stream = Stream(settings.seed, np.arange(slice.first, slice.last))
+    own = stream.with_purpose(POLICY)
+    agent = Agent(problem.constraint, slice.policy, n_runs=n_batch, minimize=problem.minimize, engine=settings.engine)
+    if settings.start == "observe":
+        everything = np.tile(np.arange(problem.n_items), (n_batch, 1))
+        agent.observe(Request(0, own), everything, _draw(environment, stream.with_purpose(START), 0, everything))
+        del everything
+    seen_before = agent.state.counts.sum(axis=0)
+    # added up as the sets played are, so that the optimum has regret 0 exactly
+    best = statistics.total_mean(problem.optimal_basis, environment.mean_weights)
+    total, regret = np.zeros(n_batch), np.zeros(n_batch)
+    returns_at = np.empty((n_batch, points.size))
+    regret_at = np.empty((n_batch, points.size))
+    sign = -1.0 if problem.minimize else 1.0
+    point, since = 0, 0
+    for t in range(1, n_episodes + 1):
+        chosen = agent.decide(Request(t, own))
+        weights = _draw(environment, stream, t, chosen.items)
+        statistics.add_totals(chosen.items, weights, environment.mean_weights, best, sign, total, regret)
+        agent.learn(chosen, weights)
+        if t == points[point]:
+            if not np.isfinite(total).all():
+                raise InvalidEnvironmentError(f"{environment!r}: expected finite weights; got others by episode {t}")
+            returns_at[:, point], regret_at[:, point] = total, regret
+            point += 1
+        since += n_batch
+        if since >= _TICK or t == n_episodes:
+            if tick(since):
+                raise Stopped
+            since = 0
+    return Part(slice, returns_at, regret_at, agent.state.counts.sum(axis=0) - seen_before)
+
+
+def _draw(environment: Environment, stream: Stream, t: int, items: IntArray) -> FloatArray:
+    """The environment's weights, of the shape and type that compiled code relies on."""
+    w = environment.draw(stream, t, items)
+    if not (isinstance(w, np.ndarray) and w.shape == items.shape and w.dtype == np.float64):
+        given = f"{w.dtype} of shape {w.shape}" if isinstance(w, np.ndarray) else type(w).__name__
+        name = type(environment).__name__
+        raise InvalidEnvironmentError(f"expected {name}.draw to give float64 of shape {items.shape}, got {given}")
+    return w

@@ -1,0 +1,175 @@
+"""Race policies on a problem: many runs, common random numbers, regret with standard errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, IntArray
+from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.versions import versions
+from matroid_bandits.exceptions import PolicyError, SimulationError
+from matroid_bandits.policies import Policy
+from matroid_bandits.problem import Problem
+from matroid_bandits.simulation._execute import run_processes, run_threads, split
+from matroid_bandits.simulation._play import Part, Settings, Start
+from matroid_bandits.simulation._progress import Progress, Reporter
+from matroid_bandits.simulation._result import SimulationResult
+from matroid_bandits.stream import as_seed
+
+
+def simulate(
+    problem: Problem,
+    policies: Mapping[str, Policy] | Sequence[Policy],
+    *,
+    n_episodes: int,
+    n_runs: int,
+    seed: int | None = None,
+    start: Start = "observe",
+    checkpoints: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: bool | Progress = False,
+    engine: str = "auto",
+) -> SimulationResult:
+    """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
+
+    All policies meet the same weights (common random numbers), and a run's numbers are a function of (seed, run)
+    alone: they do not change with the number of runs, threads, processes or policies beside it.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to learn.
+    policies : mapping of name to Policy, or sequence of Policy
+        Who plays; a sequence is named after the classes.
+    n_episodes, n_runs : int
+        How long and how often.
+    seed : int, optional
+        By default a fresh one, which the result carries.
+    start : "observe" or "explore", default "observe"
+        "observe": every item is seen once before episode 1 (the paper's w_0). "explore": nothing is; an item never
+        seen comes first in the greedy order.
+    checkpoints : array_like of int, optional
+        Episodes at which to record the curves; by default about 100, evenly spaced in the logarithm.
+    n_jobs : int, optional
+        Spread the runs over so many processes, through joblib; -1 for one per core. By default one process
+        with a thread per core.
+    progress : bool or callable, default False
+        True shows a bar with the time left on stderr; a callable gets (done, total) now and then.
+    engine : str, default "auto"
+        How decisions are found; "auto" picks the fastest that fits. All make the same decisions.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1]))
+    >>> policies = {"OMM": mb.OMM(), "chance": mb.UniformRandom()}
+    >>> result = mb.simulate(problem, policies, n_episodes=1000, n_runs=20, seed=1)
+    >>> bool(result.regret[0, -1] < result.regret[1, -1])
+    True
+    """
+    named = _check_policies(problem, policies)
+    n_episodes = as_integer("n_episodes", n_episodes, 1, 2**47, error=SimulationError)
+    n_runs = as_integer("n_runs", n_runs, 1, 2**32, error=SimulationError)
+    if start not in ("observe", "explore"):
+        raise SimulationError(f'expected start to be "observe" or "explore", got {start!r}')
+    points = _check_checkpoints(checkpoints, n_episodes)
+    if n_jobs is not None and n_jobs != -1:
+        n_jobs = as_integer("n_jobs, unless it is -1,", n_jobs, 1, error=SimulationError)
+    settings = Settings(problem, n_episodes, n_runs, as_seed(seed), start, points, engine)
+    began = time.perf_counter()
+    report = Reporter(progress, n_episodes * n_runs * len(named))
+    slices = split(named, settings, n_jobs)
+    try:
+        if n_jobs is None or n_jobs == 1:
+            parts = run_threads(slices, settings, report)
+        else:
+            parts = run_processes(slices, settings, report, n_jobs)
+    finally:
+        report.close()
+    return _collect(tuple(named), parts, settings, time.perf_counter() - began)
+
+
+def _collect(names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float) -> SimulationResult:
+    problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
+    curves = np.empty((2, len(names), n_runs, points.size))
+    choices = np.zeros((len(names), problem.n_items), np.int64)
+    for part in parts:
+        p, rows = names.index(part.slice.name), slice(part.slice.first, part.slice.last)
+        curves[0, p, rows], curves[1, p, rows] = part.returns, part.regret
+        choices[p] += part.choices
+    means = curves.mean(axis=2)
+    errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
+    return SimulationResult(
+        policies=names,
+        checkpoints=points,
+        returns=means[0],
+        returns_se=errors[0],
+        regret=means[1],
+        regret_se=errors[1],
+        final_returns=curves[0, :, :, -1].copy(),
+        final_regret=curves[1, :, :, -1].copy(),
+        choices=choices,
+        n_episodes=settings.n_episodes,
+        n_runs=n_runs,
+        seed=settings.seed,
+        start=settings.start,
+        minimize=problem.minimize,
+        optimal_value=problem.optimal_value,
+        wall_time=wall_time,
+        versions=versions(),
+    )
+
+
+def _check_policies(problem: Problem, policies: Mapping[str, Policy] | Sequence[Policy]) -> dict[str, Policy]:
+    if not isinstance(problem, Problem):
+        raise SimulationError(f"expected a Problem, got {type(problem).__name__}")
+    if isinstance(policies, Mapping):
+        named = dict(policies)
+    elif isinstance(policies, (str, type)) or not isinstance(policies, (Policy, Iterable)):
+        raise SimulationError(f"expected policies by name in a dict, or a list of them, got {policies!r}")
+    else:
+        listed: list[Any] = [policies] if isinstance(policies, Policy) else list(policies)
+        named = {type(policy).__name__: policy for policy in listed}
+        if len(named) != len(listed):
+            raise SimulationError("expected one policy of each class in a list; give them names in a dict")
+    if not named:
+        raise SimulationError("expected at least one policy, got none")
+    for name, policy in named.items():
+        if not isinstance(name, str):
+            raise SimulationError(f"expected a policy's name to be a string, got {name!r}")
+        if not isinstance(policy, Policy):
+            hint = " (the class; an instance is needed)" if isinstance(policy, type) else ""
+            raise SimulationError(f"expected {name!r} to be a Policy, got {policy!r}{hint}")
+        policy.check(problem.constraint)
+        check_support(policy, problem.environment.support)
+    return named
+
+
+def check_support(policy: Policy, support: tuple[float, float]) -> None:
+    """Whether the policy can take all weights in `support`."""
+    low, high = policy.support
+    if support[0] < low or support[1] > high:
+        raise PolicyError(
+            f"{policy!r} needs weights in [{low:g}, {high:g}]; "
+            f"this environment's lie in [{support[0]:g}, {support[1]:g}]"
+        )
+
+
+def _check_checkpoints(checkpoints: ArrayLike | None, n_episodes: int) -> IntArray:
+    if checkpoints is None:
+        grid = np.geomspace(1, n_episodes, num=min(100, n_episodes))
+        return np.unique(np.append(np.round(grid).astype(np.int64), n_episodes))
+    try:
+        points = np.asarray(checkpoints)
+    except ValueError:  # ragged
+        points = np.empty(0)
+    if points.ndim != 1 or points.size == 0 or points.dtype.kind not in "iu":
+        raise SimulationError("expected checkpoints to be a row of episode numbers")
+    if points.min() < 1 or points.max() > n_episodes:
+        wrong = points[(points < 1) | (points > n_episodes)][0]
+        raise SimulationError(f"expected checkpoints in 1..{n_episodes}, got {wrong}")
+    return np.unique(np.append(points.astype(np.int64), n_episodes))
