@@ -337,7 +337,7 @@ class Contrary(Remembers):
 def test_a_policy_goes_by_gains_in_both_directions():
     check_policy(Remembers())
     with pytest.raises(
-        ContractError, match="expected indices to go by gains alone: item .* when the same gains are cos"
+        ContractError, match=r"expected indices to go by gains alone: item .* the same gains are costs"
     ):
         check_policy(Contrary())
     network = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0)])
@@ -371,7 +371,7 @@ class Falling(mb.AffinePolicy):
 
 
 def test_a_coefficient_that_falls_is_named():
-    with pytest.raises(ContractError, match="expected coefficient never to fall, got 0.5 after 1.0 in episode 2"):
+    with pytest.raises(ContractError, match=r"expected coefficient never to fall, got 0\.5 after 1\.0 in episode 2"):
         check_policy(Falling())
 
 

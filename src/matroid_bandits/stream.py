@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import operator
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.exceptions import InvalidEnvironmentError, SeedError
 from matroid_bandits.kernels import random as kernels
@@ -123,7 +123,7 @@ class Stream:
         """
         return self._derived(self.runs, self._check_purpose(purpose))
 
-    def take(self, rows: ArrayLike) -> Stream:
+    def take(self, rows: Sequence[int] | IntArray | BoolArray) -> Stream:
         """The stream of some of the batch's rows, in the order given and as often as they are named.
 
         Parameters

@@ -66,15 +66,13 @@ class Policy(ABC):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        is_abstract = any(getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls))
-        known = POLICIES.get(cls.__name__)
-        # a name of the package's stays the package's
-        if (
-            not is_abstract
-            and not cls.__name__.startswith("_")
-            and (known is None or not _is_ours(known) or _is_ours(cls))
-        ):
-            POLICIES[cls.__name__] = cls
+        name = cls.__name__
+        is_abstract = any(getattr(getattr(cls, each, None), "__isabstractmethod__", False) for each in dir(cls))
+        is_taken = (
+            name in POLICIES and _is_ours(POLICIES[name]) and not _is_ours(cls)
+        )  # for good: stored files use it
+        if not (is_abstract or is_taken or name.startswith("_")):
+            POLICIES[name] = cls
 
     @abstractmethod
     def indices(self, state: State, request: Request) -> FloatArray:
@@ -150,8 +148,8 @@ class AffinePolicy(Policy):
         super().__init_subclass__(**keywords)
         if "indices" in vars(cls):
             raise PolicyError(
-                f"expected the affine policy {cls.__name__} to declare lines() and coefficient(), got indices() of its "
-                "own: derive it from Policy"
+                f"expected the affine policy {cls.__name__} to declare lines() and coefficient(), got indices() of "
+                "its own: derive it from Policy"
             )
 
     @abstractmethod

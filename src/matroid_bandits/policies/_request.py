@@ -65,7 +65,8 @@ class Feedback(NamedTuple):
     --------
     >>> import numpy as np
     >>> import matroid_bandits as mb
-    >>> answers = mb.Feedback(np.array([0, 0, 1]), np.array([2, 5, 2]), np.array([0.0, 1.0, 1.0]), 3, mb.Stream(0, [0, 1]))
+    >>> runs, items, gains = np.array([0, 0, 1]), np.array([2, 5, 2]), np.array([0.0, 1.0, 1.0])
+    >>> answers = mb.Feedback(runs, items, gains, episode=3, stream=mb.Stream(0, [0, 1]))
     >>> totals = np.zeros((2, 6))
     >>> np.add.at(totals, (answers.runs, answers.items), answers.gains)
     >>> totals[1, 2]

@@ -220,8 +220,8 @@ def _compare_directions(gains: list[FloatArray], costs: list[FloatArray]) -> Non
         if not np.array_equal(U, V):
             run, e = np.argwhere(U != V)[0]
             raise ContractError(
-                f"expected indices to go by gains alone: item {e} has {U[run, e]} in episode {t}, and {V[run, e]} when "
-                "the same gains are costs"
+                f"expected indices to go by gains alone: item {e} has {U[run, e]} in episode {t}, and {V[run, e]} "
+                "when the same gains are costs"
             )
 
 
