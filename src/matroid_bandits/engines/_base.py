@@ -31,6 +31,7 @@ class Engine(ABC):
 
     def __init__(self, constraint: Constraint, policy: Policy, state: State) -> None:
         self._constraint, self._policy, self._state = constraint, policy, state
+        self._affine = policy if isinstance(policy, AffinePolicy) else None
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode, rows ascending, and their sizes.
@@ -55,11 +56,9 @@ class Engine(ABC):
 
     def _indices(self, request: Request) -> FloatArray:
         """The indices (R, L); those of an affine policy in one pass over room that is used again."""
-        state, policy = self._state, self._policy
-        if not isinstance(policy, AffinePolicy):
-            return evaluate(policy, state, request)
-        means, radii = policy.lines(state)
-        kinetic.lines(means, radii, coefficient(policy, state, request), self._room)
+        if self._affine is None:
+            return evaluate(self._policy, self._state, request)
+        kinetic.lines(*self._affine.lines(self._state), coefficient(self._affine, self._state, request), self._room)
         return self._room
 
     @cached_property

@@ -34,12 +34,12 @@ class KineticEngine(Engine):
     def __init__(self, constraint: Constraint, policy: Policy, state: State, margin: float = 2.0**-49) -> None:
         super().__init__(constraint, policy, state)
         quotas = constraint._quotas() if isinstance(constraint, Matroid) else None
-        if quotas is None or not isinstance(policy, AffinePolicy):
+        if quotas is None or self._affine is None:
             raise PolicyError(
                 f"the kinetic engine needs an affine policy and quotas; got {policy!r} on {constraint!r}"
             )
-        self._affine, self._margin, self._c = policy, margin, np.inf
-        self._means, self._radii = policy.lines(state)
+        self._margin, self._c = margin, np.inf
+        self._means, self._radii = self._affine.lines(state)
         self._group, self._parent, self._capacities = quotas
         n_runs, n_items = state.n_runs, state.n_items
         # A cell holds the items of one innermost group; those in no group (numbered -1) are always chosen.
@@ -72,6 +72,7 @@ class KineticEngine(Engine):
         )
 
     def _decide(self, request: Request) -> tuple[IntArray, IntArray]:
+        assert self._affine is not None
         c = coefficient(self._affine, self._state, request)
         trees = (self._is_out, self._nodes, self._reserves)
         if not c >= self._c:  # the first time, or c went back: start anew

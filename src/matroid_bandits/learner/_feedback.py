@@ -22,20 +22,22 @@ class Reader:
 
     def __init__(self, constraint: Constraint, policy: Policy) -> None:
         self._constraint, self._policy = constraint, policy
+        low, high = policy.support
+        self._range = max(low, _LOWEST), min(high, _HIGHEST)
 
-    def read(self, weights: Any, items: IntArray, where: str) -> tuple[IntArray | None, FloatArray]:
+    def read(self, weights: Any, items: IntArray, episode: int) -> tuple[IntArray | None, FloatArray]:
         """The places among `items` that are told, None for all of them, and a weight for each.
 
         Raises
         ------
         FeedbackError
-            The weights do not fit the items, or are not numbers the policy can take. `where` says whose items they
-            should have been.
+            The weights do not fit the items, which are those of a decision (or all of them, for episode 0), or are
+            not numbers the policy can take.
         ItemError
             A key is neither an item nor a label.
         """
         if isinstance(weights, Mapping):
-            places, values = self._read_mapping(weights, items, where)
+            places, values = self._read_mapping(weights, items, episode)
             self._check_values(items[places], values)
             return places, values
         values = _read_array(weights, items)
@@ -58,20 +60,23 @@ class Reader:
         label = self._constraint.labels[item]
         return f"{item}" if label == item else f"{item} ({label!r})"
 
-    def _read_mapping(self, weights: Mapping[Any, float], items: IntArray, where: str) -> tuple[IntArray, FloatArray]:
+    def _read_mapping(
+        self, weights: Mapping[Any, float], items: IntArray, episode: int
+    ) -> tuple[IntArray, FloatArray]:
         keys = np.array([self.item(key) for key in weights], np.int64)
         places = np.searchsorted(items, keys)
         is_stray = np.append(items, -1)[places] != keys
         if is_stray.any():
+            where = f"decision {episode}" if episode else "this learner"
             raise FeedbackError(f"expected items of {where}, got {self.name(keys[is_stray][0])}")
         if np.unique(places).size < places.size:
             raise FeedbackError("expected each item once, got one by its label and by its number")
         return places, np.array([_as_weight(key, value) for key, value in weights.items()], np.float64)
 
     def _check_values(self, items: IntArray, values: FloatArray) -> None:
-        low, high = self._policy.support
-        wrong = statistics.first_outside(values, max(low, _LOWEST), min(high, _HIGHEST))
+        wrong = statistics.first_outside(values, *self._range)
         if wrong >= 0:
+            low, high = self._policy.support
             given = f"got {values[wrong]} for item {self.name(items[wrong])}"
             if np.isfinite(values[wrong]):
                 raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")

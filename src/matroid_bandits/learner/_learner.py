@@ -140,7 +140,7 @@ class Learner:
         items: IntArray = play.items[0]
         if isinstance(decision, Decision) and not _is_same(decision.items, items):
             raise UnknownDecisionError(f"expected a decision of this learner, got {decision!r} of another")
-        places, values = self._reader.read(weights, items, f"decision {id}")
+        places, values = self._reader.read(weights, items, id)
         if told is not None and (told.any() if places is None else told[places].any()):
             again = items[told][0] if places is None else items[places][told[places]][0]
             raise DecisionClosedError(
@@ -160,7 +160,7 @@ class Learner:
         if self._episode:
             raise DecisionClosedError("expected observe() before the first ask(); use tell() after it")
         items = np.arange(self._constraint.n_items)
-        places, values = self._reader.read(weights, items, "this learner")
+        places, values = self._reader.read(weights, items, 0)
         seen = items if places is None else places
         # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
         # episodes, so that what a policy draws for them is drawn anew.
