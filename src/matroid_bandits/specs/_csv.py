@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from matroid_bandits._util.text import did_you_mean
 from matroid_bandits.exceptions import DataError
 
 #: Numbers beyond this would overflow once they are summed and squared.
@@ -41,17 +41,17 @@ class Sheet:
                 )
 
     def error(self, row: Row, message: str) -> DataError:
-        """An error that names the line."""
+        """A DataError that names the file and the line of `row`."""
         return DataError(f"{self.path}:{row.line}: {message}")
 
     def text(self, row: Row, column: str) -> str:
-        """A cell that must not be empty."""
+        """The text of a cell, which must not be empty."""
         if not row.cells[column]:
             raise self.error(row, f"expected something in column {column!r}, got an empty cell")
         return row.cells[column]
 
     def number(self, row: Row, column: str, low: float = -math.inf, high: float = math.inf) -> float:
-        """A cell as a finite number in [low, high]."""
+        """A cell as a number, which must be finite and in [low, high]."""
         text = row.cells[column]
         try:
             value = float(text)
@@ -67,7 +67,7 @@ class Sheet:
 
 
 def read_sheet(path: Path) -> Sheet:
-    """Read a whole file; blank lines are skipped, cells lose the blanks around them."""
+    """Read a whole CSV file; blank lines are skipped, cells lose the blanks around them."""
     rows: list[Row] = []
     columns: tuple[str, ...] | None = None
     line = 0
@@ -98,14 +98,8 @@ def read_sheet(path: Path) -> Sheet:
     return Sheet(path, columns, tuple(rows))
 
 
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """'; did you mean X?' where one is close."""
-    by_fold = {other.lower(): other for other in words}
-    close = difflib.get_close_matches(word.lower(), by_fold, n=1)
-    return f"; did you mean {by_fold[close[0]]!r}?" if close else ""
-
-
 def _header(path: Path, line: int, cells: Sequence[str]) -> tuple[str, ...]:
+    """The names of the columns, each of which must be there once."""
     for number, name in enumerate(cells):
         if not name:
             raise DataError(f"{path}:{line}: expected a name for column {number + 1}, got an empty cell")

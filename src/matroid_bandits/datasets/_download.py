@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from matroid_bandits._util.files import write_file
+from matroid_bandits.datasets._folders import data_folders, file_state
+from matroid_bandits.datasets._registry import SOURCES, DataFile
 from matroid_bandits.exceptions import DataError
-from matroid_bandits.experiments._catalog import SOURCES, DataFile, data_folders, file_state
-from matroid_bandits.experiments._write import put
 
 _TIMEOUT = 10.0  # seconds to connect, and between two pieces
 _PIECE = 1 << 16
@@ -85,7 +86,7 @@ def fetch(
             part.unlink()  # a bad archive must not be resumed
             raise
         for file, content in contents.items():
-            put(root / file.path, content)
+            write_file(root / file.path, content)
         part.unlink()
     except OSError as error:
         raise DataError(f"{name}: cannot write to {root} ({error})") from error

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from matroid_bandits.datasets._dataset import Dataset
+from matroid_bandits.datasets._network import network_dataset
+from matroid_bandits.datasets._records import Network
 from matroid_bandits.exceptions import DataError, MissingDependencyError
-from matroid_bandits.experiments._records import Network
 
 #: A handful of varied size for the report: from 11 nodes and 14 links to 290 nodes and 832 links.
 DEFAULT_ISPS: tuple[str, ...] = (
@@ -39,6 +41,43 @@ def isp_names() -> tuple[str, ...]:
     True
     """
     return tuple(_keys())
+
+
+def isp(name: str) -> Dataset:
+    """A real ISP map of the package topohub as a problem like the paper's networks.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`isp_names`, such as ``topozoo/Abilene`` or ``caida/1221``.
+
+    Returns
+    -------
+    Dataset
+        The same facts as :func:`rocketfuel`.
+
+    Raises
+    ------
+    DataError
+        No map has that name; the message has close ones.
+
+    Notes
+    -----
+    A link's latency is its length at 200 km per ms, the speed of light in fibre, plus Exp(1) noise: the
+    paper's model with mean length / 200 + 1. No latency is negative, and short links remain different.
+
+    Examples
+    --------
+    >>> abilene = isp("topozoo/Abilene")
+    >>> abilene.problem.matroid.n_items, abilene.problem.matroid.rank
+    (14, 10)
+    """
+    network = read_isp(name)
+    collection, short = name.split("/")
+    origin = {"topozoo": "the Internet Topology Zoo", "caida": "CAIDA"}[collection]
+    about = f"Map from {origin} (package topohub): latency is length / 200 km per ms, plus the paper's noise."
+    title = f"AS {short} (CAIDA)" if collection == "caida" else f"{short} (Topology Zoo)"
+    return network_dataset(name, title, network, about, None, is_real=True)
 
 
 def read_isp(name: str) -> Network:

@@ -6,8 +6,8 @@ The printed figures hold by construction. Seeds are fixed, so that everyone gets
 import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
-from matroid_bandits.experiments import _paper
-from matroid_bandits.experiments._records import CLUSTERS, GENRES, Audience, Lending, Network
+from matroid_bandits.datasets import _printed
+from matroid_bandits.datasets._records import CLUSTERS, GENRES, Audience, Lending, Network
 
 # The paper does not print the number of components; these two of its networks are known to be forests.
 _COMPONENTS = {1221: 3, 6461: 2}
@@ -19,7 +19,7 @@ def standin_network(asn: int) -> Network:
     A random forest is given the optimal cost, to the nearest whole millisecond as all latencies are whole,
     and every further link at least the largest latency of the path that it closes, so the forest is optimal.
     """
-    printed = _paper.NETWORKS[asn]
+    printed = _printed.NETWORKS[asn]
     rng = np.random.default_rng(asn)
     n_roots = _COMPONENTS.get(asn, 1)
     n_tree = printed.n_nodes - n_roots
@@ -53,8 +53,8 @@ def standin_network(asn: int) -> Network:
 def standin_lending() -> Lending:
     """Partners 1 to 232 and 51 clusters with the printed rates, degrees and mean rates of Figure 2 (c)."""
     rng = np.random.default_rng(194_876)
-    n = _paper.N_PARTNERS
-    printed = {row.partner - 1: row.rate for row in _paper.PARTNERS}
+    n = _printed.N_PARTNERS
+    printed = {row.partner - 1: row.rate for row in _printed.PARTNERS}
 
     # The others stay below the printed twelve: a slow decline, and a few partners that nearly always fail.
     u = (rng.permutation(n) + 0.5) / n
@@ -63,14 +63,14 @@ def standin_lending() -> Lending:
     for partner, rate in printed.items():
         target[partner], share[partner] = rate, 0.0
     # 2,000 loans carry a rate to its third decimal.
-    n_loans = 20 + (share / share.sum() * (_paper.N_LOANS - 2000 * len(printed) - 20 * n)).astype(np.int64)
+    n_loans = 20 + (share / share.sum() * (_printed.N_LOANS - 2000 * len(printed) - 20 * n)).astype(np.int64)
     n_loans[list(printed)] = 2000
-    n_loans[np.argmax(share)] += _paper.N_LOANS - n_loans.sum()
+    n_loans[np.argmax(share)] += _printed.N_LOANS - n_loans.sum()
     outcomes = [_outcomes(rng, rate, size) for rate, size in zip(target, n_loans.tolist(), strict=True)]
     rates = np.array([x.mean() for x in outcomes])
 
     clusters: list[list[int]] = [[] for _ in range(n)]
-    for row in _paper.PARTNERS:
+    for row in _printed.PARTNERS:
         partners = _subset_with_mean(rng, rates, row.cluster_partners, row.partner - 1, row.cluster_rate)
         for partner in partners.tolist():
             clusters[partner].append(row.cluster)
@@ -88,10 +88,10 @@ def standin_audience() -> Audience:
     """
     rng = np.random.default_rng(1_000_209)
     n_people = 6040
-    titles = [movie.title for movie in _paper.MOVIES]
-    genres = [movie.genres for movie in _paper.MOVIES]
-    counts = [round(movie.weight * n_people) for movie in _paper.MOVIES]
-    for movie in _paper.MOVIES:
+    titles = [movie.title for movie in _printed.MOVIES]
+    genres = [movie.genres for movie in _printed.MOVIES]
+    counts = [round(movie.weight * n_people) for movie in _printed.MOVIES]
+    for movie in _printed.MOVIES:
         titles.append(f"A movie like {movie.title}")
         genres.append(movie.genres)
         counts.append(round((movie.weight - 0.011) * n_people))
@@ -100,7 +100,7 @@ def standin_audience() -> Audience:
     counts.append(round(0.344 * n_people))
 
     share = np.array([_GENRE_SHARES.get(genre, 0) for genre in GENRES]) / sum(_GENRE_SHARES.values())
-    for k in range(_paper.N_OBSCURE):
+    for k in range(_printed.N_OBSCURE):
         # A first round through the genres, so that none is missing; then by how common they are.
         first, second = rng.choice(len(GENRES), size=2, p=share)
         if k < np.count_nonzero(share):
