@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from matroid_bandits.experiments._blocks import Claim, Verdict
-from matroid_bandits.experiments._spec import Trial
-from matroid_bandits.experiments._tables import counted, is_standin, regret_per_step
+from matroid_bandits._typing import FloatArray
+from matroid_bandits._util.text import counted
+from matroid_bandits.paper._chapter import any_standin
+from matroid_bandits.paper._experiment import Trial
+from matroid_bandits.reporting import Claim, Verdict, regret_per_step
 
 _NEAR = 0.05  # of the optimum: what "approaches" must have reached by the last episode
 _MARGIN = 2.0  # times the regret: what "a large margin" must be
@@ -25,12 +27,12 @@ def approaches(trials: Sequence[Trial], policy: str, *, needs: int) -> Claim:
     falls = bool((np.diff(gaps, axis=1) < 0).all())
     whose = f", on the worst of the {len(trials)}" if len(trials) > 1 else ""
     return Claim(
-        f"The expected {'cost' if result.minimize else 'return'} of {spoken(policy)} approaches the optimum"
+        f"The expected {'cost' if result.minimize else 'return'} of {_spoken(policy)} approaches the optimum"
         " as the number of episodes grows.",
         _verdict(falls and bool(worst[-1] <= _NEAR), trials, needs),
         f"Distance from the optimum{whose}: {', '.join(first)}{' and ' if first else ''}{last}"
         f" episode{'' if result.n_episodes == 1 else 's'}.",
-        is_standin(trials),
+        any_standin(trials),
     )
 
 
@@ -40,8 +42,8 @@ def outperforms(trials: Sequence[Trial], policy: str, other: str, *, within: int
     limit = n_episodes if within is None else within
     found = [trial.overtakes(policy, other) for trial in trials]
     is_true = all(n is not None and n <= limit for n in found)
-    text = f"{spoken(policy)} outperforms {other}" + (f" within {limit:,} episodes." if within is not None else ".")
-    return Claim(text, _verdict(is_true, trials, needs), _when(trials, found, policy, other), is_standin(trials))
+    text = f"{_spoken(policy)} outperforms {other}" + (f" within {limit:,} episodes." if within is not None else ".")
+    return Claim(text, _verdict(is_true, trials, needs), _when(trials, found, policy, other), any_standin(trials))
 
 
 def consistently_outperforms(trials: Sequence[Trial], policy: str, other: str, *, needs: int) -> Claim:
@@ -49,19 +51,22 @@ def consistently_outperforms(trials: Sequence[Trial], policy: str, other: str, *
 
     Consistently: a smaller regret on every problem. Often by a large margin: at most half of it on half of them.
     """
-    ratios = np.array([_ratio(regret_per_step(trial, other), regret_per_step(trial, policy)) for trial in trials])
+    ratios = np.array(
+        [_ratio(regret_per_step(trial.result, other), regret_per_step(trial.result, policy)) for trial in trials]
+    )
     n_better, n_far = int((ratios > 1).sum()), int((ratios >= _MARGIN).sum())
     least, most = (f"{ratio:.{0 if ratio >= 10 else 1}f}" for ratio in (ratios.min(), ratios.max()))
     return Claim(
-        f"{spoken(policy)} consistently outperforms {other}, often by a large margin.",
+        f"{_spoken(policy)} consistently outperforms {other}, often by a large margin.",
         _verdict(n_better == len(trials) and 2 * n_far >= len(trials), trials, needs),
         f"{other}'s regret is larger on {n_better} of {len(trials)}, and at least {_MARGIN:g} times as large on"
         f" {n_far} (half of them would do): {least} to {most} times.",
-        is_standin(trials),
+        any_standin(trials),
     )
 
 
 def _when(trials: Sequence[Trial], found: list[int | None], policy: str, other: str) -> str:
+    """The evidence: from which episode on a policy was ahead, or how far behind it ended."""
     n_episodes = trials[0].result.n_episodes
     if len(trials) > 1:
         names = [trial.dataset.name.removeprefix("rocketfuel-") for trial in trials]
@@ -76,8 +81,9 @@ def _when(trials: Sequence[Trial], found: list[int | None], policy: str, other: 
         return f"Ahead for good from episode {when:,} on, of {n_episodes:,}{_range(trial, policy, other)}."
     ours, theirs = trial.regret_rate(policy), trial.regret_rate(other)
     still = (
-        f"Still behind after {counted(n_episodes, 'episode')}: regret {regret_per_step(trial, policy):.3g} per step"
-        f" against {regret_per_step(trial, other):.3g}"
+        f"Still behind after {counted(n_episodes, 'episode')}:"
+        f" regret {regret_per_step(trial.result, policy):.3g} per step"
+        f" against {regret_per_step(trial.result, other):.3g}"
     )
     if ours >= theirs:
         return still + "."
@@ -90,7 +96,7 @@ def _when(trials: Sequence[Trial], found: list[int | None], policy: str, other: 
 
 
 def _range(trial: Trial, policy: str, other: str) -> str:
-    """When it may have been ahead, and when it surely was: two standard errors either way."""
+    """When a policy may have been ahead for good, and when it surely was: two standard errors either way."""
     if trial.result.n_runs == 1:
         return ""
     first, last = (trial.overtakes(policy, other, n_errors) for n_errors in (-2.0, 2.0))
@@ -98,18 +104,19 @@ def _range(trial: Trial, policy: str, other: str) -> str:
     return f" (within two standard errors: {first:,} to {until})"
 
 
-def _gaps(trial: Trial, policy: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _gaps(trial: Trial, policy: str) -> FloatArray:
     """Distance from the optimum at every checkpoint, relative to it."""
     result = trial.result
     return np.asarray(result.regret[result.index(policy)] / result.checkpoints / abs(result.optimal_value))
 
 
-def spoken(policy: str) -> str:
-    """'OMM, scale 2' in a sentence."""
+def _spoken(policy: str) -> str:
+    """A policy's name in a sentence: 'OMM with scale 2' for 'OMM, scale 2'."""
     return policy.replace(", ", " with ")
 
 
 def _ratio(theirs: float, ours: float) -> float:
+    """How many times as large their regret is; infinite where ours is 0 and theirs is not."""
     return theirs / ours if ours > 0 else np.inf if theirs > 0 else 1.0
 
 

@@ -1,38 +1,22 @@
-"""A frozen experiment, and how it is run: what every section of the report starts from."""
+"""A frozen experiment, how it is run, and what came of it."""
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
-from matroid_bandits.experiments.datasets import Dataset
+from matroid_bandits._typing import FloatArray
+from matroid_bandits.datasets import Dataset
 from matroid_bandits.policies import Policy
+from matroid_bandits.reporting import Chapter, expected_per_step, expected_per_step_error, report_checkpoints
 from matroid_bandits.simulation import SimulationResult, simulate
-
-if TYPE_CHECKING:
-    from matroid_bandits.experiments._blocks import Chapter
 
 #: Called with the data set being played, and the episodes done and in all, over data sets, policies and runs.
 Progress = Callable[[str, int, int], None]
-
-# Least and largest of the numbers a person may give, and the largest in words: no machine gets to the end of more.
-_RANGES = {
-    "episodes": (1, 10**9, "1,000,000,000"),
-    "runs": (1, 10**6, "1,000,000"),
-    "seed": (0, 2**64 - 1, "2**64 - 1"),
-}
-
-
-def out_of_range(name: str, value: int) -> str:
-    """What is wrong with a number of episodes, of runs, or a seed; empty when nothing is."""
-    low, high, words = _RANGES[name]
-    return "" if low <= value <= high else f"expected an integer from {low} to {words}, got {value}"
 
 
 @dataclass(frozen=True)
@@ -44,7 +28,7 @@ class Experiment:
     name, title : str
         Short name, as on the command line, and one for headings.
     section : str
-        Where the paper has it; empty for a problem of one's own.
+        Where the paper has it.
     load : callable
         From a data folder, or None, to the data sets.
     policies : mapping of name to Policy
@@ -57,6 +41,13 @@ class Experiment:
         Episodes and runs of a short version.
     start : {"observe", "explore"}
         "observe" is the paper's Algorithm 2, which sees every item once before episode 1.
+
+    Examples
+    --------
+    >>> from matroid_bandits.paper import EXPERIMENTS
+    >>> linear = EXPERIMENTS["linear"]
+    >>> linear.section, linear.n_episodes, linear.resized(quick=True).n_episodes
+    ('5.3', 50000, 5000)
     """
 
     name: str
@@ -96,7 +87,15 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Trial:
-    """One data set and what the policies did on it."""
+    """One data set and what the policies did on it.
+
+    Examples
+    --------
+    >>> from matroid_bandits.paper import EXPERIMENTS, run
+    >>> trial = run(EXPERIMENTS["linear"].resized(n_episodes=20, n_runs=2)).trials[0]
+    >>> trial.dataset.name, trial.per_step("OMM").size
+    ('movielens', 20)
+    """
 
     dataset: Dataset
     result: SimulationResult
@@ -107,19 +106,12 @@ class Trial:
         return self.dataset.source == "stand-in"
 
     def per_step(self, policy: str) -> FloatArray:
-        """Expected return per step, or cost, at every checkpoint: the paper's measure.
-
-        It is the optimum and the regret of the bases chosen, so the weights' own noise is not in it.
-        """
-        r = self.result
-        sign = 1.0 if r.minimize else -1.0
-        values: FloatArray = r.optimal_value + sign * r.regret[r.index(policy)] / r.checkpoints
-        return values
+        """Expected return per step, or cost, at every checkpoint: the paper's measure."""
+        return expected_per_step(self.result, policy)
 
     def per_step_error(self, policy: str) -> FloatArray:
-        """Its standard error over runs; NaN for a single run."""
-        error: FloatArray = self.result.regret_se[self.result.index(policy)] / self.result.checkpoints
-        return error
+        """Standard error over runs of `per_step`; NaN for a single run."""
+        return expected_per_step_error(self.result, policy)
 
     def regret_rate(self, policy: str) -> float:
         """Regret per episode in the last third of the episodes: what an episode costs by now."""
@@ -148,7 +140,15 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An experiment that was run."""
+    """An experiment that was run: what each of its data sets showed.
+
+    Examples
+    --------
+    >>> from matroid_bandits.paper import EXPERIMENTS, run
+    >>> outcome = run(EXPERIMENTS["linear"].resized(n_episodes=20, n_runs=2))
+    >>> outcome.experiment.name, len(outcome.trials)
+    ('linear', 1)
+    """
 
     experiment: Experiment
     trials: tuple[Trial, ...]
@@ -157,24 +157,6 @@ class Outcome:
     def wall_time(self) -> float:
         """Seconds spent simulating."""
         return sum(trial.result.wall_time for trial in self.trials)
-
-    @property
-    def is_standin(self) -> bool:
-        """Whether any of the data is made up."""
-        return any(trial.is_standin for trial in self.trials)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything found, as plain data; nothing of the machine or the time it took."""
-        e = self.experiment
-        return {
-            "section": e.section,
-            "episodes": e.n_episodes,
-            "runs": e.n_runs,
-            "seed": e.seed,
-            "start": e.start,
-            "policies": {name: repr(policy) for name, policy in e.policies.items()},
-            "trials": [_trial_dict(trial) for trial in self.trials],
-        }
 
 
 def run(
@@ -198,7 +180,7 @@ def run(
 
     Examples
     --------
-    >>> from matroid_bandits.experiments import EXPERIMENTS, run
+    >>> from matroid_bandits.paper import EXPERIMENTS, run
     >>> short = EXPERIMENTS["linear"].resized(n_episodes=20, n_runs=2)
     >>> [trial.result.n_episodes for trial in run(short).trials]
     [20]
@@ -219,58 +201,8 @@ def run(
             n_runs=experiment.n_runs,
             seed=experiment.seed,
             start=experiment.start,
-            checkpoints=checkpoints(experiment.n_episodes),
+            checkpoints=report_checkpoints(experiment.n_episodes),
             progress=report if progress is not None else False,
         )
         trials.append(Trial(dataset, result))
     return Outcome(experiment, tuple(trials))
-
-
-def checkpoints(n_episodes: int) -> IntArray:
-    """Every episode up to 50, then 200 evenly spaced in the logarithm: fine enough to see who overtakes whom when."""
-    first = np.arange(1, min(50, n_episodes) + 1)
-    later = np.geomspace(first[-1], n_episodes, 201)
-    return np.unique(np.concatenate((first, np.round(later).astype(np.int64))))
-
-
-def plain(value: Any) -> Any:
-    """`value` for JSON: floats to ten digits, NaN as None, arrays and tuples as lists, the rest by its str."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, bool | int | str) or value is None:
-        return value
-    if isinstance(value, float):
-        return float(f"{value:.10g}") if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, Sequence):
-        return [plain(entry) for entry in value]
-    return str(value)
-
-
-def _trial_dict(trial: Trial) -> dict[str, Any]:
-    dataset, result = trial.dataset, trial.result
-    problem = dataset.problem
-    return {
-        "data": dataset.name,
-        "source": dataset.source,
-        "title": dataset.title,
-        "items": problem.n_items,
-        "rank": problem.matroid.rank,
-        "minimize": problem.minimize,
-        "facts": {key: plain(fact) for key, fact in dataset.facts.items() if isinstance(fact, int | float | str)},
-        "optimum": plain(problem.optimal_value),
-        "optimal_basis": [plain(problem.matroid.labels[e]) for e in problem.optimal_basis],
-        "episodes": plain(result.checkpoints),
-        "policies": {
-            name: {
-                "per_step": plain(trial.per_step(name)),
-                "per_step_error": plain(trial.per_step_error(name)),
-                "realised_per_step": plain(result.per_step_return[p, -1]),
-                "realised_per_step_error": plain(result.per_step_return_se[p, -1]),
-                "regret": plain(result.regret[p, -1]),
-                "regret_error": plain(result.regret_se[p, -1]),
-            }
-            for p, name in enumerate(result.policies)
-        },
-    }

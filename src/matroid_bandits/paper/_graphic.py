@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
-from matroid_bandits.experiments import _routing
-from matroid_bandits.experiments._blocks import Chapter, Plot, Text
-from matroid_bandits.experiments._routing import EPSILON_GREEDY, FITTED, FITTED_SCALE, PLAIN, THOMPSON
-from matroid_bandits.experiments._spec import Experiment, Outcome
-from matroid_bandits.experiments._tables import curve_panel, is_standin
-from matroid_bandits.experiments._topohub import DEFAULT_ISPS
-from matroid_bandits.experiments.datasets import ROCKETFUEL_ASNS, Dataset, isp, rocketfuel
+from matroid_bandits.datasets import DEFAULT_ISPS, ROCKETFUEL_ASNS, Dataset, isp, rocketfuel
+from matroid_bandits.paper._chapter import any_standin, make_chapter
+from matroid_bandits.paper._claims import approaches, consistently_outperforms, outperforms
+from matroid_bandits.paper._experiment import Experiment, Outcome, Trial
+from matroid_bandits.paper._fit import FITTED_SCALE
+from matroid_bandits.paper._network_tables import (
+    EPSILON_GREEDY,
+    FITTED,
+    PLAIN,
+    THOMPSON,
+    cost_table,
+    fit_table,
+    more_networks_table,
+    network_table,
+    regret_table,
+)
 from matroid_bandits.policies import OMM, EpsilonGreedy, ThompsonSampling
+from matroid_bandits.reporting import Chapter, Claim, Plot, Text, curve_panel
 
 
 def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
@@ -22,28 +33,68 @@ def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
 def write(outcome: Outcome) -> Chapter:
     """Table 1, the cost curves, the fit, more networks, and which claims hold."""
     trials, more = outcome.trials[: len(ROCKETFUEL_ASNS)], outcome.trials[len(ROCKETFUEL_ASNS) :]
-    return Chapter(
+    return make_chapter(
+        outcome,
         lead=(
             "An Internet provider routes its traffic over a spanning tree of its network and wants the tree of least"
             " latency. It does not know the latencies; each episode it picks a tree and sees the latency of every"
             " link in it, the link's mean − 1 + Exp(1) milliseconds. Trees are the bases of a graphic matroid."
         ),
         blocks=(
-            _routing.networks(trials),
-            _routing.costs(trials),
+            network_table(trials),
+            cost_table(trials),
             Plot(
                 "graphic",
                 "Expected per-step cost of routing, in up to "
                 f"{outcome.experiment.n_episodes:,} episodes (the paper's Figure 1, all six networks)",
-                tuple(curve_panel(trial, trial.dataset.title) for trial in trials),
+                tuple(
+                    curve_panel(trial.result, trial.dataset.title, is_standin=trial.is_standin) for trial in trials
+                ),
                 "Milliseconds per episode. Bands are 95% confidence intervals.",
             ),
-            *_routing.claims(trials, needs=EXPERIMENT.n_episodes),
-            Text(_routing.about_the_scale(is_standin(trials))),
-            _routing.regrets(trials),
-            _routing.fit(),
-            _routing.more_networks(more),
+            *_claims(trials, needs=EXPERIMENT.n_episodes),
+            Text(_about_the_scale(any_standin(trials))),
+            regret_table(trials),
+            fit_table(),
+            more_networks_table(more),
         ),
+    )
+
+
+def _claims(trials: Sequence[Trial], *, needs: int) -> list[Claim]:
+    """What the paper says about this experiment; `needs` are its episodes."""
+    densest = max(trials, key=_density)
+    return [
+        *(approaches(trials, policy, needs=needs) for policy in (PLAIN, FITTED)),
+        *(outperforms(trials, policy, EPSILON_GREEDY, within=9, needs=needs) for policy in (PLAIN, FITTED)),
+        *(consistently_outperforms(trials, policy, EPSILON_GREEDY, needs=needs) for policy in (PLAIN, FITTED)),
+        Claim(
+            "The networks are sparse: never more than four times as many edges as their spanning trees have.",
+            "holds" if _density(densest) <= 4 else "does not hold",
+            f"At most {_density(densest):.2f} times as many, in {densest.dataset.title}.",
+            any_standin(trials),
+        ),
+    ]
+
+
+def _density(trial: Trial) -> float:
+    return trial.dataset.problem.n_items / trial.dataset.problem.matroid.rank
+
+
+def _about_the_scale(is_made_up: bool) -> str:
+    """Why OMM appears twice, and what the fit is worth on these networks."""
+    lands = (
+        f"On the real maps, {FITTED_SCALE:g} times that radius lands on the paper's column; the maps here are"
+        " stand-ins, and the fit does not carry over to them."
+        if is_made_up
+        else f"With {FITTED_SCALE:g} times that radius it lands on the paper's column."
+    )
+    return (
+        "The paper runs OMM with weights in [0, 1], while these latencies reach 64 ms, and does not say how wide its"
+        " confidence radius was. With the radius in milliseconds (scale 1) OMM comes far closer to the optimum than"
+        f" the paper reports. {lands} That constant is ours: fitted once, on the real maps, one for all six. Both"
+        " ways to start were tried: seeing every link once before episode 1, as the paper's Algorithm 2 does, fits"
+        " better (misfit 0.027) than starting from nothing (0.062, at scale 6.2), and is what is used here."
     )
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from matroid_bandits.experiments import _paper
-from matroid_bandits.experiments._blocks import Cell, Chapter, Column, Table
-from matroid_bandits.experiments._claims import approaches, outperforms
-from matroid_bandits.experiments._spec import Experiment, Outcome, Trial
-from matroid_bandits.experiments._tables import curve_plot, policy_table
-from matroid_bandits.experiments.datasets import Dataset, movielens
+from matroid_bandits.datasets import Dataset, movielens, printed
+from matroid_bandits.paper._chapter import make_chapter
+from matroid_bandits.paper._claims import approaches, outperforms
+from matroid_bandits.paper._experiment import Experiment, Outcome, Trial
 from matroid_bandits.policies import KLOSM, OMM, EpsilonGreedy, ThompsonSampling
+from matroid_bandits.reporting import Cell, Chapter, Column, Table, curve_plot, policy_table
 
 
 def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
@@ -21,7 +20,8 @@ def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
 def write(outcome: Outcome) -> Chapter:
     """The movies of the optimal basis, and the return curves."""
     trial = outcome.trials[0]
-    return Chapter(
+    return make_chapter(
+        outcome,
         lead=(
             "Recommend movies that are popular and diverse: no movie whose genres the others already span. Each"
             " episode one person is drawn at random, and a movie's weight is 1 if that person has rated it, so the"
@@ -29,11 +29,13 @@ def write(outcome: Outcome) -> Chapter:
         ),
         blocks=(
             _movies(trial),
-            policy_table(trial, "linear-policies", "Expected return per step"),
+            policy_table(trial.result, "linear-policies", "Expected return per step", is_standin=trial.is_standin),
             curve_plot(
-                outcome,
+                trial.result,
+                outcome.experiment.name,
                 f"Recommending movies in up to {outcome.experiment.n_episodes:,} episodes (the paper's Figure 3)",
                 "Bands are 95% confidence intervals. KLOSM and Thompson sampling are not in the paper.",
+                is_standin=trial.is_standin,
             ),
             approaches([trial], "OMM", needs=EXPERIMENT.n_episodes),
             outperforms([trial], "OMM", "ε-greedy", within=10_000, needs=EXPERIMENT.n_episodes),
@@ -42,13 +44,14 @@ def write(outcome: Outcome) -> Chapter:
 
 
 def _movies(trial: Trial) -> Table:
+    """Our most popular movies of the optimal basis beside the paper's."""
     problem, facts = trial.dataset.problem, trial.dataset.facts
     best = problem.optimal_order
     rows: list[tuple[Cell, ...]] = []
-    for e, printed in zip(best, _paper.MOVIES, strict=False):
+    for e, row in zip(best, printed.MOVIES, strict=False):
         title, weight = facts["titles"][e], float(problem.environment.mean_weights[e])
-        rows.append((title, weight, printed.title, printed.weight, " ".join(facts["genres"][e])))
-    rest = ", ".join(facts["titles"][e] for e in best[len(_paper.MOVIES) :])
+        rows.append((title, weight, row.title, row.weight, " ".join(facts["genres"][e])))
+    rest = ", ".join(facts["titles"][e] for e in best[len(printed.MOVIES) :])
     return Table(
         name="movies",
         title="The twelve most popular movies of the optimal basis (the paper's Figure 3)",
@@ -60,7 +63,7 @@ def _movies(trial: Trial) -> Table:
             Column("genres", is_text=True),
         ),
         rows=tuple(rows),
-        note=f"The basis has {best.size} movies, the paper's {_paper.MOVIE_BASIS_SIZE}. The others: {rest}.",
+        note=f"The basis has {best.size} movies, the paper's {printed.MOVIE_BASIS_SIZE}. The others: {rest}.",
         is_standin=trial.is_standin,
     )
 

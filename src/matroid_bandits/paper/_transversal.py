@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 
-from matroid_bandits.experiments import _paper
-from matroid_bandits.experiments._blocks import Cell, Chapter, Column, Table, Text
-from matroid_bandits.experiments._claims import approaches, outperforms
-from matroid_bandits.experiments._spec import Experiment, Outcome, Trial
-from matroid_bandits.experiments._tables import curve_plot, policy_table
-from matroid_bandits.experiments.datasets import Dataset, kiva
+from matroid_bandits.datasets import Dataset, kiva, printed
 from matroid_bandits.matroids import TransversalMatroid
+from matroid_bandits.paper._chapter import make_chapter
+from matroid_bandits.paper._claims import approaches, outperforms
+from matroid_bandits.paper._experiment import Experiment, Outcome, Trial
 from matroid_bandits.policies import KLOSM, OMM, EpsilonGreedy, ThompsonSampling
-
-N_SHOWN = len(_paper.PARTNERS)
+from matroid_bandits.reporting import Cell, Chapter, Column, Table, Text, curve_plot, policy_table
 
 
 def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
@@ -24,7 +21,8 @@ def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
 def write(outcome: Outcome) -> Chapter:
     """Return curves, the best partners, and where our snapshot differs from the paper's."""
     trial = outcome.trials[0]
-    return Chapter(
+    return make_chapter(
+        outcome,
         lead=(
             "Kiva's loans are handled by field partners and funded by lenders, who form 51 clusters: the US states"
             " and everyone else. Each chosen partner is matched to a cluster of its own among those that support it"
@@ -34,12 +32,16 @@ def write(outcome: Outcome) -> Chapter:
         ),
         blocks=(
             _sizes(trial),
-            policy_table(trial, "transversal-policies", "Expected return per step"),
+            policy_table(
+                trial.result, "transversal-policies", "Expected return per step", is_standin=trial.is_standin
+            ),
             curve_plot(
-                outcome,
+                trial.result,
+                outcome.experiment.name,
                 f"Finding the best transversal in up to {outcome.experiment.n_episodes:,} episodes"
                 " (the paper's Figure 2 b)",
                 "Bands are 95% confidence intervals. KLOSM and Thompson sampling are not in the paper.",
+                is_standin=trial.is_standin,
             ),
             approaches([trial], "OMM", needs=EXPERIMENT.n_episodes),
             outperforms([trial], "OMM", "ε-greedy", needs=EXPERIMENT.n_episodes),
@@ -59,29 +61,31 @@ _DIFFERENCES = (
 
 
 def _sizes(trial: Trial) -> Table:
+    """How large our lending graph is, beside the paper's."""
     facts, problem = trial.dataset.facts, trial.dataset.problem
     return Table(
         name="transversal-sizes",
         title="The lending graph",
         columns=(Column("", is_text=True), Column("ours", ","), Column("paper", ",")),
         rows=(
-            ("loans", facts["loans"], _paper.N_LOANS),
-            ("partners", facts["partners"], _paper.N_PARTNERS),
-            ("lender clusters", facts["clusters"], _paper.N_CLUSTERS),
+            ("loans", facts["loans"], printed.N_LOANS),
+            ("partners", facts["partners"], printed.N_PARTNERS),
+            ("lender clusters", facts["clusters"], printed.N_CLUSTERS),
             ("edges", facts["edges"], "about 5,000"),
-            ("partners in the best transversal", problem.matroid.rank, _paper.TRANSVERSAL_SIZE),
+            ("partners in the best transversal", problem.matroid.rank, printed.TRANSVERSAL_SIZE),
         ),
         is_standin=trial.is_standin,
     )
 
 
 def _best_partners(trial: Trial) -> Table:
+    """Our best partners and their lenders beside the paper's."""
     problem, facts = trial.dataset.problem, trial.dataset.facts
     matroid = problem.matroid
     assert isinstance(matroid, TransversalMatroid)
     lenders = matroid.matching(problem.optimal_basis)
     rows: list[tuple[Cell, ...]] = []
-    for place, (e, printed) in enumerate(zip(problem.optimal_order, _paper.PARTNERS, strict=False), start=1):
+    for place, (e, row) in enumerate(zip(problem.optimal_order, printed.PARTNERS, strict=False), start=1):
         lender = int(str(lenders[int(e)]))
         rows.append(
             (
@@ -91,16 +95,16 @@ def _best_partners(trial: Trial) -> Table:
                 lender,
                 facts["cluster_partners"][lender - 1],
                 facts["cluster_rates"][lender - 1],
-                str(printed.partner),
-                printed.rate,
-                printed.cluster,
-                printed.cluster_partners,
-                printed.cluster_rate,
+                str(row.partner),
+                row.rate,
+                row.cluster,
+                row.cluster_partners,
+                row.cluster_rate,
             )
         )
     return Table(
         name="partners",
-        title=f"The {N_SHOWN} best partners of the optimal transversal (the paper's Figure 2 c)",
+        title=f"The {len(printed.PARTNERS)} best partners of the optimal transversal (the paper's Figure 2 c)",
         columns=(
             Column("#"),
             *(
@@ -130,19 +134,19 @@ def _paper_partners(trial: Trial) -> Table:
     place = {str(partner): e for e, partner in enumerate(problem.matroid.labels)}
     best = set(problem.optimal_basis.tolist())
     rows: list[tuple[Cell, ...]] = []
-    for printed in _paper.PARTNERS:
-        e, c = place.get(str(printed.partner)), printed.cluster - 1
+    for row in printed.PARTNERS:
+        e, c = place.get(str(row.partner)), row.cluster - 1
         rows.append(
             (
-                str(printed.partner),
+                str(row.partner),
                 None if e is None else float(problem.environment.mean_weights[e]),
-                printed.rate,
+                row.rate,
                 "absent" if e is None else "yes" if e in best else "no",
-                f"{printed.cluster} {facts['cluster_names'][c]}",
+                f"{row.cluster} {facts['cluster_names'][c]}",
                 facts["cluster_partners"][c],
-                printed.cluster_partners,
+                row.cluster_partners,
                 facts["cluster_rates"][c],
-                printed.cluster_rate,
+                row.cluster_rate,
             )
         )
     return Table(

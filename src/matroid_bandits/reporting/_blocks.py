@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from matroid_bandits._typing import FloatArray, IntArray
-
-#: What the level of the optimum is called, where a policy may stand beside it.
-OPTIMAL = "optimal"
 
 #: Put wherever made-up data is shown.
 STANDIN = "stand-in data"
@@ -22,18 +19,31 @@ STANDIN_NOTE = "Stand-in: made-up data that matches the figures the paper prints
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over runs and its standard error."""
+    """A mean over runs and its standard error.
+
+    Examples
+    --------
+    >>> Column("regret", ".2f").show(Estimate(3.14159, 0.25))
+    '3.14 ±\xa00.25'
+    """
 
     mean: float
     error: float
 
 
+#: What a table can hold.
 Cell = str | int | float | Estimate | None
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, how its numbers are written, and the heading it shares with its neighbours."""
+    """A column: its heading, how its numbers are written, and the heading it shares with its neighbours.
+
+    Examples
+    --------
+    >>> Column("ours", ".1%", group="share").show(0.125)
+    '12.5%'
+    """
 
     name: str
     spec: str = ""
@@ -42,12 +52,12 @@ class Column:
 
     @property
     def key(self) -> str:
-        """Its name in plain records."""
+        """The name of the column in plain records."""
         return f"{self.group} {self.name}".strip()
 
     @property
     def is_paper(self) -> bool:
-        """Whether it holds the paper's figures."""
+        """Whether the column holds the paper's figures."""
         return "paper" in (self.name, self.group)
 
     def show(self, cell: Cell) -> str:
@@ -67,7 +77,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns, with a note."""
+    """Rows under columns, with a note.
+
+    Examples
+    --------
+    >>> table = Table("sizes", "Sizes", (Column("name", is_text=True), Column("items", ",")), (("movies", 1000),))
+    >>> table.texts()
+    [['movies', '1,000']]
+    >>> table.records()
+    [{'name': 'movies', 'items': 1000}]
+    """
 
     name: str
     title: str
@@ -81,7 +100,7 @@ class Table:
         return [[column.show(cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def records(self) -> list[dict[str, Any]]:
-        """A plain record a row; an estimate is a pair."""
+        """Every row as a plain record by column; an estimate becomes a pair."""
         return [
             {
                 column.key: [cell.mean, cell.error] if isinstance(cell, Estimate) else cell
@@ -93,7 +112,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line and its standard error."""
+    """A line of a plot and its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Curve("OMM", np.array([1.0, 1.5])).label
+    'OMM'
+    """
 
     label: str
     y: FloatArray
@@ -102,7 +128,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over episodes that share axes; `optimum` is a level to compare them with."""
+    """Curves over episodes that share axes; `optimum` is a level to compare them with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> panel = Panel("Regret", np.array([1, 2]), (Curve("OMM", np.array([1.0, 1.5])),), "cumulative regret")
+    >>> [curve.label for curve in panel.curves]
+    ['OMM']
+    """
 
     title: str
     x: IntArray
@@ -115,7 +149,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Plot:
-    """Panels side by side."""
+    """Panels side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> panel = Panel("Regret", np.array([1]), (), "cumulative regret", is_standin=True)
+    >>> Plot("mine", "A plot of mine", (panel,)).is_standin
+    True
+    """
 
     name: str
     title: str
@@ -134,7 +176,13 @@ Verdict = Literal["holds", "does not hold", "undecided"]
 
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper says, whether our runs bear it out, and the figures behind that."""
+    """Something the paper says, whether our runs bear it out, and the figures behind that.
+
+    Examples
+    --------
+    >>> Claim("OMM learns.", "holds", "Its regret per step fell from 0.5 to 0.1.").verdict
+    'holds'
+    """
 
     text: str
     verdict: Verdict
@@ -144,32 +192,16 @@ class Claim:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph.
+
+    Examples
+    --------
+    >>> Text("The optimum is exact.").text
+    'The optimum is exact.'
+    """
 
     text: str
 
 
+#: Anything a chapter can hold.
 Block = Text | Table | Plot | Claim
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """One experiment of the report."""
-
-    lead: str
-    blocks: tuple[Block, ...] = field(default=())
-
-    @property
-    def tables(self) -> list[Table]:
-        """Its tables, in order."""
-        return [block for block in self.blocks if isinstance(block, Table)]
-
-    @property
-    def plots(self) -> list[Plot]:
-        """Its plots, in order."""
-        return [block for block in self.blocks if isinstance(block, Plot)]
-
-    @property
-    def claims(self) -> list[Claim]:
-        """Its claims, in order."""
-        return [block for block in self.blocks if isinstance(block, Claim)]

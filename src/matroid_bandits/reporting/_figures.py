@@ -9,66 +9,26 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import IntArray
-from matroid_bandits.exceptions import MissingDependencyError
-from matroid_bandits.experiments._blocks import OPTIMAL, STANDIN, Panel, Plot
+from matroid_bandits._util.plots import OPTIMAL, SETTINGS, line_styles, matplotlib_parts
+from matroid_bandits.reporting._blocks import STANDIN, Panel, Plot
 
-# Colours that people with any colour vision can tell apart (Okabe and Ito), each with a line style of its own.
-_KNOWN: dict[str, tuple[str, str]] = {
-    OPTIMAL: ("#555555", ":"),
-    "ε-greedy": ("#d55e00", "-"),
-    "OMM": ("#0072b2", "-"),
-    "KLOSM": ("#009e73", "--"),
-    "Thompson": ("#b0568f", "-."),
-}
-_OTHERS: tuple[tuple[str, str], ...] = (
-    ("#0072b2", "-"),
-    ("#d55e00", "-"),
-    ("#009e73", "--"),
-    ("#b0568f", "-."),
-    ("#56b4e9", "--"),
-    ("#e69f00", "-"),
-    ("#000000", "-."),
-)
-_LIGHTER, _ANY = ("#56b4e9", "--"), ("#777777", "-")
-_SETTINGS = {
-    "svg.fonttype": "none",  # text stays text: small files, the reader's own fonts
-    "text.parse_math": False,  # a policy may be called "$"
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#888888",
-    "axes.labelcolor": "#333333",
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "grid.color": "#e4e4e4",
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "lines.linewidth": 1.6,
-}
 _FONTS = "system-ui, 'Helvetica Neue', Arial, sans-serif"
 
 
 def styles(plot: Plot) -> dict[str, tuple[str, str]]:
-    """Colour and line style of each label, the optimum first."""
-    labels = list(dict.fromkeys(curve.label for panel in plot.panels for curve in panel.curves))
-    chosen = {OPTIMAL: _KNOWN[OPTIMAL]} if any(panel.optimum is not None for panel in plot.panels) else {}
-    taken = {_KNOWN[label] for label in labels if label in _KNOWN}
-    for label in labels:
-        options = (_LIGHTER, *_OTHERS) if label.startswith("OMM, ") else _OTHERS  # a variant of OMM looks like OMM
-        chosen[label] = _KNOWN.get(label) or next((style for style in options if style not in taken), _ANY)
-        taken.add(chosen[label])
-    return chosen
+    """Colour and line style of each label of a plot, the optimum first."""
+    labels = (curve.label for panel in plot.panels for curve in panel.curves)
+    return line_styles(labels, has_optimum=any(panel.optimum is not None for panel in plot.panels))
 
 
 def draw(plot: Plot, panels: tuple[Panel, ...] | None = None, *, has_legend: bool = True) -> Any:
-    """A matplotlib Figure of all panels, or of some."""
-    Figure, rc_context = _matplotlib()
+    """Draw all panels of a plot, or some of them, as a matplotlib Figure."""
+    Figure, rc_context = matplotlib_parts()
     shown = plot.panels if panels is None else panels
     n_columns = min(3, len(shown))
     n_rows = -(-len(shown) // n_columns)
     style = styles(plot)
-    with rc_context(_SETTINGS):
+    with rc_context(SETTINGS):
         extra = 0.4 if has_legend else 0.0
         figure = Figure(figsize=(0.3 + 3.7 * n_columns, 2.8 * n_rows + extra), layout="constrained")
         grid = figure.subplots(n_rows, n_columns, squeeze=False)
@@ -90,9 +50,9 @@ def draw(plot: Plot, panels: tuple[Panel, ...] | None = None, *, has_legend: boo
 
 def to_svg(figure: Any, name: str) -> str:
     """The figure as SVG text: small, the same for the same figure, with ids of its own."""
-    _, rc_context = _matplotlib()
+    _, rc_context = matplotlib_parts()
     raw = io.StringIO()
-    with rc_context({**_SETTINGS, "svg.hashsalt": name}):
+    with rc_context({**SETTINGS, "svg.hashsalt": name}):
         figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None})
     text = raw.getvalue()
     text = text[text.index("<svg") :]
@@ -112,14 +72,15 @@ def to_svg(figure: Any, name: str) -> str:
 
 def to_png(figure: Any) -> bytes:
     """The figure as PNG."""
-    _, rc_context = _matplotlib()
+    _, rc_context = matplotlib_parts()
     raw = io.BytesIO()
-    with rc_context(_SETTINGS):
+    with rc_context(SETTINGS):
         figure.savefig(raw, format="png", dpi=150, metadata={"Software": None})
     return raw.getvalue()
 
 
 def _draw_panel(axes: Any, panel: Panel, style: dict[str, tuple[str, str]]) -> None:
+    """Draw the curves of a panel, each with its 95% band, and name the axes."""
     few = _few(panel)
     x = panel.x[few]
     if panel.optimum is not None:
@@ -149,12 +110,3 @@ def _few(panel: Panel) -> IntArray:
     """Places of 50 points at most, evenly spaced on the axis: small files, and nothing lost to the eye."""
     wanted = (np.geomspace if panel.is_log else np.linspace)(1, panel.x[-1], 50)
     return np.unique(np.minimum(np.searchsorted(panel.x, wanted), panel.x.size - 1))
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingDependencyError("figures need matplotlib: pip install 'matroid-bandits[experiments]'") from None
-    return Figure, rc_context
