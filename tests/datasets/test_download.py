@@ -1,110 +1,13 @@
-"""Downloads against a local server: good, cut off and resumed, damaged, missing; and what is on disk."""
+"""Downloads against a local server: good, cut off and resumed, damaged, missing."""
 
-import hashlib
 import io
-import re
 import tarfile
-import threading
-import zipfile
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from archive_server import CONTENTS, tar_of, zip_of
+from matroid_bandits.datasets import fetch
 from matroid_bandits.exceptions import DataError
-from matroid_bandits.experiments import check, fetch, list_datasets
-from matroid_bandits.experiments._catalog import SOURCES, DataFile, Source
-
-CONTENTS = {"1221/latencies.intra": b"a b 1\nb a 1\n", "1239/latencies.intra": b"c d 5\nd c 5\n" * 5000}
-
-
-def source(name: str, contents: dict[str, bytes] = CONTENTS) -> Source:
-    files = tuple(
-        DataFile(f"{name}/{member}", len(raw), hashlib.sha256(raw).hexdigest(), member)
-        for member, raw in contents.items()
-    )
-    return Source(name, name, "http://127.0.0.1:9/none", f"data fetch {name}", "terms", files)
-
-
-def tar_of(contents: dict[str, bytes], top: str = "weights-dist/") -> bytes:
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w:gz", compresslevel=0) as archive:
-        for name, content in contents.items():
-            info = tarfile.TarInfo(top + name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return raw.getvalue()
-
-
-def zip_of(contents: dict[str, bytes]) -> bytes:
-    raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w") as archive:
-        archive.mkdir("top")
-        for name, content in contents.items():
-            archive.writestr("top/" + name, content)
-    return raw.getvalue()
-
-
-class Server(ThreadingHTTPServer):
-    """Serves one body at /archive; may stop early, ignore ranges, or leave the length out."""
-
-    body = tar_of(CONTENTS)
-    stop_after: int | None = None
-    has_ranges = True
-    has_length = True
-    is_chunked = False
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.ranges: list[str | None] = []
-        self.url = f"http://127.0.0.1:{self.server_port}/archive"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        asked = self.headers.get("Range")
-        self.server.ranges.append(asked)
-        if self.path != "/archive":
-            self.send_error(404)
-            return
-        body, start = self.server.body, 0
-        if asked and self.server.has_ranges:
-            start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])
-            if start >= len(body):
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{len(body)}")
-                self.end_headers()
-                return
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        else:
-            self.send_response(200)
-        if self.server.is_chunked:
-            self.send_header("Transfer-Encoding", "chunked")
-        elif self.server.has_length:
-            self.send_header("Content-Length", str(len(body) - start))
-        self.end_headers()
-        if self.server.is_chunked:
-            self.wfile.write(f"{len(body) - start:x}\r\n".encode())
-        self.wfile.write(body[start : self.server.stop_after])
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def server(monkeypatch) -> Iterator[Server]:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setitem(SOURCES, "rocketfuel", source("rocketfuel"))
-    with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
 
 
 def assert_in_place(folder) -> None:
@@ -256,46 +159,3 @@ def test_wrong_requests(tmp_path):
     with pytest.raises(DataError, match=r"expected an http or https address, got 'http://\['"):
         fetch("rocketfuel", tmp_path, url="http://[")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_list_and_check(tmp_path, monkeypatch):
-    monkeypatch.setitem(SOURCES, "rocketfuel", source("rocketfuel"))
-    first, second = (tmp_path / "rocketfuel" / member for member in CONTENTS)
-    for status in list_datasets(tmp_path):
-        assert not status.is_present
-        assert status.is_sound
-        assert status.folder == tmp_path
-        assert status.how
-        assert status.terms
-    first.parent.mkdir(parents=True)
-    second.parent.mkdir(parents=True)
-    first.write_bytes(CONTENTS["1221/latencies.intra"])
-    second.write_bytes(b"c d 6" + CONTENTS["1239/latencies.intra"][5:])
-    listed, checked = list_datasets(tmp_path)[0], check(tmp_path)[0]
-    assert listed.is_present
-    assert [file.state for file in listed.files] == ["present", "present"]
-    assert [(file.path, file.state) for file in checked.files] == [(first, "ok"), (second, "wrong checksum")]
-    assert not checked.is_sound
-    second.write_bytes(b"")
-    assert [file.state for file in check(tmp_path)[0].files] == ["ok", "wrong size"]
-
-
-def test_check_looks_in_every_folder(tmp_path, monkeypatch):
-    monkeypatch.setitem(SOURCES, "rocketfuel", source("rocketfuel"))
-    monkeypatch.setenv("MATROID_BANDITS_DATA", str(tmp_path / "mine"))
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: tmp_path / "cache")
-    (tmp_path / "mine").mkdir()
-    assert check()[0].folder == tmp_path / "mine"
-    for member, raw in CONTENTS.items():
-        path = tmp_path / "cache/rocketfuel" / member
-        path.parent.mkdir(parents=True)
-        path.write_bytes(raw)
-    status = check()[0]
-    assert (status.folder, status.is_present, status.is_sound) == (tmp_path / "cache", True, True)
-
-
-def test_real_data_is_the_known_one():
-    statuses = [status for status in check() if status.is_present]
-    if not statuses:
-        pytest.skip("the paper's data is not here")
-    assert all(status.is_sound for status in statuses)
