@@ -25,9 +25,11 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]
 
 
 def is_whole(text: str) -> bool:
+    """Whether a text is a whole number in plain digits."""
     # int() also takes signs, spaces, underscores and other scripts' digits.
     return text.isascii() and text.isdecimal()
 
 
 def fail(path: Path, line: int, problem: str) -> NoReturn:
+    """Raise a DataError that names the file and the line."""
     raise DataError(f"{path}, line {line}: {problem}")

@@ -7,7 +7,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file: its place in a data folder and in the publisher's archive, its size and sha256."""
+    """A file of a data set: its place in a data folder and in the publisher's archive, its size and sha256.
+
+    Examples
+    --------
+    >>> from matroid_bandits.datasets import SOURCES
+    >>> file = SOURCES["movielens"].files[0]
+    >>> file.path, file.size
+    ('movielens-1m/movies.dat', 171308)
+    """
 
     path: str
     size: int

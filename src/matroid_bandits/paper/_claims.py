@@ -17,7 +17,11 @@ _MARGIN = 2.0  # times the regret: what "a large margin" must be
 
 
 def approaches(trials: Sequence[Trial], policy: str, *, needs: int) -> Claim:
-    """'The expected return of OMM approaches that of the optimal solution as the number of episodes increases.'"""
+    """Check that a policy approaches the optimum: each distance is smaller than the one before, the last at most 5%.
+
+    The paper: 'The expected return of OMM approaches that of the optimal solution as the number of episodes
+    increases.'
+    """
     result = trials[0].result
     places = [int(np.searchsorted(result.checkpoints, result.n_episodes * share)) for share in (0.01, 0.1, 1.0)]
     gaps = np.array([_gaps(trial, policy)[places] for trial in trials])
@@ -37,7 +41,10 @@ def approaches(trials: Sequence[Trial], policy: str, *, needs: int) -> Claim:
 
 
 def outperforms(trials: Sequence[Trial], policy: str, other: str, *, within: int | None = None, needs: int) -> Claim:
-    """'OMM outperforms the epsilon-greedy policy [within so many episodes]': per-step, from then on."""
+    """Check that a policy has the smaller regret from some episode on, at the latest from `within` on.
+
+    The paper: 'OMM outperforms the epsilon-greedy policy', in places with the number of episodes.
+    """
     n_episodes = trials[0].result.n_episodes
     limit = n_episodes if within is None else within
     found = [trial.overtakes(policy, other) for trial in trials]
@@ -47,9 +54,9 @@ def outperforms(trials: Sequence[Trial], policy: str, other: str, *, within: int
 
 
 def consistently_outperforms(trials: Sequence[Trial], policy: str, other: str, *, needs: int) -> Claim:
-    """'OMM consistently outperforms the epsilon-greedy policy, often by a large margin.'
+    """Check that a policy has a smaller regret on every problem, and at most half of it on half of them.
 
-    Consistently: a smaller regret on every problem. Often by a large margin: at most half of it on half of them.
+    The paper: 'OMM consistently outperforms the epsilon-greedy policy, often by a large margin.'
     """
     ratios = np.array(
         [_ratio(regret_per_step(trial.result, other), regret_per_step(trial.result, policy)) for trial in trials]
@@ -105,7 +112,7 @@ def _range(trial: Trial, policy: str, other: str) -> str:
 
 
 def _gaps(trial: Trial, policy: str) -> FloatArray:
-    """Distance from the optimum at every checkpoint, relative to it."""
+    """A policy's distance from the optimum at every checkpoint, as a share of the optimum."""
     result = trial.result
     return np.asarray(result.regret[result.index(policy)] / result.checkpoints / abs(result.optimal_value))
 
@@ -121,7 +128,7 @@ def _ratio(theirs: float, ours: float) -> float:
 
 
 def _verdict(is_true: bool, trials: Sequence[Trial], needs: int) -> Verdict:
-    """Runs shorter than the paper's decide nothing, whichever way they point."""
+    """The verdict on a claim; runs shorter than the paper's decide nothing, whichever way they point."""
     if trials[0].result.n_episodes < needs:
         return "undecided"
     return "holds" if is_true else "does not hold"

@@ -1,8 +1,6 @@
 """Reports: blocks of plain data, shown in the terminal, on a page, as figures and in ``results.json``."""
 
 from matroid_bandits.reporting._blocks import (
-    STANDIN,
-    STANDIN_NOTE,
     Block,
     Cell,
     Claim,
@@ -31,8 +29,6 @@ from matroid_bandits.reporting._tables import basis_table, curve_panel, curve_pl
 from matroid_bandits.reporting._terminal import open_console, print_chapter, styled
 
 __all__ = [
-    "STANDIN",
-    "STANDIN_NOTE",
     "Block",
     "Cell",
     "Chapter",

@@ -70,7 +70,7 @@ class Column:
         return cell if isinstance(cell, str) else format(cell, self.spec)
 
     def _error(self, error: float) -> str:
-        """An error like its mean, but to two digits where it would look like nothing."""
+        """A standard error written like its mean, but to two digits where it would look like zero."""
         shown = format(error, self.spec)
         return shown if error == 0 or re.search("[1-9]", shown) else f"{error:.2g}"
 
