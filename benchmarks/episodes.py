@@ -13,7 +13,7 @@ import numpy as np
 import matroid_bandits as mb
 from benchmarks._harness import Case, Task
 from benchmarks.matroids import _connected_graph, _igraph_tree, _networkx_tree, _rustworkx_tree, _scipy_tree
-from matroid_bandits.experiments import movielens
+from matroid_bandits.datasets import movielens
 
 #: Costs of all edges -> the edges of the cheapest tree.
 Chooser = Callable[[np.ndarray], "np.ndarray | list[int]"]

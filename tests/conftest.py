@@ -1,12 +1,39 @@
-"""Settings every test shares."""
+"""Settings and fixtures that tests of several rooms share."""
 
+import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # the oracles and strategies beside the tests
 
+from archive_server import server  # noqa: F401 - a fixture
+
 # Fixed examples: a failure seen once is seen again, and the time a run takes does not depend on luck.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder, and no folder named by the environment."""
+    monkeypatch.delenv("MATROID_BANDITS_DATA", raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def own_folder(no_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No data anywhere, and a folder of one's own to run in."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder with the paper's data."""
+    folder = os.environ.get("MATROID_BANDITS_DATA")
+    if not folder or not all((Path(folder) / name).is_dir() for name in ("rocketfuel", "movielens-1m", "kiva")):
+        pytest.skip("the paper's data is not here")
+    return Path(folder)

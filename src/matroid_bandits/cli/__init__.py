@@ -1,0 +1,33 @@
+"""The command line: parse, call the library, print. One file per command."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+try:
+    import typer  # noqa: F401 - the files below need it, and a person without it a sentence
+except ImportError:
+    raise SystemExit("the command line needs typer and rich: pip install 'matroid-bandits[experiments]'") from None
+
+from matroid_bandits.cli import _data, _reproduce, _simulate  # noqa: F401 - each adds its commands to the application
+from matroid_bandits.cli._app import app
+
+__all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Run ``matroid-bandits`` with the arguments of this process.
+
+    Examples
+    --------
+    >>> import subprocess, sys
+    >>> code = "from matroid_bandits.cli import main; main()"
+    >>> done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True)
+    >>> done.stdout.startswith("matroid-bandits ")
+    True
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without our letters shows others, and nothing is lost
+    app(prog_name="matroid-bandits")

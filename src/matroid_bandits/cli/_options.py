@@ -1,0 +1,34 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def _check_number(param: typer.CallbackParam, value: int | None) -> int | None:
+    """Refuse a number that is out of range, as a mistake in the command line."""
+    if value is not None:
+        from matroid_bandits.specs import out_of_range
+
+        if message := out_of_range(str(param.name), value):
+            raise typer.BadParameter(message)
+    return value
+
+
+def number_option(option: str, help: str) -> Any:
+    """An option for a number of episodes, of runs, or a seed, checked against its limits."""
+    return typer.Option(option, callback=_check_number, metavar="N", help=help)
+
+
+#: The folder in which data is looked for.
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="The data folder; by default the one named by MATROID_BANDITS_DATA, then the user's cache.",
+    ),
+]

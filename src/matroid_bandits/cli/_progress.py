@@ -1,0 +1,40 @@
+"""Bars that show how far a command is; they vanish when done, and are not drawn outside a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Called with what is being done, how much of it is done, and how much there is.
+Update = Callable[[str, int, int], None]
+
+
+@contextmanager
+def run_bar(console: Console, title: str) -> Iterator[Update]:
+    """A line with what is being played, a bar and the time left."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    words = TextColumn("{task.description}", markup=False)
+    columns = (words, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(f"{title}: loading", total=None)
+
+        def update(what: str, done: int, total: int) -> None:
+            progress.update(task, description=f"{title}: {what}", completed=done, total=total)
+
+        yield update
+
+
+@contextmanager
+def download_bar(console: Console) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar with the bytes that came, the speed and the time left."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("download", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,76 @@
+"""``matroid-bandits simulate``: a problem of one's own, from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from matroid_bandits.cli._app import app
+from matroid_bandits.cli._options import number_option
+from matroid_bandits.cli._running import Job, run_jobs, typed_command
+
+if TYPE_CHECKING:
+    from matroid_bandits.cli._progress import Update
+    from matroid_bandits.reporting import Chapter
+    from matroid_bandits.simulation import SimulationResult
+    from matroid_bandits.specs import SimulationSpec
+
+_LEAD = "A problem of one's own: policies that learn the best basis of a matroid, raced."
+
+
+@app.command(epilog="Example: matroid-bandits simulate examples/graph.toml --runs 100")
+def simulate(
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.toml", help="The problem; see the examples folder.")],
+    runs: Annotated[int | None, number_option("--runs", "Runs of each policy, instead of the file's.")] = None,
+    episodes: Annotated[
+        int | None, number_option("--episodes", "Episodes of each run, instead of the file's.")
+    ] = None,
+    seed: Annotated[int | None, number_option("--seed", "Seed of all random numbers, instead of the file's.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the report; by default report/PROBLEM.")
+    ] = None,
+) -> None:
+    """Race policies on a problem of your own: a TOML file that names a matroid, weights and policies.
+
+    The matroid comes from a CSV file: a graph's edges, items with categories, pairs, feature vectors, or plain
+    items. Prints a table and writes a report like reproduce does.
+    """
+    from matroid_bandits.reporting import Report
+    from matroid_bandits.specs import read_simulation
+
+    spec = read_simulation(problem).resized(n_episodes=episodes, n_runs=runs, seed=seed)
+    folder = Path("report") / spec.name if out is None else out
+    report = Report(folder, spec.title, _LEAD, typed_command())
+    run_jobs([spec.name], lambda: [_job(spec)], report)
+
+
+def _job(spec: SimulationSpec) -> Job:
+    from matroid_bandits.reporting import report_checkpoints, simulation_chapter
+    from matroid_bandits.simulation import simulate as race
+
+    def play(progress: Update) -> SimulationResult:
+        return race(
+            spec.problem,
+            spec.policies,
+            n_episodes=spec.n_episodes,
+            n_runs=spec.n_runs,
+            seed=spec.seed,
+            start=spec.start,
+            checkpoints=report_checkpoints(spec.n_episodes),
+            progress=lambda done, total: progress(spec.title, done, total),
+        )
+
+    def write(result: SimulationResult) -> Chapter:
+        return simulation_chapter(
+            spec.problem,
+            spec.policies,
+            result,
+            name=spec.name,
+            title=spec.title,
+            description=spec.description,
+            lead=spec.about,
+        )
+
+    return Job(spec.name, spec.title, play, write)

@@ -1,0 +1,44 @@
+"""A data set as a labelled problem, with what a report says about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from matroid_bandits.problem import Problem
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A problem and where it comes from.
+
+    Attributes
+    ----------
+    name, title : str
+        Short name, such as ``rocketfuel-1221``, and one for headings.
+    problem : Problem
+        The problem; its matroid carries labels.
+    description : str
+        What it is, in a sentence or two.
+    source : {"real", "stand-in"}
+        Whether the data is real or made up to match the paper's figures.
+    path : Path or None
+        The file or folder it was read from.
+    facts : mapping
+        Plain figures for a report; which ones, each function says.
+
+    Examples
+    --------
+    >>> from matroid_bandits.datasets import rocketfuel
+    >>> network = rocketfuel(3967, standin=True)
+    >>> network.name, network.source, network.problem.n_items
+    ('rocketfuel-3967', 'stand-in', 147)
+    """
+
+    name: str
+    title: str
+    problem: Problem
+    description: str
+    source: Literal["real", "stand-in"]
+    path: Path | None
+    facts: Mapping[str, Any]

@@ -1,0 +1,208 @@
+"""A frozen experiment, how it is run, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from matroid_bandits._typing import FloatArray
+from matroid_bandits.datasets import Dataset
+from matroid_bandits.policies import Policy
+from matroid_bandits.reporting import Chapter, expected_per_step, expected_per_step_error, report_checkpoints
+from matroid_bandits.simulation import SimulationResult, simulate
+
+#: Called with the data set being played, and the episodes done and in all, over data sets, policies and runs.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run, fixed in code, so that anyone can run it again.
+
+    Attributes
+    ----------
+    name, title : str
+        Short name, as on the command line, and one for headings.
+    section : str
+        Where the paper has it.
+    load : callable
+        From a data folder, or None, to the data sets.
+    policies : mapping of name to Policy
+        Who plays.
+    n_episodes, n_runs, seed : int
+        How long, how often, and which random numbers.
+    write : callable
+        From an `Outcome` to its chapter of the report.
+    quick : (int, int), optional
+        Episodes and runs of a short version.
+    start : {"observe", "explore"}
+        "observe" is the paper's Algorithm 2, which sees every item once before episode 1.
+
+    Examples
+    --------
+    >>> from matroid_bandits.paper import EXPERIMENTS
+    >>> linear = EXPERIMENTS["linear"]
+    >>> linear.section, linear.n_episodes, linear.resized(quick=True).n_episodes
+    ('5.3', 50000, 5000)
+    """
+
+    name: str
+    title: str
+    section: str
+    load: Callable[[str | os.PathLike[str] | None], Sequence[Dataset]]
+    policies: Mapping[str, Policy]
+    n_episodes: int
+    n_runs: int
+    seed: int
+    write: Callable[[Outcome], Chapter]
+    quick: tuple[int, int] | None = None
+    start: Literal["observe", "explore"] = "observe"
+
+    def resized(
+        self,
+        *,
+        n_episodes: int | None = None,
+        n_runs: int | None = None,
+        seed: int | None = None,
+        quick: bool = False,
+    ) -> Experiment:
+        """The same experiment, longer or shorter; what is not given stays."""
+        episodes, runs = self.quick if quick and self.quick else (self.n_episodes, self.n_runs)
+        return replace(
+            self,
+            n_episodes=episodes if n_episodes is None else n_episodes,
+            n_runs=runs if n_runs is None else n_runs,
+            seed=self.seed if seed is None else seed,
+        )
+
+    def loaded(self, data: str | os.PathLike[str] | None = None) -> Experiment:
+        """The same experiment with its data in memory, so that what is wrong with the data is known before a run."""
+        datasets = self.load(data)
+        return replace(self, load=lambda _: datasets)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One data set and what the policies did on it.
+
+    Examples
+    --------
+    >>> from matroid_bandits.paper import EXPERIMENTS, run
+    >>> trial = run(EXPERIMENTS["linear"].resized(n_episodes=20, n_runs=2)).trials[0]
+    >>> trial.dataset.name, trial.per_step("OMM").size
+    ('movielens', 20)
+    """
+
+    dataset: Dataset
+    result: SimulationResult
+
+    @property
+    def is_standin(self) -> bool:
+        """Whether the data is made up."""
+        return self.dataset.source == "stand-in"
+
+    def per_step(self, policy: str) -> FloatArray:
+        """Expected return per step, or cost, at every checkpoint: the paper's measure."""
+        return expected_per_step(self.result, policy)
+
+    def per_step_error(self, policy: str) -> FloatArray:
+        """Standard error over runs of `per_step`; NaN for a single run."""
+        return expected_per_step_error(self.result, policy)
+
+    def regret_rate(self, policy: str) -> float:
+        """Regret per episode in the last third of the episodes: what an episode costs by now."""
+        r = self.result
+        middle = int(np.searchsorted(r.checkpoints, r.n_episodes * 2 / 3))
+        middle = min(middle, r.checkpoints.size - 2) if r.checkpoints.size > 1 else 0
+        regret = r.regret[r.index(policy)]
+        if r.checkpoints.size == 1:
+            return float(regret[-1] / r.n_episodes)
+        return float((regret[-1] - regret[middle]) / (r.n_episodes - r.checkpoints[middle]))
+
+    def overtakes(self, policy: str, other: str, n_errors: float = 0.0) -> int | None:
+        """The first checkpoint from which on `policy` has the smaller regret; None when it ends behind.
+
+        With `n_errors` it must be ahead by so many standard errors of the difference; negative: behind by no more.
+        """
+        r = self.result
+        p, o = r.index(policy), r.index(other)
+        margin = n_errors * np.hypot(r.regret_se[p], r.regret_se[o]) if n_errors else 0.0
+        is_behind = r.regret[p] + margin >= r.regret[o]
+        if is_behind[-1]:
+            return None
+        last = int(np.flatnonzero(is_behind)[-1]) if is_behind.any() else -1
+        return int(r.checkpoints[last + 1])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment that was run: what each of its data sets showed.
+
+    Examples
+    --------
+    >>> from matroid_bandits.paper import EXPERIMENTS, run
+    >>> outcome = run(EXPERIMENTS["linear"].resized(n_episodes=20, n_runs=2))
+    >>> outcome.experiment.name, len(outcome.trials)
+    ('linear', 1)
+    """
+
+    experiment: Experiment
+    trials: tuple[Trial, ...]
+
+    @property
+    def wall_time(self) -> float:
+        """Seconds spent simulating."""
+        return sum(trial.result.wall_time for trial in self.trials)
+
+
+def run(
+    experiment: Experiment, data: str | os.PathLike[str] | None = None, progress: Progress | None = None
+) -> Outcome:
+    """Load the data of an experiment and simulate it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    data : path, optional
+        The one data folder; by default ``MATROID_BANDITS_DATA`` and the user's cache folder are searched.
+    progress : callable, optional
+        Called with (title of the data set, episodes done, episodes in all) now and then.
+
+    Raises
+    ------
+    DataError
+        The data is not where it was said to be, or is malformed.
+
+    Examples
+    --------
+    >>> from matroid_bandits.paper import EXPERIMENTS, run
+    >>> short = EXPERIMENTS["linear"].resized(n_episodes=20, n_runs=2)
+    >>> [trial.result.n_episodes for trial in run(short).trials]
+    [20]
+    """
+    datasets = experiment.load(data)
+    share = experiment.n_episodes * experiment.n_runs * len(experiment.policies)
+    trials = []
+    for number, dataset in enumerate(datasets):
+
+        def report(done: int, _: int, number: int = number, title: str = dataset.title) -> None:
+            assert progress is not None
+            progress(title, number * share + done, len(datasets) * share)
+
+        result = simulate(
+            dataset.problem,
+            experiment.policies,
+            n_episodes=experiment.n_episodes,
+            n_runs=experiment.n_runs,
+            seed=experiment.seed,
+            start=experiment.start,
+            checkpoints=report_checkpoints(experiment.n_episodes),
+            progress=report if progress is not None else False,
+        )
+        trials.append(Trial(dataset, result))
+    return Outcome(experiment, tuple(trials))

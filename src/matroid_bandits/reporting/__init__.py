@@ -1,0 +1,64 @@
+"""Reports: blocks of plain data, shown in the terminal, on a page, as figures and in ``results.json``."""
+
+from matroid_bandits.reporting._blocks import (
+    Block,
+    Cell,
+    Claim,
+    Column,
+    Curve,
+    Estimate,
+    Panel,
+    Plot,
+    Table,
+    Text,
+    Verdict,
+)
+from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
+from matroid_bandits.reporting._measures import (
+    expected_per_step,
+    expected_per_step_error,
+    final_per_step,
+    regret_per_step,
+    report_checkpoints,
+    size_note,
+)
+from matroid_bandits.reporting._records import plain, simulation_record
+from matroid_bandits.reporting._report import Report
+from matroid_bandits.reporting._simulation import simulation_chapter
+from matroid_bandits.reporting._tables import basis_table, curve_panel, curve_plot, policy_table, regret_panel
+from matroid_bandits.reporting._terminal import open_console, print_chapter, styled
+
+__all__ = [
+    "Block",
+    "Cell",
+    "Chapter",
+    "Claim",
+    "Column",
+    "Curve",
+    "DataSource",
+    "Estimate",
+    "Panel",
+    "Plot",
+    "Report",
+    "RunFacts",
+    "Table",
+    "Text",
+    "Verdict",
+    "basis_table",
+    "curve_panel",
+    "curve_plot",
+    "expected_per_step",
+    "expected_per_step_error",
+    "final_per_step",
+    "open_console",
+    "plain",
+    "policy_table",
+    "print_chapter",
+    "regret_panel",
+    "regret_per_step",
+    "report_checkpoints",
+    "simulation_chapter",
+    "simulation_record",
+    "size_note",
+    "styled",
+]

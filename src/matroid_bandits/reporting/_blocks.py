@@ -1,0 +1,207 @@
+"""What a chapter of the report is made of: text, tables, plots and claims, as plain data.
+
+The terminal, the page and ``results.json`` show the same blocks, each in its own way.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from matroid_bandits._typing import FloatArray, IntArray
+
+#: Put wherever made-up data is shown.
+STANDIN = "stand-in data"
+STANDIN_NOTE = "Stand-in: made-up data that matches the figures the paper prints, not the paper's data."
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over runs and its standard error.
+
+    Examples
+    --------
+    >>> Column("regret", ".2f").show(Estimate(3.14159, 0.25))
+    '3.14 ±\xa00.25'
+    """
+
+    mean: float
+    error: float
+
+
+#: What a table can hold.
+Cell = str | int | float | Estimate | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, how its numbers are written, and the heading it shares with its neighbours.
+
+    Examples
+    --------
+    >>> Column("ours", ".1%", group="share").show(0.125)
+    '12.5%'
+    """
+
+    name: str
+    spec: str = ""
+    group: str = ""
+    is_text: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name of the column in plain records."""
+        return f"{self.group} {self.name}".strip()
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether the column holds the paper's figures."""
+        return "paper" in (self.name, self.group)
+
+    def show(self, cell: Cell) -> str:
+        """A cell as text; a no-break space holds an error to its sign."""
+        if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+            return "–"
+        if isinstance(cell, Estimate):
+            mean = format(cell.mean, self.spec)
+            return mean if math.isnan(cell.error) else f"{mean} ±\u00a0{self._error(cell.error)}"
+        return cell if isinstance(cell, str) else format(cell, self.spec)
+
+    def _error(self, error: float) -> str:
+        """A standard error written like its mean, but to two digits where it would look like zero."""
+        shown = format(error, self.spec)
+        return shown if error == 0 or re.search("[1-9]", shown) else f"{error:.2g}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns, with a note.
+
+    Examples
+    --------
+    >>> table = Table("sizes", "Sizes", (Column("name", is_text=True), Column("items", ",")), (("movies", 1000),))
+    >>> table.texts()
+    [['movies', '1,000']]
+    >>> table.records()
+    [{'name': 'movies', 'items': 1000}]
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    is_standin: bool = False
+
+    def texts(self) -> list[list[str]]:
+        """Every cell as text."""
+        return [[column.show(cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Every row as a plain record by column; an estimate becomes a pair."""
+        return [
+            {
+                column.key: [cell.mean, cell.error] if isinstance(cell, Estimate) else cell
+                for column, cell in zip(self.columns, row, strict=True)
+            }
+            for row in self.rows
+        ]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a plot and its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Curve("OMM", np.array([1.0, 1.5])).label
+    'OMM'
+    """
+
+    label: str
+    y: FloatArray
+    error: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over episodes that share axes; `optimum` is a level to compare them with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> panel = Panel("Regret", np.array([1, 2]), (Curve("OMM", np.array([1.0, 1.5])),), "cumulative regret")
+    >>> [curve.label for curve in panel.curves]
+    ['OMM']
+    """
+
+    title: str
+    x: IntArray
+    curves: tuple[Curve, ...]
+    y_label: str
+    optimum: float | None = None
+    is_log: bool = True
+    is_standin: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Panels side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> panel = Panel("Regret", np.array([1]), (), "cumulative regret", is_standin=True)
+    >>> Plot("mine", "A plot of mine", (panel,)).is_standin
+    True
+    """
+
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+    caption: str = ""
+
+    @property
+    def is_standin(self) -> bool:
+        """Whether any panel shows made-up data."""
+        return any(panel.is_standin for panel in self.panels)
+
+
+#: "undecided": the runs were shorter than the paper's.
+Verdict = Literal["holds", "does not hold", "undecided"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something the paper says, whether our runs bear it out, and the figures behind that.
+
+    Examples
+    --------
+    >>> Claim("OMM learns.", "holds", "Its regret per step fell from 0.5 to 0.1.").verdict
+    'holds'
+    """
+
+    text: str
+    verdict: Verdict
+    evidence: str
+    is_standin: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph.
+
+    Examples
+    --------
+    >>> Text("The optimum is exact.").text
+    'The optimum is exact.'
+    """
+
+    text: str
+
+
+#: Anything a chapter can hold.
+Block = Text | Table | Plot | Claim

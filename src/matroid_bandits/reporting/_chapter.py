@@ -1,0 +1,145 @@
+"""A chapter of a report as plain data: what is said, what was run, and what ``results.json`` keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from matroid_bandits._util.text import counted
+from matroid_bandits.reporting._blocks import Block, Claim, Plot, Table
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where the data of a problem comes from, in a sentence or two.
+
+    Examples
+    --------
+    >>> DataSource("Movies", "MovieLens 1M: the 25 most rated movies.").is_standin
+    False
+    """
+
+    title: str
+    description: str
+    is_standin: bool = False
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What was simulated for a chapter: how long, how often, by whom, on which data.
+
+    Attributes
+    ----------
+    n_episodes, n_runs, seed : int
+        Episodes of each run, runs of each policy on each problem, and which random numbers.
+    start : {"observe", "explore"}
+        Whether every item was seen once before episode 1.
+    policies : mapping of name to str
+        Each policy as Python would write it.
+    data : tuple of DataSource
+        One for each problem.
+    wall_time : float
+        Seconds spent simulating.
+
+    Examples
+    --------
+    >>> data = (DataSource("Movies", "MovieLens 1M."),)
+    >>> facts = RunFacts(1000, 20, 2014, "observe", {"OMM": "OMM(scale=1.0)"}, data, wall_time=0.5)
+    >>> facts.size
+    '20 runs of 1,000 episodes, seed 2014'
+    """
+
+    n_episodes: int
+    n_runs: int
+    seed: int
+    start: str
+    policies: Mapping[str, str]
+    data: tuple[DataSource, ...]
+    wall_time: float
+
+    @property
+    def size(self) -> str:
+        """How often and how long, with which seed."""
+        return f"{counted(self.n_runs, 'run')} of {counted(self.n_episodes, 'episode')}, seed {self.seed}"
+
+    @property
+    def summary(self) -> str:
+        """Everything that was run, in two sentences."""
+        names = ", ".join(dict.fromkeys(_short(policy) for policy in self.policies.values()))
+        start = "every item seen once" if self.start == "observe" else "nothing seen"
+        return (
+            f"{counted(len(self.data), 'problem')} × {len(self.policies)} policies × {self.size},"
+            f" {start} before episode 1. {names}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts that decide the numbers, as plain data; nothing of the machine or the time it took."""
+        return {
+            "episodes": self.n_episodes,
+            "runs": self.n_runs,
+            "seed": self.seed,
+            "start": self.start,
+            "policies": dict(self.policies),
+        }
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A part of a report: what it says in blocks, what was run for it, and records for ``results.json``.
+
+    Attributes
+    ----------
+    name, title : str
+        Short name, fit for files and links, and the heading.
+    lead : str
+        The first paragraph.
+    run : RunFacts
+        What was simulated.
+    blocks : tuple of Block
+        Text, tables, plots and claims, in order.
+    section : str
+        Where the paper has it; empty for what is not in the paper.
+    records : mapping
+        Plain data for ``results.json``, beside the tables and claims, which get there by themselves.
+
+    Examples
+    --------
+    >>> from matroid_bandits.reporting import Text
+    >>> facts = RunFacts(10, 2, 0, "observe", {}, (), 0.0)
+    >>> chapter = Chapter("mine", "My problem", "What it is about.", facts, (Text("What was found."),))
+    >>> chapter.tables, chapter.is_standin
+    ([], False)
+    """
+
+    name: str
+    title: str
+    lead: str
+    run: RunFacts
+    blocks: tuple[Block, ...] = ()
+    section: str = ""
+    records: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables of the chapter, in order."""
+        return [block for block in self.blocks if isinstance(block, Table)]
+
+    @property
+    def plots(self) -> list[Plot]:
+        """The plots of the chapter, in order."""
+        return [block for block in self.blocks if isinstance(block, Plot)]
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims of the chapter, in order."""
+        return [block for block in self.blocks if isinstance(block, Claim)]
+
+    @property
+    def is_standin(self) -> bool:
+        """Whether any of the data is made up."""
+        return any(source.is_standin for source in self.run.data)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,105 @@
+"""What a report says of a simulation: expected return per step and regret, with standard errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._util.text import counted
+from matroid_bandits.reporting._blocks import Estimate
+from matroid_bandits.simulation import SimulationResult
+
+
+def report_checkpoints(n_episodes: int) -> IntArray:
+    """Every episode up to 50, then 200 evenly spaced in the logarithm: fine enough to see who overtakes whom when.
+
+    Examples
+    --------
+    >>> report_checkpoints(4)
+    array([1, 2, 3, 4])
+    >>> report_checkpoints(50_000).size
+    250
+    """
+    first = np.arange(1, min(50, n_episodes) + 1)
+    later = np.geomspace(first[-1], n_episodes, 201)
+    return np.unique(np.concatenate((first, np.round(later).astype(np.int64))))
+
+
+def expected_per_step(result: SimulationResult, policy: str) -> FloatArray:
+    """A policy's expected return per step, or cost, at every checkpoint: the paper's measure.
+
+    It is the optimum and the regret of the bases chosen, so the weights' own noise is not in it.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0, checkpoints=[100])
+    >>> bool(0.5 < expected_per_step(result, "OMM")[-1] <= 0.9)
+    True
+    """
+    sign = 1.0 if result.minimize else -1.0
+    values: FloatArray = result.optimal_value + sign * result.regret[result.index(policy)] / result.checkpoints
+    return values
+
+
+def expected_per_step_error(result: SimulationResult, policy: str) -> FloatArray:
+    """The standard error over runs of `expected_per_step`; NaN for a single run.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=1, seed=0, checkpoints=[100])
+    >>> expected_per_step_error(result, "OMM")
+    array([nan])
+    """
+    error: FloatArray = result.regret_se[result.index(policy)] / result.checkpoints
+    return error
+
+
+def final_per_step(result: SimulationResult, policy: str) -> Estimate:
+    """A policy's expected return per step after the last episode, with its standard error.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> final_per_step(result, "OMM").mean == float(expected_per_step(result, "OMM")[-1])
+    True
+    """
+    return Estimate(float(expected_per_step(result, policy)[-1]), float(expected_per_step_error(result, policy)[-1]))
+
+
+def regret_per_step(result: SimulationResult, policy: str) -> float:
+    """A policy's regret per step after the last episode.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> 0 < regret_per_step(result, "OMM") < 0.4
+    True
+    """
+    return float(result.regret[result.index(policy), -1] / result.n_episodes)
+
+
+def measure_word(result: SimulationResult) -> str:
+    """What is counted: a cost or a return."""
+    return "cost" if result.minimize else "return"
+
+
+def size_note(result: SimulationResult) -> str:
+    """How often and how long was simulated, for a note under a table.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> size_note(mb.simulate(problem, [mb.OMM()], n_episodes=1000, n_runs=2, seed=0))
+    '2 runs of 1,000 episodes; ± is one standard error.'
+    """
+    errors = "; ± is one standard error" if result.n_runs > 1 else ""
+    return f"{counted(result.n_runs, 'run')} of {counted(result.n_episodes, 'episode')}{errors}."

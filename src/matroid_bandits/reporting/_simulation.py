@@ -1,0 +1,68 @@
+"""The chapter on a problem of one's own, which knows of no paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matroid_bandits.policies import Policy
+from matroid_bandits.problem import Problem
+from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
+from matroid_bandits.reporting._records import simulation_record
+from matroid_bandits.reporting._tables import basis_table, curve_plot, policy_table
+from matroid_bandits.simulation import SimulationResult
+
+
+def simulation_chapter(
+    problem: Problem,
+    policies: Mapping[str, Policy],
+    result: SimulationResult,
+    *,
+    name: str,
+    title: str,
+    description: str,
+    lead: str = "",
+) -> Chapter:
+    """What is to be said of one simulated problem: its policies, their curves, its optimal basis.
+
+    Parameters
+    ----------
+    problem, policies, result
+        What was given to :func:`matroid_bandits.simulate`, and what it found.
+    name, title : str
+        Short name, fit for files and links, and the heading.
+    description : str
+        What the problem is and where it comes from, in a sentence.
+    lead : str, optional
+        The first paragraph; by default the description.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> policies = {"OMM": mb.OMM()}
+    >>> result = mb.simulate(problem, policies, n_episodes=100, n_runs=5, seed=0)
+    >>> chapter = simulation_chapter(problem, policies, result, name="ads", title="Ads", description="Two ads.")
+    >>> [table.name for table in chapter.tables], chapter.run.size
+    (['policies', 'basis'], '5 runs of 100 episodes, seed 0')
+    """
+    facts = {"items": problem.n_items, "rank": problem.rank}
+    return Chapter(
+        name=name,
+        title=title,
+        lead=lead or description,
+        run=RunFacts(
+            n_episodes=result.n_episodes,
+            n_runs=result.n_runs,
+            seed=result.seed,
+            start=result.start,
+            policies={key: repr(policy) for key, policy in policies.items()},
+            data=(DataSource(title, description),),
+            wall_time=result.wall_time,
+        ),
+        blocks=(
+            policy_table(result, "policies", "Policies"),
+            curve_plot(result, name, title, "Bands are 95% confidence intervals."),
+            basis_table(problem, result, "basis", "The optimal basis"),
+        ),
+        records={"trials": [simulation_record(problem, result, name=name, title=title, facts=facts)]},
+    )

@@ -1,0 +1,161 @@
+"""Tables and plots that any problem and its simulation can show."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from matroid_bandits.problem import Problem
+from matroid_bandits.reporting._blocks import Cell, Column, Curve, Estimate, Panel, Plot, Table
+from matroid_bandits.reporting._measures import (
+    expected_per_step,
+    expected_per_step_error,
+    final_per_step,
+    measure_word,
+    size_note,
+)
+from matroid_bandits.simulation import SimulationResult
+
+
+def policy_table(result: SimulationResult, name: str, title: str, *, is_standin: bool = False) -> Table:
+    """Each policy's return per step, its share of the optimum, and its regret.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> table = policy_table(result, "policies", "Policies")
+    >>> [row[0] for row in table.rows], [column.name for column in table.columns]
+    (['optimal (exact)', 'OMM'], ['policy', 'return per step', 'of the optimum', 'regret'])
+    """
+    rows: list[tuple[Cell, ...]] = [
+        ("optimal (exact)", result.optimal_value, 1.0 if result.optimal_value else None, 0.0)
+    ]
+    for p, policy in enumerate(result.policies):
+        value = final_per_step(result, policy)
+        share = value.mean / result.optimal_value if result.optimal_value else None
+        rows.append((policy, value, share, Estimate(float(result.regret[p, -1]), float(result.regret_se[p, -1]))))
+    return Table(
+        name=name,
+        title=title,
+        columns=(
+            Column("policy", is_text=True),
+            Column(f"{measure_word(result)} per step", ".3f"),
+            Column("of the optimum", ".1%"),
+            Column("regret", ",.1f"),
+        ),
+        rows=tuple(rows),
+        note=size_note(result),
+        is_standin=is_standin,
+    )
+
+
+def basis_table(problem: Problem, result: SimulationResult, name: str, title: str, n_rows: int = 30) -> Table:
+    """The optimal basis, best first, and how often each policy chose its items.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> matroid = mb.UniformMatroid(2, 1, labels=["hats", "boots"])
+    >>> problem = mb.Problem(matroid, mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> basis_table(problem, result, "basis", "The optimal basis").texts()[0][:2]
+    ['hats', '0.9']
+    """
+    n_chances = result.n_runs * result.n_episodes
+    shown = problem.optimal_order[:n_rows]
+    left = problem.optimal_order.size - shown.size
+    return Table(
+        name=name,
+        title=title,
+        columns=(
+            Column("item", is_text=True),
+            Column("mean weight", ".4g"),
+            *(Column(policy, ".0%", group="chosen in") for policy in result.policies),
+        ),
+        rows=tuple(
+            (
+                _item_text(problem.constraint.labels[e]),
+                float(problem.environment.mean_weights[e]),
+                *(float(share) for share in result.choices[:, e] / n_chances),
+            )
+            for e in shown
+        ),
+        note=f"and {left} more items" if left else "",
+    )
+
+
+def curve_panel(result: SimulationResult, title: str, *, is_standin: bool = False) -> Panel:
+    """Expected return per step over episodes, with the optimum as a level.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> panel = curve_panel(result, "Ads")
+    >>> panel.y_label, panel.optimum
+    ('expected per-step return', 0.9)
+    """
+    return Panel(
+        title=title,
+        x=result.checkpoints,
+        curves=tuple(
+            Curve(policy, expected_per_step(result, policy), expected_per_step_error(result, policy))
+            for policy in result.policies
+        ),
+        y_label=f"expected per-step {measure_word(result)}",
+        optimum=result.optimal_value,
+        is_standin=is_standin,
+    )
+
+
+def regret_panel(result: SimulationResult, title: str, *, is_standin: bool = False) -> Panel:
+    """Cumulative regret over episodes, of the policies that have any.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> [curve.label for curve in regret_panel(result, "Regret").curves]
+    ['OMM']
+    """
+    return Panel(
+        title=title,
+        x=result.checkpoints,
+        curves=tuple(
+            Curve(policy, result.regret[p], result.regret_se[p])
+            for p, policy in enumerate(result.policies)
+            if np.any(result.regret[p])
+        ),
+        y_label="cumulative regret",
+        is_log=False,
+        is_standin=is_standin,
+    )
+
+
+def curve_plot(
+    result: SimulationResult, name: str, title: str, caption: str = "", *, is_standin: bool = False
+) -> Plot:
+    """Return per step and regret of one problem, side by side.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> [panel.title for panel in curve_plot(result, "ads", "Ads").panels]
+    ['Return per step', 'Regret']
+    """
+    word = measure_word(result).capitalize()
+    panels = (
+        curve_panel(result, f"{word} per step", is_standin=is_standin),
+        regret_panel(result, "Regret", is_standin=is_standin),
+    )
+    return Plot(name, title, panels, caption)
+
+
+def _item_text(name: object) -> str:
+    """A label for people: the two ends of a link, or the label itself."""
+    return " – ".join(map(str, name)) if isinstance(name, tuple) else str(name)

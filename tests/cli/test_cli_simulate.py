@@ -1,0 +1,94 @@
+"""``matroid-bandits simulate``: problems of one's own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import TINY, call, one_sentence
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_simulate():
+    result = call("simulate", EXAMPLES / "graph.toml", "--runs", "2", "--episodes", "20", "--seed", "3")
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.stdout.split())
+    assert "Cables between eight offices" in words
+    assert "2 runs of 20 episodes, seed 3" in words
+    assert "Aarhus-Bergen" in words
+    assert {path.name for path in Path("report/graph").rglob("*.*")} == {
+        "index.html",
+        "results.json",
+        "graph.svg",
+        "graph.png",
+    }
+
+
+BRACKETS = """
+title = "Cables [/bold] x [red]y"
+episodes = 3
+matroid = { kind = "uniform", file = "items[b].csv", rank = 1 }
+weights = { mean = "mean", family = "bernoulli" }
+policies = { "OMM [/x]" = { policy = "OMM" }, "$\\\\frac$ [red]" = { policy = "OMM" } }
+"""
+
+
+def test_nothing_is_markup():
+    Path("a [b] & c#1.toml").write_text(BRACKETS)
+    Path("items[b].csv").write_text("item,mean\n[/]Bergen,0.5\n[red]Cork,0.25\n")
+    result = call("simulate", "a [b] & c#1.toml", *TINY, "--out", "q[/]y")
+    assert result.exit_code == 0, result.output
+    for text in (
+        "Cables [/bold] x [red]y",
+        "OMM [/x]",
+        "$\\frac$",
+        "[red]",
+        "[/]Bergen",
+        "q[/]y/index.html",
+        "1 run of 3 ep",
+    ):
+        assert text in result.stdout
+    assert {path.name for path in Path("q[/]y/figures").iterdir()} == {"a-b-c-1.svg", "a-b-c-1.png"}
+    page = Path("q[/]y/index.html").read_text()
+    assert 'href="figures/a-b-c-1.svg"' in page
+    assert 'id="a-b-c-1"' in page
+    folder = Path("x[/b]y[red]")
+    folder.mkdir(parents=True)
+    for command in ("list", "check"):
+        result = call("data", command, "--data", folder)
+        assert result.exit_code == 0, result.output
+        assert str(folder) in "".join(result.stdout.split())
+
+
+def test_terminals_without_our_letters(tmp_path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from matroid_bandits.cli import main; main()",
+            "simulate",
+            EXAMPLES / "graph.toml",
+            *TINY,
+        ],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "?-greedy" in done.stdout
+
+
+def test_simulate_with_a_mistake(tmp_path):
+    (tmp_path / "problem.toml").write_text("episodes = 3\nrun = 4\n")
+    result = call("simulate", "problem.toml")
+    assert result.exit_code == 1
+    assert "problem.toml: matroid: expected a table, but the key is missing" in one_sentence(result)
+    assert call("simulate", "none.toml").exit_code == 1
+    assert not Path("report").exists()
