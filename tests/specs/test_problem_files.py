@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matroid_bandits import Policy, SimulationResult, simulate
+from matroid_bandits import SimulationResult, simulate
 from matroid_bandits.exceptions import DataError
-from matroid_bandits.policies import POLICIES
 from matroid_bandits.reporting import simulation_chapter
 from matroid_bandits.specs import SimulationSpec, read_simulation
 from problem_files import HEAD, MEAN, OMM, UNIFORM, write_problem
@@ -141,22 +140,9 @@ def test_observations(tmp_path):
     np.testing.assert_allclose(problem_of(path).environment.mean_weights, [3.0, 4.0, 2.0])
 
 
-class Chosen(Policy):
-    """A policy that takes items: always these."""
-
-    tries_unseen = False
-
-    def __init__(self, items) -> None:
-        self.items = list(items)
-
-    def indices(self, state, *_):
-        return np.tile(np.isin(np.arange(3), self.items).astype(float), (len(state.counts), 1))
-
-
-def test_policies(tmp_path, monkeypatch):
-    monkeypatch.setitem(POLICIES, "Chosen", Chosen)
+def test_policies(tmp_path):
     policies = (
-        '[policies]\nOMM = { scale = 2 }\nbest = { policy = "Chosen", items = ["a", "c"] }\n'
+        '[policies]\nOMM = { scale = 2 }\nbest = { policy = "FixedSet", items = ["a", "c"] }\n'
         'linear = { policy = "CombLinTS", features = ["x", "y"] }\n'
     )
     spec = read_simulation(write_problem(tmp_path, HEAD + UNIFORM + MEAN + policies))
@@ -164,15 +150,14 @@ def test_policies(tmp_path, monkeypatch):
         "OMM(scale=2.0)",
         "CombLinTS(features=<array (3, 2)>, prior_scale=1.0, noise=0.1)",
     ]
-    assert spec.policies["best"].items == [0, 2]
+    assert spec.policies["best"].items.tolist() == [0, 2]
     assert list(spec.policies) == ["OMM", "best", "linear"]
     assert not play(spec).regret[1].any()
 
 
-def test_items_of_a_policy_are_labels_or_numbers(tmp_path, monkeypatch):
-    monkeypatch.setitem(POLICIES, "Chosen", Chosen)
-    toml = HEAD + UNIFORM + MEAN + '[policies]\nChosen = { items = ["c", 1] }\n'
-    assert read_simulation(write_problem(tmp_path, toml)).policies["Chosen"].items == [2, 1]
+def test_items_of_a_policy_are_labels_or_numbers(tmp_path):
+    toml = HEAD + UNIFORM + MEAN + '[policies]\nFixedSet = { items = ["c", 1] }\n'
+    assert read_simulation(write_problem(tmp_path, toml)).policies["FixedSet"].items.tolist() == [1, 2]
     path = write_problem(tmp_path, toml.replace('"c"', '"z"'))
     with pytest.raises(DataError, match=r"policies\.Chosen\.items: item 'z' is not in items\.csv"):
         read_simulation(path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray
+from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits.exceptions import PolicyError
@@ -86,6 +86,11 @@ class FixedSet(Policy):
             raise PolicyError(f"expected the items of a set, got {items!r}") from None
         numbers = sorted({as_integer("an item of a fixed set", item, error=PolicyError) for item in listed})
         self._items = frozen(np.array(numbers, np.int64))
+
+    @property
+    def items(self) -> IntArray:
+        """The set, ascending."""
+        return self._items
 
     def check(self, constraint: Constraint) -> None:
         if self._items.size and self._items[-1] >= constraint.n_items:
