@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test lint format bench clean
+.PHONY: help reproduce test coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
-	@echo "make test        the test suite, compiled and interpreted"
+	@echo "make test        the test suite"
+	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
 	@echo "make bench       speed against what one would write by hand"
@@ -29,6 +30,8 @@ reproduce: $(VENV)/.experiments
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
+
+coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled" tests
 	$(BIN)/python -m coverage report
 

@@ -159,7 +159,7 @@ def test_items_of_a_policy_are_labels_or_numbers(tmp_path):
     toml = HEAD + UNIFORM + MEAN + '[policies]\nFixedSet = { items = ["c", 1] }\n'
     assert read_simulation(write_problem(tmp_path, toml)).policies["FixedSet"].items.tolist() == [1, 2]
     path = write_problem(tmp_path, toml.replace('"c"', '"z"'))
-    with pytest.raises(DataError, match=r"policies\.Chosen\.items: item 'z' is not in items\.csv"):
+    with pytest.raises(DataError, match=r"policies\.FixedSet\.items: item 'z' is not in items\.csv"):
         read_simulation(path)
 
 
