@@ -169,7 +169,7 @@ def exchange_bijection(
     # From the last item back: what is left of the optimal basis is independent and larger than the items before,
     # so one of it extends them.
     for k in range(best.size - 1, -1, -1):
-        extends = is_left & ~matroid._span(chosen[:k])[best]
+        extends = is_left & ~matroid.span(chosen[:k])[best]
         same = np.flatnonzero(best == chosen[k])
         pi[k] = same[0] if same.size else np.flatnonzero(extends)[0]
         is_left[pi[k]] = False
@@ -236,7 +236,7 @@ def _kl_lower_bound(problem: Problem) -> float:
     means, gains, basis = problem.environment.mean_weights, problem.gains, problem.optimal_basis
     total = 0.0
     for e in problem.suboptimal_items:
-        circuit = problem.matroid._circuit(basis, int(e))
+        circuit = problem.matroid.replaceable(basis, int(e))
         if circuit.size == 0:
             continue  # a loop is never chosen
         gap = gains[circuit].min() - gains[e]

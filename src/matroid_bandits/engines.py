@@ -11,7 +11,6 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic, statistics, warm
-from matroid_bandits.kernels import laminar as laminar_kernels
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import AffinePolicy, Policy, State
@@ -49,7 +48,7 @@ class GreedyEngine(Engine):
     """Every index, a sort, and the greedy algorithm: the obvious way, and the reference for the others."""
 
     def decide(self, t: int, stream: Stream) -> IntArray:
-        return self._matroid._max_weight_bases(self._indices(t, stream), False)
+        return self._matroid.best_sets(self._indices(t, stream))[0]
 
 
 class WarmEngine(Engine):
@@ -68,16 +67,14 @@ class WarmEngine(Engine):
 
     def __init__(self, matroid: Matroid, policy: Policy, state: State) -> None:
         super().__init__(matroid, policy, state)
-        always, pool = matroid._reduction
-        classes = matroid._parallel_classes(pool)
+        always, pool = matroid.reduction()
+        classes = matroid.parallel_classes(pool)
         sizes: IntArray = np.bincount(classes)
         self._starts, self._members = _offsets(sizes), pool[np.argsort(classes, kind="stable")]
         self._class_orders: IntArray = np.tile(np.arange(sizes.size), (state.n_runs, 1))
         self._orders: IntArray = np.empty(self._class_orders.shape, np.int64)
         self._is_spent = np.empty(state.n_runs, bool)
-        self._n_always = always.size
-        self._bases = np.empty((state.n_runs, matroid.rank), np.int64)
-        self._bases[:, : always.size] = always
+        self._always = always if always.size else None
 
     def decide(self, t: int, stream: Stream) -> IntArray:
         U = self._indices(t, stream)
@@ -85,8 +82,7 @@ class WarmEngine(Engine):
         warm.repair(self._class_orders, self._starts, self._members, U, budget, self._orders, self._is_spent)
         if self._is_spent.any():
             self._sort(np.flatnonzero(self._is_spent), U)
-        bases = self._bases.copy()
-        bases[:, self._n_always :] = self._matroid._greedy_bases(self._orders, bases.shape[1] - self._n_always)
+        bases = self._matroid.bases_along(self._orders, self._always)
         order_kernels.sort_rows(bases, self._state.n_items)
         return bases
 
@@ -95,7 +91,7 @@ class WarmEngine(Engine):
         by_item = np.argsort(self._orders[rows], axis=1)  # so that ties by position are ties by item
         items = np.take_along_axis(self._orders[rows], by_item, axis=1)
         fresh = np.empty(items.shape, np.int64)
-        order_kernels.argsort_rows(np.take_along_axis(U[rows], items, axis=1), False, fresh)
+        order_kernels.argsort_rows(np.take_along_axis(U[rows], items, axis=1), fresh)
         self._orders[rows] = np.take_along_axis(items, fresh, axis=1)
         classes = np.take_along_axis(self._class_orders[rows], by_item, axis=1)
         self._class_orders[rows] = np.take_along_axis(classes, fresh, axis=1)
@@ -122,7 +118,7 @@ class KineticEngine(Engine):
             raise PolicyError(f"the kinetic engine needs an affine policy and quotas; got {policy!r} on {matroid!r}")
         assert isinstance(policy, AffinePolicy)
         self._affine, self._margin, self._c = policy, margin, np.inf
-        quotas = matroid._quotas()
+        quotas = matroid.quotas()
         assert quotas is not None
         self._group, self._parent, self._capacities = quotas
         n_runs, n_items = state.n_runs, state.n_items
@@ -151,7 +147,7 @@ class KineticEngine(Engine):
     @staticmethod
     def fits(matroid: Matroid, policy: Policy) -> bool:
         """Whether the policy's index is affine and the matroid is made of quotas."""
-        return is_affine(policy) and matroid._quotas() is not None
+        return is_affine(policy) and matroid.quotas() is not None
 
     def decide(self, t: int, stream: Stream) -> IntArray:
         c, state = coefficient(self._affine, t), self._state
@@ -188,10 +184,9 @@ class KineticEngine(Engine):
         U: FloatArray = np.empty(items.shape)
         kinetic.indices(items, self._state.means, self._state.radii, c, U)
         orders = np.empty(items.shape, np.int64)
-        order_kernels.argsort_rows(U, False, orders)
+        order_kernels.argsort_rows(U, orders)
         orders = np.take_along_axis(items, orders, axis=1)
-        bases: IntArray = np.empty((U.shape[0], self._matroid.rank), np.int64)
-        laminar_kernels.greedy_quotas(orders, self._group, self._parent, self._capacities, bases.shape[1], bases)
+        bases = self._matroid.bases_along(orders)
         bases.sort(axis=1)
         return bases
 
@@ -211,7 +206,7 @@ def _fastest(matroid: Matroid, policy: Policy) -> str:
         return "greedy"
     if KineticEngine.fits(matroid, policy):
         return "kinetic" if matroid.n_items >= KineticEngine.LEAST_ITEMS else "greedy"
-    return "warm" if matroid._reduction[1].size <= WarmEngine.MOST_ITEMS else "greedy"
+    return "warm" if matroid.reduction()[1].size <= WarmEngine.MOST_ITEMS else "greedy"
 
 
 def is_affine(policy: Policy) -> TypeGuard[AffinePolicy]:

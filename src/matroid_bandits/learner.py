@@ -341,7 +341,7 @@ class Learner:
         basis = self._matroid.max_weight_basis(U)
         sign = -1.0 if self._state.minimize else 1.0
         is_chosen = bool(e in basis)
-        rivals = np.empty(0, np.int64) if is_chosen else np.sort(self._matroid._circuit(basis, e))
+        rivals = np.empty(0, np.int64) if is_chosen else np.sort(self._matroid.replaceable(basis, e))
         with np.errstate(invalid="ignore"):  # two items to be tried first are equally good
             margins = np.where(U[rivals] == U[e], 0.0, U[rivals] - U[e])
         labels = self._matroid.labels
@@ -462,7 +462,7 @@ class Learner:
                 or (told is not None and len(told) != len(items))
             ):
                 raise ValueError("an outstanding decision was never made")
-            self._open[int(id)] = (self._matroid._check_items(items), None if told is None else np.array(told, bool))
+            self._open[int(id)] = (self._matroid.as_items(items), None if told is None else np.array(told, bool))
         self._engine = make_engine(self._engine_name, self._matroid, self._policy, state)
 
     def _absorb(self, t: int, items: IntArray, weights: FloatArray) -> None:
@@ -534,7 +534,7 @@ class Learner:
             return self._matroid.item(key)
         except ItemError:
             try:
-                return self._matroid._check_item(key)
+                return self._matroid.as_item(key)
             except ItemError:
                 raise ItemError(f"expected an item or its label, got {key!r}") from None
 

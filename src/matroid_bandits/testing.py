@@ -401,7 +401,7 @@ class _Oracle:
         self._known: dict[frozenset[int], bool] = {}
         # a user's predicate itself, so that what it answers can be looked at
         self._ask: Callable[[frozenset[int]], Any] = (
-            matroid._predicate if isinstance(matroid, OracleMatroid) else matroid.is_independent
+            matroid.predicate if isinstance(matroid, OracleMatroid) else matroid.is_independent
         )
 
     def __call__(self, X: frozenset[int]) -> bool:
@@ -492,7 +492,7 @@ def _check_subsets(oracle: _Oracle, X: frozenset[int]) -> None:
 
 
 def _check_augmentation(oracle: _Oracle, X: frozenset[int], Y: frozenset[int]) -> None:
-    """Of two independent sets."""
+    """Check that the larger of two independent sets, if X is, has an item that can be added to Y."""
     if len(X) > len(Y) and not any(oracle(Y | {e}) for e in X - Y):
         _fail_augmentation(X, Y)
 
