@@ -497,7 +497,7 @@ def test_files_hold_plain_data(tmp_path):
             np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
 
 
-class Greedy(mb.Policy):
+class Eager(mb.Policy):
     def indices(self, state, request):
         return state.means
 
@@ -512,17 +512,17 @@ class OMM(mb.Policy):
 def test_code_has_to_be_passed_to_load(tmp_path):
     path = tmp_path / "learner"
     matroid = mb.OracleMatroid(4, lambda X: len(X) <= 2)
-    learner = mb.Learner(matroid, Greedy(), seed=0)
+    learner = mb.Learner(matroid, Eager(), seed=0)
     play(learner, 5)
     learner.save(path)
     with pytest.raises(SerializationError, match="the matroid could not be stored; pass it as constraint="):
-        mb.Learner.load(path, policy=Greedy())
-    assert type(mb.Learner.load(path, constraint=matroid).policy) is Greedy  # known by being defined
-    with pytest.raises(SerializationError, match="expected a matroid of 4 items and a Greedy, got 4 items and OMM"):
+        mb.Learner.load(path, policy=Eager())
+    assert type(mb.Learner.load(path, constraint=matroid).policy) is Eager  # known by being defined
+    with pytest.raises(SerializationError, match="expected a matroid of 4 items and a Eager, got 4 items and OMM"):
         mb.Learner.load(path, constraint=matroid, policy=mb.OMM())
-    with pytest.raises(SerializationError, match="expected a matroid of 4 items and a Greedy, got 5 items"):
-        mb.Learner.load(path, constraint=mb.UniformMatroid(5, 2), policy=Greedy())
-    again = mb.Learner.load(path, constraint=matroid, policy=Greedy())
+    with pytest.raises(SerializationError, match="expected a matroid of 4 items and a Eager, got 5 items"):
+        mb.Learner.load(path, constraint=mb.UniformMatroid(5, 2), policy=Eager())
+    again = mb.Learner.load(path, constraint=matroid, policy=Eager())
     assert play(again, 5) == play(learner, 5)
 
 

@@ -109,22 +109,22 @@ def test_predicates_must_say_yes_or_no(n_items):
 
 
 class WrongClosure(mb.UniformMatroid):
-    def _span(self, independent):
+    def span(self, independent):
         return np.zeros(self.n_items, bool)
 
 
 class WrongGreedy(mb.UniformMatroid):
-    def _max_weight_bases(self, weights, minimize):
-        return super()._max_weight_bases(weights, not minimize)
+    def best_sets(self, weights, *, available=None, pinned=None):
+        return super().best_sets(-weights, available=available, pinned=pinned)
 
 
 class WrongCircuit(mb.UniformMatroid):
-    def _circuit(self, basis, item):
+    def replaceable(self, basis, item):
         return basis[1:]
 
 
 class WrongRank(mb.UniformMatroid):
-    def _rank(self):
+    def find_rank(self):
         return 3
 
 

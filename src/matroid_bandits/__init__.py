@@ -6,6 +6,7 @@ it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).
 
 from matroid_bandits import bounds, exceptions, testing
 from matroid_bandits._version import __version__
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.environments import (
     BernoulliEnvironment,
     BetaEnvironment,
@@ -56,6 +57,7 @@ __all__ = [
     "BetaEnvironment",
     "CombLinTS",
     "CombLinUCB",
+    "Constraint",
     "Decision",
     "Environment",
     "EpsilonGreedy",

@@ -12,8 +12,8 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice, make_engine
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies import Feedback, Policy, Request, State
 
 

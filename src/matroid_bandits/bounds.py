@@ -171,7 +171,7 @@ def exchange_bijection(
     # From the last item back: what is left of the optimal basis is independent and larger than the items before,
     # so one of it extends them.
     for k in range(best.size - 1, -1, -1):
-        extends = is_left & ~matroid._span(chosen[:k])[best]
+        extends = is_left & ~matroid.span(chosen[:k])[best]
         same = np.flatnonzero(best == chosen[k])
         pi[k] = same[0] if same.size else np.flatnonzero(extends)[0]
         is_left[pi[k]] = False
@@ -225,7 +225,7 @@ def decompose_regret(problem: Problem, basis: Sequence[int] | IntArray) -> Decom
     """
     _check_problem(problem)
     order = problem.optimal_order
-    paired = order[exchange_bijection(problem.constraint, order, basis)]
+    paired = order[exchange_bijection(_matroid(problem), order, basis)]
     chosen = np.asarray(basis, np.int64)
     gaps = problem.gains[paired] - problem.gains[chosen]
     exchanges = tuple(
@@ -235,10 +235,12 @@ def decompose_regret(problem: Problem, basis: Sequence[int] | IntArray) -> Decom
 
 
 def _kl_lower_bound(problem: Problem) -> float:
-    means, gains, basis = problem.environment.mean_weights, problem.gains, problem.optimal_basis
+    means, gains, basis, matroid = (
+        problem.environment.mean_weights, problem.gains, problem.optimal_basis, _matroid(problem)
+    )  # fmt: skip
     total = 0.0
     for e in problem.suboptimal_items:
-        circuit = problem.constraint._circuit(basis, int(e))
+        circuit = matroid.replaceable(basis, int(e))
         if circuit.size == 0:
             continue  # a loop is never chosen
         gap = gains[circuit].min() - gains[e]
@@ -257,8 +259,15 @@ def _check_problem(problem: Problem) -> None:
         raise ProblemError(f"expected a Problem, got {type(problem).__name__}")
 
 
+def _matroid(problem: Problem) -> Matroid:
+    """The constraint of a problem, which must be a matroid for the theorem to hold."""
+    if not isinstance(problem.constraint, Matroid):
+        raise ProblemError(f"expected a problem on a matroid, got {problem.constraint!r}")
+    return problem.constraint
+
+
 def _check_scale(scale: Any) -> float:
-    """As OMM takes it."""
+    """Check the scale of a confidence radius: a number in [0, 1e100]."""
     is_number = isinstance(scale, (int, float, np.integer, np.floating)) and not isinstance(scale, bool)
     if not is_number or not 0.0 <= scale <= 1e100:
         raise ProblemError(f"expected scale to be a number in [0, 1e100], got {scale!r}")

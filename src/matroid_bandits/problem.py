@@ -9,9 +9,9 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits._util.checks import as_flag
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.environments import BernoulliEnvironment, Environment
 from matroid_bandits.exceptions import ProblemError
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.matroids import PartitionMatroid
 
 
@@ -72,13 +72,14 @@ class Problem(Immutable):
 
     @property
     def rank(self) -> int:
-        """The paper's K."""
-        return self._constraint.rank
+        """Size of the optimal set, the paper's K."""
+        return self.optimal_basis.size
 
     @cached_property
     def optimal_basis(self) -> IntArray:
         """The paper's A*, ascending; among equally good bases the first in the greedy order."""
-        return frozen(self._constraint.max_weight_basis(self._environment.mean_weights, self._minimize))
+        items, sizes = self._constraint.best_sets(self.gains[None])
+        return frozen(items[0, : sizes[0]].copy())
 
     @cached_property
     def optimal_value(self) -> float:

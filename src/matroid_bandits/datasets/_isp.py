@@ -69,7 +69,7 @@ def isp(name: str) -> Dataset:
     Examples
     --------
     >>> abilene = isp("topozoo/Abilene")
-    >>> abilene.problem.constraint.n_items, abilene.problem.constraint.rank
+    >>> abilene.problem.constraint.n_items, abilene.problem.rank
     (14, 10)
     """
     network = read_isp(name)

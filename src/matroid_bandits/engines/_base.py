@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.kernels import kinetic
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies import AffinePolicy, Policy, Request, State, coefficient, evaluate
 
 
@@ -64,11 +64,6 @@ class Engine(ABC):
     @cached_property
     def _room(self) -> FloatArray:
         return np.empty(self._state.counts.shape)
-
-    @cached_property
-    def _full(self) -> IntArray:
-        """The sizes of rows that are bases."""
-        return np.full(self._state.n_runs, self._constraint.rank, np.int64)
 
 
 class GreedyEngine(Engine):

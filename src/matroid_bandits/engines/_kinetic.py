@@ -6,13 +6,12 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.arrays import offsets
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic
-from matroid_bandits.kernels import laminar as laminar_kernels
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies import AffinePolicy, Policy, Request, State, coefficient
 
 
@@ -33,11 +32,12 @@ class KineticEngine(Engine):
 
     def __init__(self, constraint: Constraint, policy: Policy, state: State, margin: float = 2.0**-49) -> None:
         super().__init__(constraint, policy, state)
-        quotas = constraint._quotas() if isinstance(constraint, Matroid) else None
-        if quotas is None or self._affine is None:
+        quotas = constraint.quotas() if isinstance(constraint, Matroid) else None
+        if quotas is None or self._affine is None or not isinstance(constraint, Matroid):
             raise PolicyError(
                 f"the kinetic engine needs an affine policy and quotas; got {policy!r} on {constraint!r}"
             )
+        self._matroid, self._full = constraint, np.full(state.n_runs, constraint.rank)
         self._margin, self._c = margin, np.inf
         self._means, self._radii = self._affine.lines(state)
         self._group, self._parent, self._capacities = quotas
@@ -68,7 +68,7 @@ class KineticEngine(Engine):
     def fits(constraint: Constraint, policy: Policy) -> bool:
         """Whether the policy's index is affine and the constraint a matroid made of quotas."""
         return (
-            isinstance(policy, AffinePolicy) and isinstance(constraint, Matroid) and constraint._quotas() is not None
+            isinstance(policy, AffinePolicy) and isinstance(constraint, Matroid) and constraint.quotas() is not None
         )
 
     def _decide(self, request: Request) -> tuple[IntArray, IntArray]:
@@ -107,10 +107,9 @@ class KineticEngine(Engine):
         U: FloatArray = np.empty(items.shape)
         kinetic.indices(items, self._means, self._radii, c, U)
         orders = np.empty(items.shape, np.int64)
-        order_kernels.argsort_rows(U, False, orders)
+        order_kernels.argsort_rows(U, orders)
         orders = np.take_along_axis(items, orders, axis=1)
-        bases: IntArray = np.empty((U.shape[0], self._constraint.rank), np.int64)
-        laminar_kernels.greedy_quotas(orders, self._group, self._parent, self._capacities, bases.shape[1], bases)
+        bases = self._matroid.bases_along(orders)
         bases.sort(axis=1)
         return bases
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine, GreedyEngine
 from matroid_bandits.engines._kinetic import KineticEngine
 from matroid_bandits.engines._warm import WarmEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies import AffinePolicy, Policy, State
 
 #: Engines by the name that simulations and learners take.
@@ -52,4 +52,4 @@ def _fastest(constraint: Constraint, policy: Policy) -> str:
         return "greedy"
     if KineticEngine.fits(constraint, policy):
         return "kinetic" if constraint.n_items >= KineticEngine.LEAST_ITEMS else "greedy"
-    return "warm" if constraint._reduction[1].size <= WarmEngine.MOST_ITEMS else "greedy"
+    return "warm" if constraint.reduction()[1].size <= WarmEngine.MOST_ITEMS else "greedy"

@@ -6,6 +6,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.arrays import offsets
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import order as order_kernels
@@ -28,21 +29,20 @@ class WarmEngine(Engine):
     #: Moves per class before a repair is given up: about what sorting from scratch costs.
     _MOVES_PER_CLASS = 8
 
-    def __init__(self, constraint: Matroid, policy: Policy, state: State) -> None:
+    def __init__(self, constraint: Constraint, policy: Policy, state: State) -> None:
         super().__init__(constraint, policy, state)
         if not isinstance(constraint, Matroid):
             raise PolicyError(f"expected a matroid for the warm engine, got {constraint!r}")
         self._matroid = constraint
-        always, pool = constraint._reduction
-        classes = constraint._parallel_classes(pool)
+        always, pool = constraint.reduction()
+        classes = constraint.parallel_classes(pool)
         sizes: IntArray = np.bincount(classes)
         self._starts, self._members = offsets(sizes), pool[np.argsort(classes, kind="stable")]
         self._class_orders: IntArray = np.tile(np.arange(sizes.size), (state.n_runs, 1))
         self._orders: IntArray = np.empty(self._class_orders.shape, np.int64)
         self._is_spent = np.empty(state.n_runs, bool)
-        self._n_always = always.size
-        self._bases = np.empty((state.n_runs, constraint.rank), np.int64)
-        self._bases[:, : always.size] = always
+        self._always = always if always.size else None
+        self._full = np.full(state.n_runs, constraint.rank)
 
     def _decide(self, request: Request) -> tuple[IntArray, IntArray]:
         U = self._indices(request)
@@ -50,8 +50,7 @@ class WarmEngine(Engine):
         warm.repair(self._class_orders, self._starts, self._members, U, budget, self._orders, self._is_spent)
         if self._is_spent.any():
             self._sort(np.flatnonzero(self._is_spent), U)
-        bases = self._bases.copy()
-        bases[:, self._n_always :] = self._matroid._greedy_bases(self._orders, bases.shape[1] - self._n_always)
+        bases = self._matroid.bases_along(self._orders, self._always)
         order_kernels.sort_rows(bases, self._state.n_items)
         return bases, self._full
 
@@ -60,7 +59,7 @@ class WarmEngine(Engine):
         by_item = np.argsort(self._orders[rows], axis=1)  # so that ties by position are ties by item
         items = np.take_along_axis(self._orders[rows], by_item, axis=1)
         fresh = np.empty(items.shape, np.int64)
-        order_kernels.argsort_rows(np.take_along_axis(U[rows], items, axis=1), False, fresh)
+        order_kernels.argsort_rows(np.take_along_axis(U[rows], items, axis=1), fresh)
         self._orders[rows] = np.take_along_axis(items, fresh, axis=1)
         classes = np.take_along_axis(self._class_orders[rows], by_item, axis=1)
         self._class_orders[rows] = np.take_along_axis(classes, fresh, axis=1)

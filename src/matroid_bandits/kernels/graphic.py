@@ -13,47 +13,58 @@ def _find(parent, v):
 
 
 @njit(cache=True, nogil=True)
-def greedy_forests(orders, tails, heads, n_vertices, limit, forests):
-    """Kruskal along each row of `orders` (R, M) int64, at most `limit` edges, into `forests` (R, limit).
+def _join(u, v, tree, size, after):
+    """Make the trees of two vertices one: relabel the smaller, and splice the rings that their vertices form."""
+    large, small = tree[u], tree[v]
+    if size[large] < size[small]:
+        u, v, large, small = v, u, small, large
+    size[large] += size[small]
+    w = v
+    while True:
+        tree[w] = large
+        w = np.uint64(after[w])
+        if w == v:
+            break
+    after[u], after[v] = after[v], after[u]
 
-    Every vertex knows its tree and the vertices of a tree form a ring: most edges are rejected, in one comparison
-    without a search, and a joined pair relabels the smaller tree. Returns how many edges the last row got; rows
-    that permute one set of edges all get as many.
+
+@njit(cache=True, nogil=True)
+def greedy_forests(orders, lengths, taken, tails, heads, n_vertices, limit, forests, sizes):
+    """Kruskal along the first lengths[r] entries of each row of `orders` (R, M) int64, from the edges `taken` on.
+
+    No `lengths` (an empty array) means whole rows. Row r of `forests` (R, at least limit) gets the taken edges (P,)
+    and those accepted, `sizes[r]` in all and at most `limit`. Every vertex knows its tree and the vertices of a tree
+    form a ring: most edges are rejected, in one comparison without a search.
     """
-    tree = np.empty(n_vertices, np.uint32)
-    size = np.empty(n_vertices, np.uint32)
-    after = np.empty(n_vertices, np.uint32)  # the next vertex of the ring
+    n_taken = taken.shape[0]
     # unsigned indices spare the compiled code a test for negative ones at each access
     us, vs = tails.view(np.uint64), heads.view(np.uint64)
-    k = 0
-    if limit == 0:
-        return k
+    tree, first_tree = np.empty(n_vertices, np.uint32), np.arange(n_vertices).astype(np.uint32)
+    size, first_size = np.empty(n_vertices, np.uint32), np.ones(n_vertices, np.uint32)
+    after, first_after = np.empty(n_vertices, np.uint32), first_tree.copy()  # the next vertex of the ring
+    for i in range(n_taken):
+        u, v = us[taken[i]], vs[taken[i]]
+        if first_tree[u] != first_tree[v]:
+            _join(u, v, first_tree, first_size, first_after)
     for run in range(orders.shape[0]):
-        for v in range(n_vertices):
-            tree[v], size[v], after[v] = v, 1, v
         order, forest = orders[run].view(np.uint64), forests[run]
-        k = 0
-        for i in range(order.shape[0]):
-            e = order[i]
-            u, v = us[e], vs[e]
-            large, small = tree[u], tree[v]
-            if large == small:
-                continue
-            forest[k] = e
-            k += 1
-            if k == limit:
-                break
-            if size[large] < size[small]:
-                u, v, large, small = v, u, small, large
-            size[large] += size[small]
-            w = v
-            while True:
-                tree[w] = large
-                w = np.uint64(after[w])
-                if w == v:
-                    break
-            after[u], after[v] = after[v], after[u]
-    return k
+        for i in range(n_taken):
+            forest[i] = taken[i]
+        k = n_taken
+        length = lengths[run] if lengths.shape[0] > 0 else order.shape[0]
+        if k < limit:
+            for v in range(n_vertices):
+                tree[v], size[v], after[v] = first_tree[v], first_size[v], first_after[v]
+            for i in range(length):
+                e = order[i]
+                u, v = us[e], vs[e]
+                if tree[u] != tree[v]:
+                    forest[k] = e
+                    k += 1
+                    if k == limit:
+                        break
+                    _join(u, v, tree, size, after)
+        sizes[run] = k
 
 
 @njit(cache=True, nogil=True)

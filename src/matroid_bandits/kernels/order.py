@@ -1,4 +1,4 @@
-"""Greedy orders: larger weight first, equal weights by smaller item; and the top of an order without the rest.
+"""Greedy orders: larger weight first, equal weights by smaller item.
 
 A float64 is compared through a uint64 key that sorts ascending exactly as the greedy order does, so ties,
 infinities and signed zeros need no thought and the keys can be sorted by radix. NaN must not occur.
@@ -10,8 +10,6 @@ from numba import njit
 _SIGN = np.uint64(1) << np.uint64(63)
 _ONE = np.uint64(1)
 _STEP = np.uint32(1)
-#: Up to so many items are best picked by keeping them sorted during one pass.
-_FEW = 12
 #: An even scale for weights: fine enough to tell most apart, coarse enough to leave a word room for the item.
 _LEVELS = 2.0**40
 
@@ -30,7 +28,7 @@ def first_nan(weights):
 
 
 @njit(cache=True, nogil=True)
-def fill_keys(weights, minimize, scratch, keys):
+def fill_keys(weights, scratch, keys):
     """keys[i] (uint64) ascends along the greedy order of `weights` (float64); `scratch` is float64 like it."""
     n = weights.shape[0]
     for i in range(n):
@@ -38,9 +36,8 @@ def fill_keys(weights, minimize, scratch, keys):
     bits = scratch.view(np.uint64)
     for i in range(n):
         b = bits[i]
-        # ascending key: flip all bits of negatives, the sign bit of the rest; then invert it to descend
-        key = ~b if b & _SIGN else b | _SIGN
-        keys[i] = key if minimize else ~key
+        # a key that descends: the bits of negatives as they are, of the rest all but the sign flipped
+        keys[i] = b if b & _SIGN else ~(b | _SIGN)
 
 
 @njit(cache=True, nogil=True)
@@ -104,7 +101,7 @@ def radix_sort(keys, order, scratch_order, counts):
 
 
 @njit(cache=True, nogil=True)
-def _fill_levels(weights, minimize, levels):
+def _fill_levels(weights, levels):
     """levels[i] (uint64, 40 bits) never descend along the greedy order: weights on an even scale; False if no use.
 
     Weights of both signs spread thinly over the keys, which count exponents on both sides of zero. Subtraction,
@@ -119,7 +116,7 @@ def _fill_levels(weights, minimize, levels):
     scale = _LEVELS / (hi - lo)
     for i in range(weights.shape[0]):
         x = min(max(weights[i], lo), hi)
-        levels[i] = np.uint64((x - lo if minimize else hi - x) * scale)
+        levels[i] = np.uint64((hi - x) * scale)
     return True
 
 
@@ -193,14 +190,14 @@ def _sort_by_words(codes, keys, item_bits, digit_bits, n_digits, words, spare, c
 
 
 @njit(cache=True, nogil=True)
-def argsort_rows(weights, minimize, orders):
+def argsort_rows(weights, orders):
     """The greedy order of each row of `weights` (R, L) float64, into `orders` (R, L) int64."""
     n = weights.shape[1]
     scratch = np.empty(n, np.float64)
     keys = np.empty(n, np.uint64)
     if n < 32:
         for run in range(weights.shape[0]):
-            fill_keys(weights[run], minimize, scratch, keys)
+            fill_keys(weights[run], scratch, keys)
             order = orders[run]
             for i in range(n):
                 order[i] = i
@@ -216,15 +213,39 @@ def argsort_rows(weights, minimize, orders):
     spare = np.empty(n, np.uint64)
     counts = np.empty(3 * 2048, np.uint32)
     for run in range(weights.shape[0]):
-        fill_keys(weights[run], minimize, scratch, keys)
+        fill_keys(weights[run], scratch, keys)
         order = orders[run]
         if not (
-            _fill_levels(weights[run], minimize, levels)
+            _fill_levels(weights[run], levels)
             and _sort_by_words(levels, keys, item_bits, digit_bits, n_digits, words, spare, counts, order)
         ) and not _sort_by_words(keys, keys, item_bits, digit_bits, n_digits, words, spare, counts, order):
             for i in range(n):
                 order[i] = i
             radix_sort(keys, order, np.empty(n, np.int64), np.empty(6 * 2048, np.int64))
+
+
+@njit(cache=True, nogil=True)
+def argsort_open_rows(weights, is_open, orders, lengths):
+    """The greedy order of each row's open items alone, into the first lengths[r] cells of each row of `orders`.
+
+    `is_open` is (R, L) bool, or (1, L) for all rows alike; `lengths` (R,) int64 is filled.
+    """
+    n = weights.shape[1]
+    members = np.empty(n, np.int64)
+    places = np.empty(n, np.int64)
+    gains = np.empty(n, np.float64)
+    for run in range(weights.shape[0]):
+        row, order = weights[run], orders[run]
+        mask = is_open[run if is_open.shape[0] > 1 else 0]
+        m = 0
+        for e in range(n):
+            members[m] = e  # overwritten unless e is open: no branch on it
+            gains[m] = row[e]
+            m += mask[e]
+        argsort_rows(gains[:m].reshape(1, m), places[:m].reshape(1, m))
+        for i in range(m):
+            order[i] = members[places[i]]
+        lengths[run] = m
 
 
 @njit(cache=True, nogil=True)
@@ -251,235 +272,12 @@ def _sweep(basis, is_chosen):
 
 
 @njit(cache=True, nogil=True)
-def _kth_largest(values, n, k, sample):
-    """The k-th largest (k >= 1) of values[:n]; overwrites `values`.
-
-    A small sorted sample brackets the answer; only what falls between the brackets is kept, and so on until
-    little is left. Compaction is branch-free, so random data costs about one pass.
-    """
-    for _ in range(16):  # values arranged against the sample are sorted in the end
-        if n <= 48:
-            break
-        s = _fill_sample(values, n, sample)
-        # position of the answer in the sample, from the top: expected, and a deviation and a half to both sides
-        centre = k / n * s
-        spread = 1.5 * np.sqrt(centre * (1.0 - k / n)) + 1.0
-        above, below = int(centre - spread), int(centre + spread) + 1
-        hi = np.inf if above < 0 else sample[s - 1 - above]
-        lo = -np.inf if below >= s else sample[s - 1 - below]
-        n_above, m = 0, 0
-        for i in range(n):
-            n_above += values[i] > hi
-            m += (values[i] >= lo) & (values[i] <= hi)
-        j = 0
-        if n_above < k <= n_above + m:
-            if lo == hi:
-                return lo
-            if m == n:  # the brackets exclude nothing: few distinct values
-                break
-            for i in range(n):
-                x = values[i]
-                values[j] = x
-                j += (x >= lo) & (x <= hi)
-            k -= n_above
-        elif k <= n_above:
-            for i in range(n):
-                x = values[i]
-                values[j] = x
-                j += x > hi
-        else:
-            for i in range(n):
-                x = values[i]
-                values[j] = x
-                j += x < lo
-            k -= n_above + m
-        n = j
-    rest = values[:n]
-    rest.sort()
-    return rest[n - k]
-
-
-@njit(cache=True, nogil=True)
-def _fill_sample(values, n, sample):
-    """Some of values[:n], n >= 32, evenly spaced and sorted, into `sample`; returns how many."""
-    s = 32
-    while s * s < n and s < sample.shape[0]:
-        s *= 2
-    for i in range(s):
-        sample[i] = values[i * (n // s)]
-    sample[:s].sort()
-    return s
-
-
-@njit(cache=True, nogil=True)
-def _separating(gains, k):
-    """A number that exactly k of the gains exceed, or NaN when it is not found soon: ties, infinities, heavy tails.
-
-    Nothing is moved and counting is vectorised, so that ten counts of a hundred gains cost less than one sort.
-    """
-    n = gains.shape[0]
-    lo, hi = gains[0], gains[0]
-    for i in range(n):
-        lo, hi = min(lo, gains[i]), max(hi, gains[i])
-    if lo < -1e300 or hi > 1e300:
-        return np.nan
-    n_lo, n_hi = n, 0  # how many exceed lo and hi, or a little more
-    for i in range(15):
-        share = 0.5 if i % 3 == 2 else (n_lo - k) / (n_lo - n_hi)  # bisection now and then, against skew
-        t = lo + share * (hi - lo)
-        if not (lo < t < hi):
-            break
-        n_above = 0
-        for j in range(n):
-            n_above += gains[j] > t
-        if n_above == k:
-            return t
-        if n_above > k:
-            lo, n_lo = t, n_above
-        else:
-            hi, n_hi = t, n_above
-    return np.nan
-
-
-@njit(cache=True, nogil=True)
-def _fill_few(gains, k, best, out):
-    """What `_fill_top` does, for small k: one pass that keeps the best so far, `best` (k,), sorted."""
-    k_filled = 0
-    for i in range(gains.shape[0]):
-        x = gains[i]
-        if k_filled == k and x <= best[k - 1]:
-            continue
-        j = min(k_filled, k - 1)
-        while j > 0 and best[j - 1] < x:
-            best[j] = best[j - 1]
-            out[j] = out[j - 1]
-            j -= 1
-        best[j] = x
-        out[j] = i
-        k_filled = min(k_filled + 1, k)
-    for i in range(1, k):
-        position = out[i]
-        j = i
-        while j > 0 and out[j - 1] > position:
-            out[j] = out[j - 1]
-            j -= 1
-        out[j] = position
-
-
-@njit(cache=True, nogil=True)
-def _fill_top(gains, k, sample, values, scratch, positions, out):
-    """Positions of the k largest of `gains`, ties by smaller position, ascending into out[:k]; 0 < k < n.
-
-    One pass collects what a sample says may be among them, and a little more; the exact answer is found there.
-    """
-    n = gains.shape[0]
-    if n <= 2048:
-        threshold = _separating(gains, k)
-        if not np.isnan(threshold):
-            j = 0
-            for i in range(n):
-                if j == k:
-                    break
-                out[j] = i  # overwritten unless i is chosen: no branch on it
-                j += gains[i] > threshold
-            return
-    if k <= _FEW:
-        _fill_few(gains, k, values, out)
-        return
-    lo = -np.inf
-    if n > 64:
-        s = _fill_sample(gains, n, sample)
-        centre = k / n * s
-        below = int(centre + 3.0 * np.sqrt(centre * (1.0 - k / n))) + 2
-        if below < s:
-            lo = sample[s - 1 - below]
-    m = 0
-    for i in range(n):
-        values[m] = gains[i]
-        positions[m] = i
-        m += gains[i] >= lo
-    if m < k:  # the sample misled
-        m = n
-        for i in range(n):
-            values[i] = gains[i]
-            positions[i] = i
-    for i in range(m):
-        scratch[i] = values[i]
-    threshold = _kth_largest(scratch, m, k, sample)
-    n_above = 0
-    for i in range(m):
-        n_above += values[i] > threshold
-    ties = k - n_above
-    j = 0
-    for i in range(m):
-        if j == k:
-            break
-        is_tied = (values[i] == threshold) & (ties > 0)
-        ties -= is_tied
-        out[j] = positions[i]
-        j += is_tied | (values[i] > threshold)
-
-
-@njit(cache=True, nogil=True)
-def top_rows(weights, minimize, k, bases):
-    """The first k items of each row's greedy order, ascending, into `bases` (R, k); 0 < k < L."""
-    n = weights.shape[1]
-    negated = np.empty(n if minimize else 0, np.float64)
-    room = k if k <= _FEW else n
-    sample = np.empty(1024, np.float64)
-    values = np.empty(room, np.float64)
-    scratch = np.empty(room, np.float64)
-    positions = np.empty(room, np.int64)
-    for run in range(weights.shape[0]):
-        for i in range(negated.shape[0]):
-            negated[i] = -weights[run, i]
-        gains = negated if minimize else weights[run]
-        _fill_top(gains, k, sample, values, scratch, positions, bases[run])
-
-
-@njit(cache=True, nogil=True)
-def top_of_blocks(weights, minimize, starts, members, capacities, bases):
-    """The best `capacities[b]` items of every block of every row, ascending into `bases` (R, K).
-
-    Block b has the items members[starts[b]:starts[b + 1]], ascending; capacities are at most the block's size.
-    """
-    n = weights.shape[1]
-    widest = 0
-    for b in range(capacities.shape[0]):
-        widest = max(widest, starts[b + 1] - starts[b])
-    gains = np.empty(widest, np.float64)
-    sample = np.empty(1024, np.float64)
-    values = np.empty(widest, np.float64)
-    scratch = np.empty(widest, np.float64)
-    positions = np.empty(widest, np.int64)
-    top = np.empty(widest, np.int64)
-    is_chosen = np.zeros(n, np.bool_)
-    sign = -1.0 if minimize else 1.0
-    for run in range(weights.shape[0]):
-        row = weights[run]
-        basis = bases[run]
-        k = 0
-        for b in range(capacities.shape[0]):
-            block, capacity = members[starts[b] : starts[b + 1]], capacities[b]
-            size = block.shape[0]
-            if capacity == size:
-                for i in range(size):
-                    basis[k + i] = block[i]
-            elif capacity == 1:
-                best, highest = block[0], sign * row[block[0]]
-                for i in range(1, size):
-                    x = sign * row[block[i]]
-                    best = block[i] if x > highest else best
-                    highest = max(x, highest)
-                basis[k] = best
-            elif capacity > 1:
-                for i in range(size):
-                    gains[i] = sign * row[block[i]]
-                _fill_top(gains[:size], capacity, sample, values, scratch, positions, top)
-                for i in range(capacity):
-                    basis[k + i] = block[top[i]]
-            k += capacity
-        if basis.shape[0] * 16 < n:
-            basis.sort()
-        else:  # a sweep over the items beats sorting most of them
-            _sweep(basis, is_chosen)
+def sort_starts(items, sizes, n_items):
+    """Sort the first sizes[r] entries of each row of `items` (R, W) int64, a set of items below `n_items`."""
+    is_chosen = np.zeros(n_items, np.bool_)
+    for run in range(items.shape[0]):
+        chosen = items[run, : sizes[run]]
+        if sizes[run] * 16 < n_items:
+            chosen.sort()
+        else:  # a sweep over all items beats sorting many of them
+            _sweep(chosen, is_chosen)

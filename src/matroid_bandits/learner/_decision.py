@@ -6,7 +6,7 @@ import numpy as np
 
 from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.constraint import Constraint
 
 
 class Decision:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, ItemError
 from matroid_bandits.kernels import statistics
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies import Policy
 
 _LOWEST, _HIGHEST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).max)
@@ -50,7 +50,7 @@ class Reader:
             return self._constraint.item(key)
         except ItemError:
             try:
-                return self._constraint._check_item(key)
+                return self._constraint.as_item(key)
             except ItemError:
                 raise ItemError(f"expected an item or its label, got {key!r}") from None
 

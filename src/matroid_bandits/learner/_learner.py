@@ -12,12 +12,13 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.checks import as_flag
 from matroid_bandits.agent import Agent, Play
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import DecisionClosedError, PolicyError, UnknownDecisionError
 from matroid_bandits.learner import _snapshot
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import Estimates, Explanation
 from matroid_bandits.learner._feedback import Reader
-from matroid_bandits.matroids import Matroid as Constraint
+from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request, as_policy, evaluate
 from matroid_bandits.stream import POLICY, Stream, as_seed
 
@@ -188,15 +189,17 @@ class Learner:
 
     def explain(self, item: int | Label) -> Explanation:
         """Why an item (number or label) is in or out of the next basis."""
-        e = self._reader.item(item)
+        e, matroid = self._reader.item(item), self._constraint
+        if not isinstance(matroid, Matroid):
+            raise PolicyError(f"expected a matroid, whose items replace each other one by one; got {matroid!r}")
         U = self._indices()
-        basis = self._constraint.max_weight_basis(U)
+        basis = matroid.max_weight_basis(U)
         sign = -1.0 if self.minimize else 1.0
         is_chosen = bool(e in basis)
-        rivals = np.empty(0, np.int64) if is_chosen else np.sort(self._constraint._circuit(basis, e))
+        rivals = np.empty(0, np.int64) if is_chosen else np.sort(matroid.replaceable(basis, e))
         with np.errstate(invalid="ignore"):  # two items to be tried first are equally good
             margins = np.where(U[rivals] == U[e], 0.0, U[rivals] - U[e])
-        labels = self._constraint.labels
+        labels = matroid.labels
         rival_labels = tuple(labels[i] for i in rivals.tolist())
         return Explanation(e, labels[e], is_chosen, float(sign * U[e]), rivals, rival_labels, margins)
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray
 from matroid_bandits._util import files
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError, SerializationError
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.matroids import matroid_from_dict
 from matroid_bandits.policies import POLICIES, Policy
 
@@ -133,11 +133,11 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
     for id, items, told in header["open"]:
         if (
             not 1 <= operator.index(id) <= episode
-            or len(items) != learner.constraint.rank
+            or not isinstance(items, list)
             or (told is not None and len(told) != len(items))
         ):
             raise ValueError("an outstanding decision was never made")
-        chosen = learner.constraint._check_items(items)
+        chosen = learner.constraint.as_items(items)
         learner._open[int(id)] = (learner._play(int(id), chosen), None if told is None else np.array(told, bool))
 
 

@@ -18,24 +18,6 @@ from matroid_bandits.matroids._partition import PartitionMatroid
 from matroid_bandits.matroids._transversal import TransversalMatroid
 from matroid_bandits.matroids._uniform import UniformMatroid
 
-#: Families by the name that `Matroid.to_dict` gives them.
-KINDS: dict[str, type[Matroid]] = {
-    family.kind: family
-    for family in (
-        UniformMatroid,
-        PartitionMatroid,
-        LaminarMatroid,
-        GraphicMatroid,
-        TransversalMatroid,
-        LinearMatroid,
-        Dual,
-        Truncation,
-        Restriction,
-        Contraction,
-        DirectSum,
-    )
-}
-
 __all__ = [
     "Contraction",
     "DirectSum",

@@ -1,82 +1,151 @@
-"""The interface of every matroid: what it answers, in terms of four questions a family must settle."""
+"""The interface of every matroid: what it answers, in terms of the few questions that a family must settle."""
 
 from __future__ import annotations
 
-import operator
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
-from matroid_bandits._util.arrays import Immutable
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.threads import over_rows
-from matroid_bandits.exceptions import InvalidMatroidError, ItemError, WeightsError
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import order as order_kernels
-from matroid_bandits.matroids import _json
 
 if TYPE_CHECKING:
     from matroid_bandits.matroids._operations import Contraction, Restriction
 
-#: Items are numbered in 32 bits where random numbers are addressed.
-_MOST = 2**32 - 2
+#: The most items a matroid may have: they are numbered in 32 bits where random numbers are addressed.
+MOST_ITEMS = 2**32 - 2
 
 #: Below this many weights, handing rows to other threads costs more than it saves.
 _MIN_WEIGHTS_PER_BATCH = 4096
 
+#: Rows are taken in pieces of about this many weights, so that what is made of them stays in the cache.
+_WEIGHTS_PER_PIECE = 2**15
+
 #: Beyond this many items, looking for those that are always or never chosen costs more than it saves.
 _MOST_CIRCUITS = 1000
 
+#: Stands for rows of full length, and for nothing taken, where a kernel expects an array.
+_NOTHING: IntArray = np.empty(0, np.int64)
 
-class Matroid(Immutable, ABC):
-    """A ground set of items ``0..n_items-1`` and its independent sets; the paper's :math:`M = (E, \\mathcal I)`.
 
-    A family implements four hooks: `_greedy` (the paper's Algorithm 1 along given orders), `_span` (the closure
-    of an independent set), `_content` (what makes two of them equal) and `_fields` (the same as plain JSON). It
-    may improve on the defaults of `_rank`, `_circuit`, `_max_weight_bases` and the operations. Instances are
-    immutable.
+class Matroid(Constraint):
+    r"""A ground set of items ``0..n_items-1`` and its independent sets; the paper's :math:`M = (E, \mathcal I)`.
+
+    Notes
+    -----
+    **Writing a family of one's own.** Derive a class from this one, call ``super().__init__(n_items, labels)`` in its
+    constructor, keep its arrays read-only, and implement
+
+    - `greedy`, the paper's Algorithm 1 along given orders: the decisions of every episode come from it;
+    - `span`, the items that cannot be added to an independent set: what `closure`, `extension` and bounds rest on;
+    - `fields`, and `from_fields` where the constructor does not take what `fields` gives: the stored form.
+
+    These have defaults that a family may improve:
+
+    - `find_rank`, called once, when `rank` is first asked for; by default it runs `greedy` over all items, so a
+      `greedy` that wants to know the rank must come with a `find_rank`;
+    - `replaceable`, the members of a basis that an item could replace: behind `circuit` and explanations;
+    - `content`, what two equal matroids have in common: behind ``==``;
+    - `coloops` and `parallel_classes`, called once by engines that leave out what need not be ordered; set
+      `has_quick_circuits` where `coloops` costs little;
+    - `quotas`, where the matroid is made of nested quotas: it then gets the engine whose time does not grow with L;
+    - `best_sets`, where the best set can be had without ordering all items.
+
+    The order of calls: `rank` once; then, each episode, `best_sets` orders the items and calls `greedy`, or an engine
+    that keeps orders calls `bases_along`, which calls `greedy`. A class with a `kind` of its own can be stored and
+    is found again by `matroid_from_dict`. `matroid_bandits.testing.check_matroid` tries all of it.
+
+    Examples
+    --------
+    A family in which at most one item of each pair (0, 1), (2, 3), ... may be chosen:
+
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> class PairMatroid(mb.Matroid):
+    ...     kind = "pair"
+    ...
+    ...     def __init__(self, n_pairs, labels=None):
+    ...         super().__init__(2 * n_pairs, labels)
+    ...
+    ...     def greedy(self, orders, lengths=None, taken=None):
+    ...         taken = [] if taken is None else taken.tolist()
+    ...         items = np.empty((len(orders), self.n_items // 2), np.int64)
+    ...         sizes = np.empty(len(orders), np.int64)
+    ...         for run, order in enumerate(orders):
+    ...             chosen, pairs = list(taken), {e // 2 for e in taken}
+    ...             for e in order[: None if lengths is None else lengths[run]].tolist():
+    ...                 if e // 2 not in pairs:
+    ...                     chosen.append(e)
+    ...                     pairs.add(e // 2)
+    ...             sizes[run] = len(chosen)
+    ...             items[run, : len(chosen)] = chosen
+    ...         return items, sizes
+    ...
+    ...     def span(self, independent):
+    ...         return np.isin(np.arange(self.n_items) // 2, independent // 2)
+    ...
+    ...     def fields(self):
+    ...         return {"n_pairs": self.n_items // 2}
+    >>> pairs = PairMatroid(3, labels="aAbBcC")
+    >>> mb.testing.check_matroid(pairs)
+    >>> pairs.max_weight_basis([0.1, 0.2, 0.9, 0.3, 0.4, 0.4])
+    array([1, 2, 4])
+    >>> mb.matroid_from_dict(pairs.to_dict()) == pairs
+    True
     """
 
-    #: The family's name in `to_dict`.
-    kind: ClassVar[str]
-
-    def __init__(self, n_items: int, labels: Iterable[Label] | None = None) -> None:
-        self._n_items = n_items
-        self._labels = None if labels is None else _check_labels(labels, n_items)
-
-    @classmethod
-    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Matroid:
-        """The inverse of `_fields`."""
-        return cls(**fields, labels=labels)
+    #: Whether `replaceable` and `coloops` are quick enough to look for items that are always or never chosen.
+    has_quick_circuits: ClassVar[bool] = False
 
     # What a family settles
 
     @abstractmethod
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        """Items accepted along each row of `orders`, in that order, at most `limit` a row.
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """Take items along each row of `orders`, one after the other, as long as they stay independent.
 
-        The rows of `orders` (R >= 1) permute one set of items, so each accepts equally many.
+        Nothing is checked.
+
+        Parameters
+        ----------
+        orders : int64 array of shape (R, M), C-contiguous
+            A row per run, of distinct items.
+        lengths : int64 array of shape (R,), optional
+            Only the first ``lengths[r]`` entries of row r count, what follows means nothing; None means whole rows.
+        taken : int64 array of shape (P,), optional
+            An independent set that every row starts from. Where a row lists one of its items again it is skipped.
+
+        Returns
+        -------
+        items : int64 array of shape (R, W)
+            Row r holds `taken` and then the accepted items in order, ``sizes[r]`` in all; what follows means nothing.
+        sizes : int64 array of shape (R,)
         """
 
     @abstractmethod
-    def _span(self, independent: IntArray) -> BoolArray:
-        """Mask of the items, members included, that cannot be added to an independent set."""
+    def span(self, independent: IntArray) -> BoolArray:
+        """Mask (L,) of the items, members included, that cannot be added to an independent set; nothing is checked.
 
-    @abstractmethod
-    def _content(self) -> tuple[Any, ...]:
-        """Arrays and plain values that determine the matroid, besides its labels."""
+        `closure` and `extension` are the checked calls, of any set.
+        """
 
-    @abstractmethod
-    def _fields(self) -> dict[str, Any]:
-        """The constructor's arguments as plain JSON values."""
+    def find_rank(self) -> int:
+        """The size of every basis; called once, when `rank` is first asked for."""
+        return int(self.greedy(np.arange(self._n_items)[None])[1][0])
 
-    def _rank(self) -> int:
-        return int(self._greedy(np.arange(self._n_items)[None], self._n_items).shape[1])
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
+        """The members of `basis` that `item`, which is none of them, could replace; nothing is checked.
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
-        """The members of `basis` that `item` could replace."""
+        `circuit` is the checked call, and includes the item itself.
+        """
         trial = np.append(basis, item)
         keep = np.ones(trial.size, bool)
         members = []
@@ -87,70 +156,55 @@ class Matroid(Immutable, ABC):
             keep[i] = True
         return np.array(members, np.int64)
 
-    def _quotas(self) -> tuple[IntArray, IntArray, IntArray] | None:
-        """The matroid as nested quotas, if it is made of them: each item's innermost group, parents, capacities.
-
-        -1 stands for no group; a group's container comes before it.
-        """
-        return None
-
-    #: Whether circuits are cheap enough to look for items that are always or never chosen.
-    _has_quick_circuits: ClassVar[bool] = False
-
-    def _coloops(self) -> IntArray:
-        """The items in every basis: those in no circuit, so never replaced."""
+    def coloops(self) -> IntArray:
+        """The items that are in every basis: those that no other item could replace."""
         basis = self._select(np.arange(self._n_items))
         is_fixed = np.ones(self._n_items, bool)
         for e in np.setdiff1d(np.arange(self._n_items), basis):
-            is_fixed[self._circuit(basis, int(e))] = False
+            is_fixed[self.replaceable(basis, int(e))] = False
         return basis[is_fixed[basis]]
 
-    def _parallel_classes(self, items: IntArray) -> IntArray:
-        """A number for each of some items that are no loops; equal numbers mean that two exclude each other."""
+    def parallel_classes(self, items: IntArray) -> IntArray:
+        """A class number, from 0 on, for each of some items that are no loops.
+
+        Items of one class exclude each other, and any two of them stand to all other items alike. By default every
+        item is a class of its own.
+        """
         return np.arange(items.size)
 
-    @cached_property
-    def _reduction(self) -> tuple[IntArray, IntArray]:
-        """Items that are always chosen, as far as known, and the items that may be chosen or not; both ascending."""
-        if not self._has_quick_circuits or self._n_items > _MOST_CIRCUITS:
-            return np.empty(0, np.int64), np.arange(self._n_items)
-        always = np.sort(self._coloops())
-        is_open = ~self._span(np.empty(0, np.int64))
-        is_open[always] = False
-        return always, np.flatnonzero(is_open)
+    def quotas(self) -> tuple[IntArray, IntArray, IntArray] | None:
+        """The matroid as nested quotas, if it is made of them; else None.
 
-    def _max_weight_bases(self, weights: FloatArray, minimize: bool) -> IntArray:
-        """Best bases of (R, L) weights, R >= 1, rows ascending; nothing is checked here."""
+        Returns
+        -------
+        group : int64 array (L,)
+            The innermost group of each item, -1 for none.
+        parent : int64 array (G,)
+            The next larger group around each group, -1 for none; it has a smaller number.
+        capacities : int64 array (G,)
+            How many items of each group may be chosen.
+        """
+        return None
+
+    def best_sets(
+        self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """The first basis along each row's greedy order; of what is `available`, around what is `pinned`.
+
+        See `Constraint.best_sets`. Restrictions and contractions of a matroid are matroids, so the greedy set is the
+        best of those that a request leaves.
+        """
         orders = np.empty(weights.shape, np.int64)
-        order_kernels.argsort_rows(weights, minimize, orders)
-        bases = self._greedy_bases(orders, self.rank)
-        if bases.shape[1] * 16 < self._n_items:
-            bases.sort(axis=1)
-        else:  # a sweep over the items beats sorting many of them
-            order_kernels.sort_rows(bases, self._n_items)
-        return bases
-
-    def best_sets(self, weights, *, available=None, pinned=None):  # type: ignore[no-untyped-def]
-        bases = self._max_weight_bases(weights, False)
-        return bases, np.full(bases.shape[0], bases.shape[1])
-
-    def _greedy_bases(self, orders: IntArray, size: int) -> IntArray:
-        """`_greedy`, of which each row must accept `size` items."""
-        bases = np.ascontiguousarray(self._greedy(orders, size))
-        if bases.shape[1] != size:
-            found = self.rank - size + bases.shape[1]
-            raise InvalidMatroidError(
-                f"expected all bases to have {self.rank} items, found one of {found}: this is no matroid, or not "
-                "clearly one at the tolerance given; run check_matroid on it"
-            )
-        return bases
+        if available is None and pinned is None:
+            order_kernels.argsort_rows(weights, orders)
+            return self._full_sets(self.bases_along(orders))
+        lengths = np.empty(weights.shape[0], np.int64)
+        order_kernels.argsort_open_rows(weights, self._open_items(available, pinned), orders, lengths)
+        items, sizes = self.greedy(orders, lengths, pinned)
+        order_kernels.sort_starts(items, sizes, self._n_items)
+        return items, sizes
 
     # What everybody asks
-
-    @property
-    def n_items(self) -> int:
-        """Number of items, the paper's L."""
-        return self._n_items
 
     @property
     def rank(self) -> int:
@@ -159,33 +213,74 @@ class Matroid(Immutable, ABC):
 
     @cached_property
     def _known_rank(self) -> int:
-        return self._rank()
+        return self.find_rank()
 
-    @property
-    def labels(self) -> Sequence[Label]:
-        """What each item is called; the items themselves unless labels were given."""
-        return range(self._n_items) if self._labels is None else self._labels
+    def bases_along(self, orders: IntArray, taken: IntArray | None = None) -> IntArray:
+        """The bases that `greedy` finds along orders that span the matroid, in the order of acceptance.
 
-    def item(self, label: Label) -> int:
-        """The item that carries `label`.
+        Parameters
+        ----------
+        orders : int64 array of shape (R, M), C-contiguous
+            Rows of distinct items which, with those `taken`, hold a basis each; that is the caller's to know.
+        taken : int64 array of shape (P,), optional
+            An independent set that every basis starts with.
+
+        Returns
+        -------
+        int64 array of shape (R, rank), C-contiguous
 
         Raises
         ------
-        ItemError
-            No item is called so.
+        InvalidMatroidError
+            A row accepted fewer items than another order did, so this is no matroid.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> triangle = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0)])
+        >>> triangle.bases_along(np.array([[2, 1, 0], [1, 0, 2]]))
+        array([[2, 1],
+               [1, 0]])
         """
-        try:
-            return self._positions[label] if self._positions is not None else range(self._n_items).index(label)  # type: ignore[arg-type]
-        except (KeyError, ValueError, TypeError):
-            raise ItemError(f"expected the label of one of {self._n_items} items, got {label!r}") from None
+        items, sizes = self.greedy(orders, None, taken)
+        K = self.rank
+        if (sizes[0] != K) if sizes.size == 1 else (sizes != K).any():
+            raise InvalidMatroidError(
+                f"expected all bases to have {K} items, found one of {sizes[sizes != K][0]}: {self._doubt()}"
+            )
+        return items if items.shape[1] == K else np.ascontiguousarray(items[:, :K])
+
+    def reduction(self) -> tuple[IntArray, IntArray]:
+        """Items that are in every basis, as far as is known, and items that may be chosen or not; both ascending.
+
+        Those in neither are in no basis. An engine needs to order the second alone.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> roads = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "d")])
+        >>> roads.reduction()
+        (array([3]), array([0, 1, 2]))
+        """
+        return self._known_reduction
+
+    @cached_property
+    def _known_reduction(self) -> tuple[IntArray, IntArray]:
+        if not self.has_quick_circuits or self._n_items > _MOST_CIRCUITS:
+            return frozen(np.empty(0, np.int64)), frozen(np.arange(self._n_items))
+        always = np.sort(self.coloops())
+        is_open = ~self.span(np.empty(0, np.int64))
+        is_open[always] = False
+        return frozen(always), frozen(np.flatnonzero(is_open))
 
     def is_independent(self, items: Iterable[int]) -> bool:
         """Whether the set belongs to :math:`\\mathcal I`."""
-        return self._is_independent(self._check_items(items))
+        return self._is_independent(self.as_items(items))
 
     def is_basis(self, items: Iterable[int]) -> bool:
         """Whether the set is a maximal independent set."""
-        X = self._check_items(items)
+        X = self.as_items(items)
         return X.size == self.rank and self._is_independent(X)
 
     def extension(self, items: Iterable[int]) -> IntArray:
@@ -193,15 +288,15 @@ class Matroid(Immutable, ABC):
 
         Empty when X is a basis, and when X is dependent already.
         """
-        X = self._check_items(items)
+        X = self.as_items(items)
         if not self._is_independent(X):
             return np.empty(0, np.int64)
-        return np.flatnonzero(~self._span(X)).astype(np.int64, copy=False)
+        return np.flatnonzero(~self.span(X)).astype(np.int64, copy=False)
 
     def closure(self, items: Iterable[int]) -> IntArray:
         """All items that add nothing to the rank of the set, its own included, ascending."""
-        X = self._check_items(items)
-        return np.flatnonzero(self._span(self._select(X))).astype(np.int64, copy=False)
+        X = self.as_items(items)
+        return np.flatnonzero(self.span(self._select(X))).astype(np.int64, copy=False)
 
     def circuit(self, basis: Iterable[int], item: int) -> IntArray:
         """The fundamental circuit of `item` in `basis`: `item` and the members it could replace, ascending.
@@ -213,13 +308,13 @@ class Matroid(Immutable, ABC):
         ItemError
             `basis` is not a basis, or `item` belongs to it.
         """
-        B = self._check_items(basis)
-        e = self._check_item(item)
+        B = self.as_items(basis)
+        e = self.as_item(item)
         if B.size != self.rank or not self._is_independent(B):
             raise ItemError(f"expected a basis ({self.rank} independent items), got {_show(B)}")
         if e in B:
             raise ItemError(f"expected an item outside the basis, got member {e}")
-        return np.sort(np.append(self._circuit(B, e), e))
+        return np.sort(np.append(self.replaceable(B, e), e))
 
     def max_weight_basis(self, weights: ArrayLike, minimize: bool = False) -> IntArray:
         """The basis of largest total weight, by the paper's Algorithm 1.
@@ -241,18 +336,21 @@ class Matroid(Immutable, ABC):
         WeightsError
             Wrong shape or type, or NaN; the message names the run and the item.
         """
-        w = self._check_weights(weights)
+        w = self.as_weights(weights)
         if w.ndim == 1:
-            basis: IntArray = self._max_weight_bases(w[None], bool(minimize))[0]
+            basis: IntArray = self.best_sets((-w if minimize else w)[None])[0][0]
             return basis
         if w.shape[0] == 0:
             return np.empty((0, self.rank), np.int64)
         if w.shape[0] == 1 or w.size < _MIN_WEIGHTS_PER_BATCH:
-            return self._max_weight_bases(w, bool(minimize))
+            return self.best_sets(-w if minimize else w)[0]
         bases = np.empty((w.shape[0], self.rank), np.int64)
+        n_rows = max(1, _WEIGHTS_PER_PIECE // self._n_items)
 
         def fill(lo: int, hi: int) -> None:
-            bases[lo:hi] = self._max_weight_bases(w[lo:hi], bool(minimize))
+            for start in range(lo, hi, n_rows):
+                piece = w[start : min(start + n_rows, hi)]
+                bases[start : start + len(piece)] = self.best_sets(-piece if minimize else piece)[0]
 
         over_rows(fill, w.shape[0])
         return bases
@@ -286,157 +384,57 @@ class Matroid(Immutable, ABC):
 
         return Contraction(self, items)
 
-    # Data
-
-    def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form; `matroid_from_dict` makes an equal matroid of it."""
-        form = {"format": _json.FORMAT, "version": _json.VERSION, "kind": self.kind, **self._fields()}
-        if self._labels is not None:
-            form["labels"] = [_json.encode(label, "label") for label in self._labels]
-        return form
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(self) is not type(other):
-            return NotImplemented
-        assert isinstance(other, Matroid)
-        if self._n_items != other._n_items or self._labels != other._labels:
-            return False
-        mine, theirs = self._content(), other._content()
-        return len(mine) == len(theirs) and all(map(_is_same, mine, theirs))
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self._n_items, self.rank))
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_items={self._n_items}, rank={self.rank})"
 
-    # Helpers
-
-    @cached_property
-    def _positions(self) -> dict[Label, int] | None:
-        return None if self._labels is None else {label: e for e, label in enumerate(self._labels)}
+    # Helpers of the families
 
     def _select(self, items: IntArray) -> IntArray:
         """A maximal independent subset, greedily in the order given."""
-        accepted: IntArray = self._greedy(items[None], items.size)[0]
-        return accepted
+        accepted, sizes = self.greedy(items[None])
+        return accepted[0, : sizes[0]]
 
     def _is_independent(self, items: IntArray) -> bool:
         return self._select(items).size == items.size
 
-    def _check_item(self, item: int) -> int:
-        try:
-            e = operator.index(item)
-        except TypeError:
-            raise ItemError(f"expected an item number, got {item!r}") from None
-        if not 0 <= e < self._n_items:
-            raise ItemError(f"expected an item in 0..{self._n_items - 1}, got {e}")
-        return e
+    def _doubt(self) -> str:
+        """What is wrong, and what to do, where bases of different size are found."""
+        return "maximal sets differ in size, so this is no matroid; run check_matroid on it"
 
-    def _check_items(self, items: Iterable[int]) -> IntArray:
-        """A set of items as an ascending int64 array."""
-        try:
-            X = np.asarray(items if isinstance(items, np.ndarray) else list(items))
-        except (TypeError, ValueError):
-            raise ItemError(f"expected item numbers in one row, got {items!r}") from None
-        if X.size == 0:
-            return np.empty(0, np.int64)
-        if X.ndim != 1 or X.dtype.kind not in "iu":
-            raise ItemError(f"expected item numbers in one row, got {X.ndim}-d {X.dtype} values")
-        out = X[(X < 0) | (self._n_items <= X)]
-        if out.size:
-            raise ItemError(f"expected items in 0..{self._n_items - 1}, got {out[0]}")
-        X = np.sort(X.astype(np.int64))
-        repeated = X[1:][X[1:] == X[:-1]]
-        if repeated.size:
-            raise ItemError(f"expected distinct items, got {repeated[0]} more than once")
-        return X
+    def _open_items(self, available: BoolArray | None, pinned: IntArray | None) -> BoolArray:
+        """The items that a request lets the greedy algorithm take, as a mask of shape (R, L) or (1, L)."""
+        shape = (1, self._n_items)
+        is_open = np.ones(shape, bool) if available is None else np.array(available, bool, ndmin=2)
+        if pinned is not None:
+            is_open[:, pinned] = False
+        return is_open
 
-    def _check_weights(self, weights: ArrayLike) -> FloatArray:
-        try:
-            w = np.asarray(weights)
-        except ValueError:
-            raise WeightsError("expected rows of equal length, got a ragged sequence") from None
-        if w.dtype.kind not in "fiub" and w.size:
-            raise WeightsError(f"expected real weights, got values of type {w.dtype}")
-        exact, w = w, np.asarray(w, np.float64, order="C")
-        if exact.dtype.kind in "iu" and exact.dtype.itemsize == 8 and (np.abs(w) >= 2.0**53).any():
-            raise WeightsError("expected integers below 2**53 in size, which float64 holds exactly, got larger ones")
-        if w.ndim not in (1, 2) or w.shape[-1] != self._n_items:
-            raise WeightsError(
-                f"expected weights of shape ({self._n_items},) or (n_runs, {self._n_items}), got {w.shape}"
-            )
-        bad = order_kernels.first_nan(w.reshape(-1))
-        if bad >= 0:
-            place = f"item {bad % self._n_items}" + (f" of run {bad // self._n_items}" if w.ndim == 2 else "")
-            raise WeightsError(f"expected numbers, got NaN for {place}")
-        return w
+    def _full_sets(self, bases: IntArray) -> tuple[IntArray, IntArray]:
+        """Bases (R, K), sorted in place, and their sizes."""
+        if bases.shape[1] * 16 < self._n_items:
+            bases.sort(axis=1)
+        else:  # a sweep over the items beats sorting many of them
+            order_kernels.sort_rows(bases, self._n_items)
+        sizes = np.empty(bases.shape[0], np.int64)
+        sizes.fill(bases.shape[1])
+        return bases, sizes
 
 
-def as_count(value: Any, what: str, least: int = 0) -> int:
-    """`value` as an int of at least `least`, or an error that says what it is for."""
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        n = operator.index(value)
-    except TypeError:
-        raise InvalidMatroidError(f"expected {what} to be an integer, got {value!r}") from None
-    if n < least:
-        raise InvalidMatroidError(f"expected {what} to be at least {least}, got {n}")
-    if n > _MOST:
-        raise InvalidMatroidError(f"expected {what} to be at most {_MOST}, got {n}")
-    return n
+def rows_for(
+    orders: IntArray, lengths: IntArray | None, taken: IntArray | None, limit: int
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """The optional arguments of `Matroid.greedy` as kernels take them, and the arrays that they fill.
 
-
-def codes_of(values: Iterable[Hashable], what: str) -> tuple[IntArray, tuple[Hashable, ...]]:
-    """Number hashable values by first appearance; the numbers, then the names. Arrays need no Python loop."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
-        found, first, by_value = np.unique(values, return_index=True, return_inverse=True)
-        by_appearance = np.argsort(first)
-        number = np.empty(found.size, np.int64)
-        number[by_appearance] = np.arange(found.size)
-        return number[by_value.reshape(-1)], tuple(found[by_appearance].tolist())
-    known: dict[Hashable, int] = {}
-    try:
-        codes = np.fromiter((known.setdefault(plain(v), len(known)) for v in values), np.int64)
-    except TypeError as error:
-        raise InvalidMatroidError(f"expected every {what} to be hashable: {error}") from None
-    return codes, tuple(known)
-
-
-def plain(value: Any) -> Any:
-    """NumPy scalars as Python's own, so that labels print, compare and serialise as expected."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, tuple):
-        return tuple(plain(part) for part in value)
-    return value
-
-
-def _check_labels(labels: Iterable[Label], n_items: int) -> tuple[Label, ...]:
-    try:
-        names = tuple(plain(label) for label in labels)
-    except TypeError:
-        raise InvalidMatroidError(f"expected {n_items} labels, got {labels!r}") from None
-    if len(names) != n_items:
-        raise InvalidMatroidError(f"expected {n_items} labels, one per item, got {len(names)}")
-    try:
-        is_distinct = len(set(names)) == n_items
-    except TypeError as error:
-        raise InvalidMatroidError(f"expected every label to be hashable: {error}") from None
-    if not is_distinct:
-        seen: set[Label] = set()
-        again = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InvalidMatroidError(f"expected distinct labels, got {again!r} more than once")
-    return names
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
-    return bool(a == b)
+    Returns `lengths` and `taken`, empty where they were None, and room for `items` (R, limit) and `sizes` (R,).
+    """
+    if lengths is None:
+        lengths = _NOTHING
+    if taken is None:
+        taken = _NOTHING
+    else:
+        taken = np.array(taken, np.int64)  # a copy: kernels are compiled for arrays that can be written
+        limit = max(limit, taken.size)
+    return lengths, taken, np.empty((orders.shape[0], limit), np.int64), np.empty(orders.shape[0], np.int64)
 
 
 def _show(items: IntArray) -> str:

@@ -1,4 +1,4 @@
-"""No cycles."""
+"""Edges of a graph without a cycle."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.names import decode, encode
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import graphic as graphic_kernels
-from matroid_bandits.matroids import _json
-from matroid_bandits.matroids._base import Matroid, codes_of
+from matroid_bandits.matroids._base import Matroid, rows_for
+from matroid_bandits.matroids._names import codes_of
 
 
 class GraphicMatroid(Matroid):
@@ -36,7 +37,7 @@ class GraphicMatroid(Matroid):
     """
 
     kind = "graphic"
-    _has_quick_circuits = True
+    has_quick_circuits = True
 
     def __init__(
         self,
@@ -80,50 +81,62 @@ class GraphicMatroid(Matroid):
         names = self._vertices
         return [(names[u], names[v]) for u, v in zip(self._tails.tolist(), self._heads.tolist(), strict=True)]
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        limit = min(limit, max(self.n_vertices - 1, 0))
-        forests = np.empty((orders.shape[0], limit), np.int64)
-        k = graphic_kernels.greedy_forests(orders, self._tails, self._heads, self.n_vertices, limit, forests)
-        return forests[:, :k]
+    def find_rank(self) -> int:
+        limit = max(self.n_vertices - 1, 0)
+        return int(self._forests(np.arange(self._n_items)[None], None, None, limit)[1][0])
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        return self._forests(orders, lengths, taken, self.rank)
+
+    def _forests(
+        self, orders: IntArray, lengths: IntArray | None, taken: IntArray | None, limit: int
+    ) -> tuple[IntArray, IntArray]:
+        lengths, taken, forests, sizes = rows_for(orders, lengths, taken, limit)
+        graphic_kernels.greedy_forests(
+            orders, lengths, taken, self._tails, self._heads, self.n_vertices, limit, forests, sizes
+        )
+        return forests, sizes
+
+    def span(self, independent: IntArray) -> BoolArray:
         mask = np.empty(self._n_items, bool)
         graphic_kernels.spanned_edges(independent, self._tails, self._heads, self.n_vertices, mask)
         return mask
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
         path = np.empty(basis.size, np.int64)
         n = graphic_kernels.tree_path(
             basis, self._tails, self._heads, self.n_vertices, self._tails[item], self._heads[item], path
         )
         return path[:n]
 
-    def _parallel_classes(self, items: IntArray) -> IntArray:
+    def parallel_classes(self, items: IntArray) -> IntArray:
         u, v = self._tails[items], self._heads[items]
         ends = np.minimum(u, v) * self.n_vertices + np.maximum(u, v)
         return np.unique(ends, return_inverse=True)[1].reshape(-1)
 
-    def _coloops(self) -> IntArray:
-        """Bridges."""
+    def coloops(self) -> IntArray:
+        """The bridges: edges on no cycle."""
         block = np.empty(self._n_items, np.int64)
         n_blocks = graphic_kernels.blocks(self._tails, self._heads, self.n_vertices, block)
         is_alone = np.bincount(block[block >= 0], minlength=n_blocks) == 1
         return np.flatnonzero(np.append(is_alone, False)[block])
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._tails, self._heads, self._vertices)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {
             "tails": self._tails.tolist(),
             "heads": self._heads.tolist(),
-            "vertices": [_json.encode(vertex, "vertex") for vertex in self._vertices],
+            "vertices": [encode(vertex, "vertex") for vertex in self._vertices],
         }
 
     @classmethod
-    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> GraphicMatroid:
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> GraphicMatroid:
         ends = np.array([fields.pop("tails"), fields.pop("heads")], np.int64).T
-        vertices = _json.decode(fields.pop("vertices"))
+        vertices = decode(fields.pop("vertices"))
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")
         matroid = cls(ends, labels=labels)

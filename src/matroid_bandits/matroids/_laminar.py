@@ -7,9 +7,10 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
-from matroid_bandits.kernels import laminar as laminar_kernels
-from matroid_bandits.matroids._base import Matroid, as_count
+from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
+from matroid_bandits.matroids._quotas import Quotas, greedy_within
 
 
 class LaminarMatroid(Matroid):
@@ -41,7 +42,7 @@ class LaminarMatroid(Matroid):
         *,
         labels: Iterable[Label] | None = None,
     ) -> None:
-        super().__init__(as_count(n_items, "n_items"), labels)
+        super().__init__(as_integer("n_items", n_items, 0, MOST_ITEMS, error=InvalidMatroidError), labels)
         sets, capacities = self._check_groups(groups)
         # Larger groups first, so that a group's container is placed before it; then whatever order they came in.
         order = sorted(range(len(sets)), key=lambda g: (-sets[g].size, *sets[g][:1], capacities[g]))
@@ -73,27 +74,28 @@ class LaminarMatroid(Matroid):
         try:
             for g, (items, capacity) in enumerate(groups):
                 try:
-                    sets.append(self._check_items(items))
+                    sets.append(self.as_items(items))
                 except ItemError as error:
                     raise InvalidMatroidError(f"group {g}: {error}") from None
-                capacities.append(as_count(capacity, f"the capacity of group {g}"))
+                what = f"the capacity of group {g}"
+                capacities.append(as_integer(what, capacity, 0, MOST_ITEMS, error=InvalidMatroidError))
         except (TypeError, ValueError) as error:
             if isinstance(error, InvalidMatroidError):
                 raise
             raise InvalidMatroidError(f"expected groups to be (items, capacity) pairs, got {groups!r}") from None
         return sets, np.array(capacities, np.int64)
 
-    def _rank(self) -> int:
+    def find_rank(self) -> int:
         group, parent, capacities = self._tight
         return int(_bounds(group, parent, capacities)[parent < 0].sum() + (group < 0).sum())
 
-    def _quotas(self) -> tuple[IntArray, IntArray, IntArray]:
+    def quotas(self) -> Quotas:
         return self._tight
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        chosen = np.empty((orders.shape[0], limit), np.int64)
-        k = laminar_kernels.greedy_quotas(orders, *self._tight, limit, chosen)
-        return chosen[:, :k]
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        return greedy_within(self._tight, orders, lengths, taken, self.rank)
 
     def _is_full(self, independent: IntArray) -> BoolArray:
         """For each group: has it, or one around it, no room left?"""
@@ -108,12 +110,12 @@ class LaminarMatroid(Matroid):
                 is_full[g] |= is_full[parent[g]]
         return is_full
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def span(self, independent: IntArray) -> BoolArray:
         mask = np.append(self._is_full(independent), False)[self._tight[0]]
         mask[independent] = True
         return mask
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
         """Members of the innermost full group around the item."""
         group, parent, capacities = self._tight
         g = group[item]
@@ -125,6 +127,7 @@ class LaminarMatroid(Matroid):
         raise AssertionError("unreachable: an item outside a basis lies in a full group")
 
     def _inside(self, g: int, items: IntArray) -> IntArray:
+        """Those of some items that lie in a group or in a group within it."""
         group, parent, _ = self._tight
         within = np.zeros(parent.size + 1, bool)  # the last cell answers for items in no group
         within[g] = True
@@ -132,10 +135,10 @@ class LaminarMatroid(Matroid):
             within[h] = parent[h] >= 0 and within[parent[h]]
         return items[within[group[items]]]
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._group, self._parent, self._capacities)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {
             "group": self._group.tolist(),
             "parent": self._parent.tolist(),
@@ -143,7 +146,7 @@ class LaminarMatroid(Matroid):
         }
 
     @classmethod
-    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> "LaminarMatroid":
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> "LaminarMatroid":
         group, parent, capacities = (np.array(fields.pop(key), np.int64) for key in ("group", "parent", "capacities"))
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")

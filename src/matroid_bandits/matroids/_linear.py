@@ -10,9 +10,10 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import linear as linear_kernels
-from matroid_bandits.matroids._base import Matroid
+from matroid_bandits.matroids._base import Matroid, rows_for
 
 _LARGEST_PRIME = 2**31 - 1
 
@@ -50,7 +51,7 @@ class LinearMatroid(Matroid):
     """
 
     kind = "linear"
-    _has_quick_circuits = True
+    has_quick_circuits = True
 
     def __init__(
         self,
@@ -64,9 +65,7 @@ class LinearMatroid(Matroid):
         super().__init__(array.shape[0], labels)
         self._vectors = frozen(array)
         self._field = _check_field(field)
-        if not (isinstance(tolerance, (int, float, np.floating)) and 0 <= tolerance < 1):
-            raise InvalidMatroidError(f"expected a tolerance in [0, 1), got {tolerance!r}")
-        self._tolerance = float(tolerance)
+        self._tolerance = as_number("tolerance", tolerance, 0.0, 1.0, error=InvalidMatroidError)
         if array.dtype.kind == "f":
             if self._field != "auto":
                 raise InvalidMatroidError(f"expected integer vectors over GF({self._field}), got {array.dtype}")
@@ -87,31 +86,44 @@ class LinearMatroid(Matroid):
         """Whether independence is decided in exact arithmetic."""
         return self._scaled is None
 
-    def _parallel_classes(self, items: IntArray) -> IntArray:
-        """Proportional vectors, where one prime decides independence."""
+    def parallel_classes(self, items: IntArray) -> IntArray:
+        """One class for vectors that are multiples of each other, where a single prime decides independence."""
         if self._scaled is not None or self._primes.size != 1:
-            return super()._parallel_classes(items)
+            return super().parallel_classes(items)
         p, vectors = int(self._primes[0]), self._residues[0][items]
         heads = vectors[np.arange(items.size), (vectors != 0).argmax(axis=1)]
         inverses = np.array([pow(int(head), -1, p) for head in heads], np.uint64)
         same = np.unique(vectors * inverses[:, None] % np.uint64(p), axis=0, return_inverse=True)[1]
         return same.reshape(-1)
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        limit = min(limit, self._vectors.shape[1])
-        chosen = np.empty((orders.shape[0], limit), np.int64)
-        if self._scaled is None:
-            k = linear_kernels.greedy_residues(orders, self._residues, self._primes, limit, chosen)
-            return chosen[:, :k]
-        fewest, most = linear_kernels.greedy_floats(orders, self._scaled, self._tolerance, limit, chosen)
-        if fewest != most:
-            raise InvalidMatroidError(
-                f"expected vectors whose independence is clear at tolerance {self._tolerance:g}; different orders "
-                f"give bases of {fewest} and {most} items: choose another tolerance, or integers"
-            )
-        return chosen[:, :most]
+    def find_rank(self) -> int:
+        limit = min(self._vectors.shape)
+        return int(self._accepted(np.arange(self._n_items)[None], None, None, limit)[1][0])
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        return self._accepted(orders, lengths, taken, self.rank)
+
+    def _accepted(
+        self, orders: IntArray, lengths: IntArray | None, taken: IntArray | None, limit: int
+    ) -> tuple[IntArray, IntArray]:
+        lengths, taken, items, sizes = rows_for(orders, lengths, taken, limit)
+        if self._scaled is None:
+            linear_kernels.greedy_residues(orders, lengths, taken, self._residues, self._primes, limit, items, sizes)
+        else:
+            linear_kernels.greedy_floats(orders, lengths, taken, self._scaled, self._tolerance, limit, items, sizes)
+        return items, sizes
+
+    def _doubt(self) -> str:
+        if self.is_exact:
+            return super()._doubt()
+        return (
+            f"independence of the vectors is not clear at tolerance {self._tolerance:g}; choose another tolerance, "
+            "or integers"
+        )
+
+    def span(self, independent: IntArray) -> BoolArray:
         mask = np.empty(self._n_items, bool)
         if self._scaled is None:
             linear_kernels.spanned_residues(independent, self._residues, self._primes, mask)
@@ -120,18 +132,18 @@ class LinearMatroid(Matroid):
         mask[independent] = True
         return mask
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
         if self._scaled is None:
             is_member = np.empty(basis.size, bool)
             n_alive = linear_kernels.circuit_residues(basis, item, self._residues, self._primes, is_member)
             if n_alive == self._primes.size:
                 return basis[is_member]
-        return super()._circuit(basis, item)
+        return super().replaceable(basis, item)
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._vectors, self._vectors.dtype.kind == "f", self._field, self._tolerance)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         shape = list(self._vectors.shape)
         return {
             "vectors": self._vectors.tolist(),
@@ -142,7 +154,7 @@ class LinearMatroid(Matroid):
         }
 
     @classmethod
-    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> LinearMatroid:
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> LinearMatroid:
         vectors, shape, is_exact = fields.pop("vectors"), fields.pop("shape"), fields.pop("is_exact")
         array = np.array(vectors, object if is_exact else np.float64)
         array = np.zeros(shape, np.int64 if is_exact else np.float64) if array.size == 0 else array

@@ -1,17 +1,21 @@
-"""New matroids from old: dual, truncation, restriction, contraction, direct sum. Each keeps the old one's greedy."""
+"""New matroids from old: dual, truncation, restriction, contraction, direct sum. Each uses the old one's greedy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError
-from matroid_bandits.matroids._base import Matroid, as_count
+from matroid_bandits.kernels import rows as row_kernels
+from matroid_bandits.matroids._base import Matroid, rows_for
 from matroid_bandits.matroids._json import matroid_from_dict
+from matroid_bandits.matroids._quotas import Quotas, greedy_within
 
 
 class _Derived(Matroid):
@@ -35,14 +39,14 @@ class _Derived(Matroid):
         return form
 
     @classmethod
-    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Matroid:
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Matroid:
         base = matroid_from_dict(fields.pop("base"))
         return cls(base, **fields)
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._base,)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {"base": self._base.to_dict()}
 
     def __repr__(self) -> str:
@@ -67,23 +71,24 @@ class Dual(_Derived):
         """The matroid this is the dual of."""
         return self._base
 
-    def _rank(self) -> int:
+    def find_rank(self) -> int:
         return self._n_items - self._base.rank
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
         # The first dual basis along an order is the complement of the base's first basis along its reverse. Items
         # that the order leaves out come last in it, so they do not disturb those it names.
-        n_runs, n_listed = orders.shape
-        rest = np.setdiff1d(np.arange(self._n_items), orders[0])
-        full = np.hstack([orders, np.broadcast_to(rest, (n_runs, rest.size))])
-        spanning = self._base._greedy(np.ascontiguousarray(full[:, ::-1]), self._base.rank)
-        is_free = np.ones((n_runs, self._n_items), bool)
-        np.put_along_axis(is_free, spanning, False, axis=1)
-        is_accepted = np.take_along_axis(is_free, orders, axis=1)
-        accepted = orders[is_accepted].reshape(n_runs, -1) if n_listed else orders
-        return accepted[:, :limit]
+        lengths, taken, items, sizes = rows_for(orders, lengths, taken, self.rank)
+        full = np.empty((orders.shape[0], self._n_items), np.int64)
+        row_kernels.complete_backwards(orders, lengths, taken, full)
+        is_free = np.ones(full.shape, bool)
+        np.put_along_axis(is_free, self._base.bases_along(full), False, axis=1)
+        is_free[:, taken] = False
+        row_kernels.keep_marked(orders, lengths, taken, is_free, self.rank, items, sizes)
+        return items, sizes
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def span(self, independent: IntArray) -> BoolArray:
         # e joins A unless the base needs it: unless e is in every basis of what A leaves.
         mask = np.zeros(self._n_items, bool)
         mask[independent] = True
@@ -91,10 +96,10 @@ class Dual(_Derived):
         mask[_coloops(self._base, left)] = True
         return mask
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
         # The members that `item` could replace are those whose circuits in the complement hold it.
         outside = np.setdiff1d(np.arange(self._n_items), basis)
-        could = [member for member in basis if item in self._base._circuit(outside, int(member))]
+        could = [member for member in basis if item in self._base.replaceable(outside, int(member))]
         return np.array(could, np.int64)
 
 
@@ -113,30 +118,40 @@ class Truncation(_Derived):
 
     def __init__(self, base: Matroid, rank: int) -> None:
         super().__init__(base)
-        self._size = min(as_count(rank, "rank"), base.rank)
+        self._size = min(as_integer("rank", rank, error=InvalidMatroidError), base.rank)
 
-    def _rank(self) -> int:
+    def find_rank(self) -> int:
         return self._size
 
-    def _quotas(self) -> tuple[IntArray, IntArray, IntArray] | None:
-        quotas = self._base._quotas()
+    def quotas(self) -> Quotas | None:
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> Quotas | None:
+        quotas = self._base.quotas()
         if quotas is None:
             return None
         group, parent, capacities = quotas  # one more group around all
-        return group + 1, np.append(-1, parent + 1), np.append(self._size, capacities)
+        return frozen(group + 1), frozen(np.append(-1, parent + 1)), frozen(np.append(self._size, capacities))
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        return self._base._greedy(orders, min(limit, self._size))
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        quotas = self._base.quotas()
+        if quotas is not None:
+            return greedy_within(quotas, orders, lengths, taken, self._size)
+        items, sizes = self._base.greedy(orders, lengths, taken)
+        return np.ascontiguousarray(items[:, : self._size]), np.minimum(sizes, self._size)
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def span(self, independent: IntArray) -> BoolArray:
         if independent.size < self._size:
-            return self._base._span(independent)
+            return self._base.span(independent)
         return np.ones(self._n_items, bool)
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._base, self._size)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {"base": self._base.to_dict(), "rank": self._size}
 
 
@@ -154,18 +169,21 @@ class _Minor(_Derived):
         return self._kept
 
     def _new_numbers(self, items: IntArray) -> IntArray:
+        """The numbers here of items of the base."""
         return np.searchsorted(self._kept, items)
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
         n_taken = self._taken.size
-        old = np.empty((orders.shape[0], n_taken + orders.shape[1]), np.int64)
-        old[:, :n_taken] = self._taken
-        old[:, n_taken:] = self._kept[orders]
-        return self._new_numbers(self._base._greedy(old, n_taken + limit)[:, n_taken:])
+        listed = np.take(self._kept, orders, mode="clip") if self._n_items else orders  # no matter what rows end in
+        first = self._taken if taken is None else np.append(self._taken, self._kept[taken])
+        items, sizes = self._base.greedy(listed, lengths, first if first.size else None)
+        return self._new_numbers(items[:, n_taken:]), sizes - n_taken
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def span(self, independent: IntArray) -> BoolArray:
         both = np.append(self._taken, self._kept[independent])
-        mask: BoolArray = self._base._span(both)[self._kept]
+        mask: BoolArray = self._base.span(both)[self._kept]
         return mask
 
 
@@ -182,12 +200,12 @@ class Restriction(_Minor):
     kind = "restriction"
 
     def __init__(self, base: Matroid, items: Iterable[int]) -> None:
-        super().__init__(base, base._check_items(items))
+        super().__init__(base, base.as_items(items))
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._base, self._kept)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {"base": self._base.to_dict(), "items": self._kept.tolist()}
 
 
@@ -204,14 +222,14 @@ class Contraction(_Minor):
     kind = "contraction"
 
     def __init__(self, base: Matroid, items: Iterable[int]) -> None:
-        self._contracted = frozen(base._check_items(items))
+        self._contracted = frozen(base.as_items(items))
         super().__init__(base, np.setdiff1d(np.arange(base.n_items), self._contracted))
         self._taken = frozen(base._select(self._contracted))
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._base, self._contracted)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {"base": self._base.to_dict(), "items": self._contracted.tolist()}
 
 
@@ -245,13 +263,17 @@ class DirectSum(Matroid):
         """The direct sum of the duals."""
         return DirectSum(*(part.dual() for part in self._parts))
 
-    def _rank(self) -> int:
+    def find_rank(self) -> int:
         return sum(part.rank for part in self._parts)
 
-    def _quotas(self) -> tuple[IntArray, IntArray, IntArray] | None:
+    def quotas(self) -> Quotas | None:
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> Quotas | None:
         groups, parents, capacities, n_groups = [], [], [], 0
         for part in self._parts:
-            quotas = part._quotas()
+            quotas = part.quotas()
             if quotas is None:
                 return None
             groups.append(np.where(quotas[0] < 0, -1, quotas[0] + n_groups))
@@ -260,35 +282,40 @@ class DirectSum(Matroid):
             n_groups += quotas[1].size
         empty = np.empty(0, np.int64)
         return (
-            np.concatenate([empty, *groups]),
-            np.concatenate([empty, *parents]),
-            np.concatenate([empty, *capacities]),
+            frozen(np.concatenate([empty, *groups])),
+            frozen(np.concatenate([empty, *parents])),
+            frozen(np.concatenate([empty, *capacities])),
         )
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        n_runs = orders.shape[0]
-        is_accepted = np.zeros((n_runs, self._n_items), bool)
-        listed = self._part_of[orders]
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        if self._groups is not None:
+            return greedy_within(self._groups, orders, lengths, taken, self.rank)
+        lengths, taken, items, sizes = rows_for(orders, lengths, taken, self.rank)
+        is_accepted = np.zeros((orders.shape[0], self._n_items), bool)
         for i, part in enumerate(self._parts):
             lo = self._starts[i]
-            inside = orders[listed == i].reshape(n_runs, -1) - lo
-            if inside.shape[1]:
-                np.put_along_axis(is_accepted, part._greedy(inside, min(limit, part.rank)) + lo, True, axis=1)
-        accepted: IntArray = orders[np.take_along_axis(is_accepted, orders, axis=1)].reshape(n_runs, -1)
-        return accepted[:, :limit]
+            inside = np.empty((orders.shape[0], part.n_items), np.int64)
+            inside_lengths = np.empty(orders.shape[0], np.int64)
+            row_kernels.part_of_rows(orders, lengths, self._part_of, i, lo, inside, inside_lengths)
+            mine = taken[self._part_of[taken] == i] - lo
+            row_kernels.mark(*part.greedy(inside, inside_lengths, mine), mine.size, lo, is_accepted)
+        row_kernels.keep_marked(orders, lengths, taken, is_accepted, self.rank, items, sizes)
+        return items, sizes
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def span(self, independent: IntArray) -> BoolArray:
         masks = []
         for i, part in enumerate(self._parts):
             mine = independent[self._part_of[independent] == i] - self._starts[i]
-            masks.append(part._span(mine))
+            masks.append(part.span(mine))
         return np.concatenate(masks) if masks else np.empty(0, bool)
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
         i = self._part_of[item]
         lo = self._starts[i]
         mine = basis[self._part_of[basis] == i] - lo
-        members: IntArray = self._parts[i]._circuit(mine, int(item - lo)) + lo
+        members: IntArray = self._parts[i].replaceable(mine, int(item - lo)) + lo
         return members
 
     def to_dict(self) -> dict[str, Any]:
@@ -296,14 +323,14 @@ class DirectSum(Matroid):
         form.pop("labels", None)  # the parts carry them
         return form
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return self._parts
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {"parts": [part.to_dict() for part in self._parts]}
 
     @classmethod
-    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> DirectSum:
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> DirectSum:
         parts = fields.pop("parts")
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")

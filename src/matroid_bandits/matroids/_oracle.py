@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, IntArray, Label
+from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError, SerializationError
-from matroid_bandits.matroids._base import Matroid, as_count
+from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
 
 
 class OracleMatroid(Matroid):
@@ -30,8 +31,6 @@ class OracleMatroid(Matroid):
     array([1, 2, 3])
     """
 
-    kind = "oracle"
-
     def __init__(
         self,
         n_items: int,
@@ -39,26 +38,39 @@ class OracleMatroid(Matroid):
         *,
         labels: Iterable[Label] | None = None,
     ) -> None:
-        super().__init__(as_count(n_items, "n_items"), labels)
+        super().__init__(as_integer("n_items", n_items, 0, MOST_ITEMS, error=InvalidMatroidError), labels)
         if not callable(is_independent):
             raise InvalidMatroidError(f"expected a predicate over frozensets of items, got {is_independent!r}")
         self._predicate = is_independent
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        rows = [self._greedy_row(order.tolist(), limit) for order in orders]
-        if len({len(row) for row in rows}) > 1:
-            raise InvalidMatroidError(
-                "expected a matroid, got a predicate whose maximal sets differ in size: run check_matroid on it"
-            )
-        return np.array(rows, np.int64).reshape(len(rows), -1)
+    @property
+    def predicate(self) -> Callable[[frozenset[int]], bool]:
+        """What the user wrote: says of a frozenset of items whether it is independent."""
+        return self._predicate
 
-    def _greedy_row(self, order: list[int], limit: int) -> list[int]:
-        chosen: frozenset[int] = frozenset()
-        accepted: list[int] = []
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        first = [] if taken is None else taken.tolist()
+        ends = [None] * len(orders) if lengths is None else lengths.tolist()
+        rows = [
+            self._greedy_row(order[:end].tolist(), first, self.rank) for order, end in zip(orders, ends, strict=True)
+        ]
+        sizes = np.array([len(row) for row in rows], np.int64)
+        items = np.empty((len(rows), sizes.max(initial=0)), np.int64)
+        for chosen, row in zip(items, rows, strict=True):
+            chosen[: len(row)] = row
+        return items, sizes
+
+    def find_rank(self) -> int:
+        return len(self._greedy_row(range(self._n_items), [], self._n_items))
+
+    def _greedy_row(self, order: Iterable[int], taken: list[int], limit: int) -> list[int]:
+        accepted, chosen = list(taken), frozenset(taken)
         for e in order:
-            if len(accepted) == limit:
+            if len(accepted) >= limit:
                 break
-            if self._predicate(chosen | {e}):
+            if e not in chosen and self._predicate(chosen | {e}):
                 chosen |= {e}
                 accepted.append(e)
         return accepted
@@ -66,12 +78,12 @@ class OracleMatroid(Matroid):
     def _is_independent(self, items: IntArray) -> bool:
         return bool(self._predicate(frozenset(items.tolist())))
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def span(self, independent: IntArray) -> BoolArray:
         X = frozenset(independent.tolist())
         return np.array([e in X or not self._predicate(X | {e}) for e in range(self._n_items)], bool)
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._predicate,)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         raise SerializationError("an OracleMatroid cannot be stored: its predicate is code, not data")

@@ -8,11 +8,14 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.names import decode, encode
 from matroid_bandits.exceptions import InvalidMatroidError
-from matroid_bandits.kernels import laminar as laminar_kernels
 from matroid_bandits.kernels import order as order_kernels
-from matroid_bandits.matroids import _json
-from matroid_bandits.matroids._base import Matroid, as_count, codes_of
+from matroid_bandits.kernels import selection as selection_kernels
+from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
+from matroid_bandits.matroids._names import codes_of
+from matroid_bandits.matroids._quotas import Quotas, greedy_within, room_beside
 
 
 class PartitionMatroid(Matroid):
@@ -66,12 +69,14 @@ class PartitionMatroid(Matroid):
 
     def _check_capacities(self, capacities: int | Mapping[Any, int]) -> IntArray:
         if not isinstance(capacities, Mapping):
-            return np.full(len(self._names), as_count(capacities, "capacities"), np.int64)
+            capacity = as_integer("capacities", capacities, 0, MOST_ITEMS, error=InvalidMatroidError)
+            return np.full(len(self._names), capacity, np.int64)
         values = np.empty(len(self._names), np.int64)
         for i, name in enumerate(self._names):
             if name not in capacities:
                 raise InvalidMatroidError(f"expected a capacity for every block, got none for {name!r}")
-            values[i] = as_count(capacities[name], f"the capacity of block {name!r}")
+            what = f"the capacity of block {name!r}"
+            values[i] = as_integer(what, capacities[name], 0, MOST_ITEMS, error=InvalidMatroidError)
         return values
 
     def _named_blocks(self) -> list[Hashable]:
@@ -89,46 +94,60 @@ class PartitionMatroid(Matroid):
         np.cumsum(np.bincount(self._blocks, minlength=len(self._names)), out=starts[1:])
         return starts, np.argsort(self._blocks, kind="stable")
 
-    def _rank(self) -> int:
+    def find_rank(self) -> int:
         return int(self._effective.sum())
 
-    def _quotas(self) -> tuple[IntArray, IntArray, IntArray]:
-        return self._blocks, np.full(len(self._names), -1, np.int64), self._capacities
+    def quotas(self) -> Quotas:
+        return self._groups
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        chosen = np.empty((orders.shape[0], limit), np.int64)
-        k = laminar_kernels.greedy_quotas(orders, *self._quotas(), limit, chosen)
-        return chosen[:, :k]
+    @cached_property
+    def _groups(self) -> Quotas:
+        return self._blocks, frozen(np.full(len(self._names), -1, np.int64)), self._capacities
 
-    def _max_weight_bases(self, weights: FloatArray, minimize: bool) -> IntArray:
-        bases = np.empty((weights.shape[0], self.rank), np.int64)
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        return greedy_within(self._groups, orders, lengths, taken, self.rank)
+
+    def best_sets(
+        self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        items = np.empty((weights.shape[0], self.rank), np.int64)
         starts, members = self._members
-        order_kernels.top_of_blocks(weights, minimize, starts, members, self._effective, bases)
-        return bases
+        if available is None and pinned is None:
+            selection_kernels.top_of_blocks(weights, starts, members, self._effective, items)
+            return self._full_sets(items)
+        taken = np.empty(0, np.int64) if pinned is None else np.array(pinned, np.int64)
+        room = room_beside(self._groups, taken)
+        sizes = np.empty(weights.shape[0], np.int64)
+        is_open = self._open_items(available, pinned)
+        selection_kernels.top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes)
+        order_kernels.sort_starts(items, sizes, self._n_items)
+        return items, sizes
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def span(self, independent: IntArray) -> BoolArray:
         taken = np.bincount(self._blocks[independent], minlength=len(self._names))
         mask = (taken >= self._capacities)[self._blocks]
         mask[independent] = True
         return mask
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
         members: IntArray = basis[self._blocks[basis] == self._blocks[item]]
         return members
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._blocks, self._names, self._capacities)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {
             "blocks": self._blocks.tolist(),
-            "names": [_json.encode(name, "block") for name in self._names],
+            "names": [encode(name, "block") for name in self._names],
             "capacities": self._capacities.tolist(),
         }
 
     @classmethod
-    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> "PartitionMatroid":
-        blocks, names, capacities = fields.pop("blocks"), _json.decode(fields.pop("names")), fields.pop("capacities")
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> "PartitionMatroid":
+        blocks, names, capacities = fields.pop("blocks"), decode(fields.pop("names")), fields.pop("capacities")
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")
         if any(code < 0 for code in blocks):

@@ -10,10 +10,11 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.names import decode, encode
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import transversal as transversal_kernels
-from matroid_bandits.matroids import _json
-from matroid_bandits.matroids._base import Matroid, codes_of
+from matroid_bandits.matroids._base import Matroid, rows_for
+from matroid_bandits.matroids._names import codes_of
 
 
 class TransversalMatroid(Matroid):
@@ -37,7 +38,7 @@ class TransversalMatroid(Matroid):
     """
 
     kind = "transversal"
-    _has_quick_circuits = True
+    has_quick_circuits = True
 
     def __init__(
         self,
@@ -102,23 +103,26 @@ class TransversalMatroid(Matroid):
         ItemError
             The items cannot all be matched.
         """
-        X = self._check_items(items)
+        X = self.as_items(items)
         slot = self._slots(X)
         if (slot[X] < 0).any():
             raise ItemError(f"expected an independent set; item {X[slot[X] < 0][0]} cannot be matched with the rest")
         return {e: self._rights[slot[e]] for e in X.tolist()}
 
-    def _match(self, orders: IntArray, limit: int) -> tuple[IntArray, IntArray]:
-        limit = min(limit, len(self._rights))
-        chosen = np.empty((orders.shape[0], limit), np.int64)
+    def _match(
+        self, orders: IntArray, lengths: IntArray | None, taken: IntArray | None, limit: int
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """What `greedy` accepts, at most `limit` items a row, and the right vertex of each item, -1 for none."""
+        lengths, taken, items, sizes = rows_for(orders, lengths, taken, limit)
         slots = np.empty((orders.shape[0], self._n_items), np.int64)
-        k = transversal_kernels.greedy_matchings(
-            orders, self._starts, self._codes, len(self._rights), limit, chosen, slots
+        transversal_kernels.greedy_matchings(
+            orders, lengths, taken, self._starts, self._codes, len(self._rights), limit, items, sizes, slots
         )
-        return chosen[:, :k], slots
+        return items, sizes, slots
 
     def _slots(self, items: IntArray) -> IntArray:
-        slots: IntArray = self._match(items[None], items.size)[1][0]
+        """The right vertex of each item (L,) when these are matched, -1 for none."""
+        slots: IntArray = self._match(items[None], None, None, items.size)[2][0]
         return slots
 
     @cached_property
@@ -129,42 +133,58 @@ class TransversalMatroid(Matroid):
         np.bitwise_or.at(masks, items, np.uint64(1) << self._codes.astype(np.uint64))
         return masks
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
+    def find_rank(self) -> int:
+        limit = min(self._n_items, len(self._rights))
+        return int(self._accepted(np.arange(self._n_items)[None], None, None, limit)[1][0])
+
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        return self._accepted(orders, lengths, taken, self.rank)
+
+    def _accepted(
+        self, orders: IntArray, lengths: IntArray | None, taken: IntArray | None, limit: int
+    ) -> tuple[IntArray, IntArray]:
         n_right = len(self._rights)
         if not 0 < n_right <= 64:
-            return self._match(orders, limit)[0]
-        limit = min(limit, n_right)
-        chosen = np.empty((orders.shape[0], limit), np.int64)
-        k = transversal_kernels.greedy_mask_matchings(orders, self._masks, n_right, limit, chosen)
-        return chosen[:, :k]
+            return self._match(orders, lengths, taken, limit)[:2]
+        lengths, taken, items, sizes = rows_for(orders, lengths, taken, limit)
+        masks = entries = self._masks
+        if taken.size:
+            entries = masks.copy()
+            entries[taken] = 0
+        transversal_kernels.greedy_mask_matchings(
+            orders, lengths, taken, masks, entries, n_right, limit, items, sizes
+        )
+        return items, sizes
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    def span(self, independent: IntArray) -> BoolArray:
         mask = np.empty(self._n_items, bool)
         slot = self._slots(independent)
         transversal_kernels.spanned_items(slot, self._starts, self._codes, len(self._rights), mask)
         return mask
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
         members = np.empty(basis.size, np.int64)
         n = transversal_kernels.reachable_items(
             item, self._slots(basis), self._starts, self._codes, len(self._rights), members
         )
         return members[:n]
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return tuple(map(frozenset, self.neighbors))  # in whatever order they were listed
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         bounds = zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True)
         codes = self._codes.tolist()
         return {
             "neighbors": [codes[lo:hi] for lo, hi in bounds],
-            "rights": [_json.encode(right, "right vertex") for right in self._rights],
+            "rights": [encode(right, "right vertex") for right in self._rights],
         }
 
     @classmethod
-    def _from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> TransversalMatroid:
-        neighbors, rights = fields.pop("neighbors"), _json.decode(fields.pop("rights"))
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> TransversalMatroid:
+        neighbors, rights = fields.pop("neighbors"), decode(fields.pop("rights"))
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")
         matroid = cls(neighbors, labels=labels)

@@ -1,14 +1,19 @@
 """At most so many items in all."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
+from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import order as order_kernels
-from matroid_bandits.matroids._base import Matroid, as_count
+from matroid_bandits.kernels import selection as selection_kernels
+from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
+from matroid_bandits.matroids._quotas import Quotas, greedy_within
 
 
 class UniformMatroid(Matroid):
@@ -34,42 +39,70 @@ class UniformMatroid(Matroid):
     kind = "uniform"
 
     def __init__(self, n_items: int, rank: int, *, labels: Iterable[Label] | None = None) -> None:
-        super().__init__(as_count(n_items, "n_items"), labels)
-        self._size = as_count(rank, "rank")
-        if self._size > self._n_items:
-            raise InvalidMatroidError(f"expected rank to be at most n_items = {self._n_items}, got {self._size}")
+        super().__init__(as_integer("n_items", n_items, 0, MOST_ITEMS, error=InvalidMatroidError), labels)
+        self._size = as_integer("rank", rank, 0, self._n_items, error=InvalidMatroidError)
 
     def dual(self) -> "UniformMatroid":
         """Also uniform: of rank ``n_items - rank``."""
         return UniformMatroid(self._n_items, self._n_items - self._size, labels=self._labels)
 
-    def _rank(self) -> int:
+    def find_rank(self) -> int:
         return self._size
 
-    def _quotas(self) -> tuple[IntArray, IntArray, IntArray]:
-        return np.zeros(self._n_items, np.int64), np.array([-1], np.int64), np.array([self._size], np.int64)
+    def quotas(self) -> Quotas:
+        return self._one_group
 
-    def _greedy(self, orders: IntArray, limit: int) -> IntArray:
-        return orders[:, : min(limit, self._size)].copy()
+    @cached_property
+    def _one_group(self) -> Quotas:
+        return (
+            frozen(np.zeros(self._n_items, np.int64)),
+            frozen(np.array([-1], np.int64)),
+            frozen(np.array([self._size], np.int64)),
+        )
 
-    def _max_weight_bases(self, weights: FloatArray, minimize: bool) -> IntArray:
-        bases = np.empty((weights.shape[0], self._size), np.int64)
+    def greedy(
+        self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        if lengths is not None or taken is not None:
+            return greedy_within(self._one_group, orders, lengths, taken, self._size)
+        items = orders[:, : self._size].copy()
+        return items, np.full(items.shape[0], items.shape[1])
+
+    def best_sets(
+        self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        items = np.empty((weights.shape[0], self._size), np.int64)
+        sizes = np.empty(weights.shape[0], np.int64)
+        if available is not None or pinned is not None:
+            taken = np.empty(0, np.int64) if pinned is None else np.array(pinned, np.int64)
+            room = np.array([self._size - taken.size], np.int64)
+            starts, members = self._members
+            is_open = self._open_items(available, pinned)
+            selection_kernels.top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes)
+            order_kernels.sort_starts(items, sizes, self._n_items)
+            return items, sizes
+        sizes.fill(self._size)
         if self._size == self._n_items:
-            bases[:] = np.arange(self._n_items)
+            items[:] = np.arange(self._n_items)
         elif self._size > 0:
-            order_kernels.top_rows(weights, minimize, self._size, bases)
-        return bases
+            selection_kernels.top_rows(weights, self._size, items)
+        return items, sizes
 
-    def _span(self, independent: IntArray) -> BoolArray:
+    @cached_property
+    def _members(self) -> tuple[IntArray, IntArray]:
+        """All items as the one block of a partition, as `PartitionMatroid` keeps them."""
+        return np.array([0, self._n_items], np.int64), np.arange(self._n_items)
+
+    def span(self, independent: IntArray) -> BoolArray:
         mask = np.full(self._n_items, independent.size == self._size)
         mask[independent] = True
         return mask
 
-    def _circuit(self, basis: IntArray, item: int) -> IntArray:
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
         return basis
 
-    def _content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         return (self._size,)
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {"n_items": self._n_items, "rank": self._size}

@@ -79,7 +79,7 @@ def _claims(trials: Sequence[Trial], *, needs: int) -> list[Claim]:
 
 def _density(trial: Trial) -> float:
     """How many times as many links a network has as its spanning tree."""
-    return trial.dataset.problem.n_items / trial.dataset.problem.constraint.rank
+    return trial.dataset.problem.n_items / trial.dataset.problem.rank
 
 
 def _about_the_scale(is_made_up: bool) -> str:

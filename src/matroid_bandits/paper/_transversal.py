@@ -72,7 +72,7 @@ def _sizes(trial: Trial) -> Table:
             ("partners", facts["partners"], printed.N_PARTNERS),
             ("lender clusters", facts["clusters"], printed.N_CLUSTERS),
             ("edges", facts["edges"], "about 5,000"),
-            ("partners in the best transversal", problem.constraint.rank, printed.TRANSVERSAL_SIZE),
+            ("partners in the best transversal", problem.rank, printed.TRANSVERSAL_SIZE),
         ),
         is_standin=trial.is_standin,
     )

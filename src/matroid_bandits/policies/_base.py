@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from matroid_bandits._typing import FloatArray
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic
 from matroid_bandits.kernels import order as order_kernels
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
 

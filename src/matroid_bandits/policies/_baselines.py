@@ -9,8 +9,8 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer, as_number
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State

@@ -7,9 +7,9 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_number
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import statistics
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State

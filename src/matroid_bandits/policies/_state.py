@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.kernels import statistics
-from matroid_bandits.matroids import Matroid as Constraint
 from matroid_bandits.policies._request import Feedback
 
 

@@ -38,7 +38,7 @@ def simulation_record(
         "source": source,
         "title": title,
         "items": problem.n_items,
-        "rank": problem.constraint.rank,
+        "rank": problem.rank,
         "minimize": problem.minimize,
         "facts": {key: plain(fact) for key, fact in facts.items() if isinstance(fact, int | float | str)},
         "optimum": plain(problem.optimal_value),

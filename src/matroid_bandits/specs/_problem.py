@@ -71,7 +71,7 @@ class SimulationSpec:
     def description(self) -> str:
         """What kind of problem it is and where it comes from, in a sentence."""
         matroid = self.problem.constraint
-        return f"A {matroid.kind} matroid of {matroid.n_items} items and rank {matroid.rank}, from {self.path.name}."
+        return f"A {matroid.kind} matroid of {matroid.n_items} items and rank {self.problem.rank}, from {self.path.name}."
 
     def resized(
         self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None

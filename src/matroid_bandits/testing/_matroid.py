@@ -85,7 +85,7 @@ class _Oracle:
         self._known: dict[frozenset[int], bool] = {}
         # a user's predicate itself, so that what it answers can be looked at
         self._ask: Callable[[frozenset[int]], Any] = (
-            matroid._predicate if isinstance(matroid, OracleMatroid) else matroid.is_independent
+            matroid.predicate if isinstance(matroid, OracleMatroid) else matroid.is_independent
         )
 
     def __call__(self, X: frozenset[int]) -> bool:

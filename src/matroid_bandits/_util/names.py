@@ -1,0 +1,51 @@
+"""Names that users give to items, blocks and vertices: plain Python values, and their form in JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits.exceptions import SerializationError
+
+
+def plain(value: Any) -> Any:
+    """A name without NumPy's scalars, so that it prints, compares and serialises as expected.
+
+    Examples
+    --------
+    >>> plain((np.int64(3), np.str_("a")))
+    (3, 'a')
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple):
+        return tuple(plain(part) for part in value)
+    return value
+
+
+def encode(value: Any, what: str) -> Any:
+    """A hashable name as JSON: strings, numbers, booleans, None, and tuples of them (as lists).
+
+    Examples
+    --------
+    >>> encode(("a", 1), "label")
+    ['a', 1]
+    """
+    if value is None or isinstance(value, (str, int, bool)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, tuple):
+        return [encode(part, what) for part in value]
+    raise SerializationError(f"expected each {what} to be a string, number or tuple of them, got {value!r}")
+
+
+def decode(value: Any) -> Any:
+    """The name that `encode` wrote: lists become tuples again.
+
+    Examples
+    --------
+    >>> decode(["a", 1])
+    ('a', 1)
+    """
+    return tuple(decode(part) for part in value) if isinstance(value, list) else value

@@ -1,0 +1,345 @@
+"""What may be chosen: items, what they are called, and the best sets of them for given weights."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
+from matroid_bandits._util.arrays import Immutable
+from matroid_bandits._util.names import decode, encode, plain
+from matroid_bandits._util.text import did_you_mean
+from matroid_bandits.exceptions import (
+    InvalidMatroidError,
+    ItemError,
+    MatroidBanditsError,
+    SerializationError,
+    WeightsError,
+)
+from matroid_bandits.kernels import order as order_kernels
+
+FORMAT = "matroid-bandits/matroid"
+VERSION = 1
+
+#: Classes by their `kind`, filled as they are defined.
+_KINDS: dict[str, type[Constraint]] = {}
+
+
+class Constraint(Immutable, ABC):
+    """A ground set of items ``0..n_items-1`` and the sets of them that may be chosen.
+
+    Everything above needs no more of a constraint than this class has: items and their labels, the checks of what a
+    user names, and `best_sets`. A `Matroid` is one; what else can find its best sets can be another. Instances are
+    immutable.
+
+    A class derived from it implements `best_sets` and `fields`, and may improve `content` and `from_fields`. A class
+    with a `kind` of its own is known to `constraint_from_dict` from the moment it is defined; defining it again, as
+    in a notebook, replaces it.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items, the paper's L.
+    labels : iterable of hashable, optional
+        What each item is called; by default its number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> class BestPair(mb.Constraint):
+    ...     '''Two neighbours in a row of items.'''
+    ...     def best_sets(self, weights, *, available=None, pinned=None):
+    ...         assert available is None and pinned is None, "not in this example"
+    ...         first = (weights[:, :-1] + weights[:, 1:]).argmax(axis=1)
+    ...         return np.stack([first, first + 1], axis=1), np.full(len(weights), 2)
+    ...     def fields(self):
+    ...         return {"n_items": self.n_items}
+    >>> BestPair(4, labels="abcd").best_sets(np.array([[0.1, 0.5, 0.6, 0.2]]))
+    (array([[1, 2]]), array([2]))
+    """
+
+    #: The name of the class in stored forms; None, or inherited, for a class that is not stored.
+    kind: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        kind = cls.__dict__.get("kind")
+        if kind is None:
+            return
+        if not isinstance(kind, str) or not kind:
+            raise InvalidMatroidError(f"expected the kind of {cls.__qualname__} to be a word, got {kind!r}")
+        known = _KINDS.get(kind, cls)
+        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise InvalidMatroidError(
+                f"expected {cls.__qualname__} to have a kind of its own, got {kind!r}, which is the kind of "
+                f"{known.__module__}.{known.__qualname__}"
+            )
+        _KINDS[kind] = cls
+
+    def __init__(self, n_items: int, labels: Iterable[Label] | None = None) -> None:
+        self._n_items = n_items
+        self._labels = None if labels is None else _check_labels(labels, n_items)
+
+    # What a class settles
+
+    @abstractmethod
+    def best_sets(
+        self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """The best set that may be chosen for each row of weights.
+
+        Engines call this once an episode, so nothing is checked; `Matroid.max_weight_basis` is the checked call.
+
+        Parameters
+        ----------
+        weights : float64 array of shape (R, L)
+            One row per run; larger is better, equal weights go by smaller item. No NaN.
+        available : bool array of shape (L,) or (R, L), optional
+            The items that may be chosen, for all runs alike or for each; None means all.
+        pinned : int64 array of shape (P,), optional
+            Items that can be chosen together and are in every set, whether `available` names them or not.
+
+        Returns
+        -------
+        items : int64 array of shape (R, W)
+            The first ``sizes[r]`` entries of row r are its set, ascending; what follows means nothing.
+        sizes : int64 array of shape (R,)
+            How many items each set has. With nothing masked all sets of a matroid have W = `rank` items.
+        """
+
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """The arguments of `from_fields` besides the labels, as plain JSON values; `to_dict` calls this."""
+
+    @classmethod
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Constraint:
+        """The instance that `fields` described; by default the constructor takes its arguments.
+
+        Whatever error it raises, `constraint_from_dict` reports as a malformed form.
+        """
+        return cls(**fields, labels=labels)
+
+    def content(self) -> tuple[Any, ...]:
+        """Arrays and plain values that, besides the labels, make two instances of the class equal."""
+        return (self.fields(),)
+
+    # What everybody asks
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, the paper's L."""
+        return self._n_items
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """What each item is called; the items themselves unless labels were given."""
+        return range(self._n_items) if self._labels is None else self._labels
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels were given."""
+        return self._labels is not None
+
+    def item(self, label: Label) -> int:
+        """The item that carries `label`.
+
+        Raises
+        ------
+        ItemError
+            No item is called so.
+        """
+        try:
+            return self._positions[label] if self._positions is not None else range(self._n_items).index(label)  # type: ignore[arg-type]
+        except (KeyError, ValueError, TypeError):
+            raise ItemError(f"expected the label of one of {self._n_items} items, got {label!r}") from None
+
+    # Checks of what a user names
+
+    def as_item(self, item: Any) -> int:
+        """An item number as an int.
+
+        Raises
+        ------
+        ItemError
+            It is no integer, or no item has that number.
+        """
+        try:
+            e = operator.index(item)
+        except TypeError:
+            raise ItemError(f"expected an item number, got {item!r}") from None
+        if not 0 <= e < self._n_items:
+            raise ItemError(f"expected an item in 0..{self._n_items - 1}, got {e}")
+        return e
+
+    def as_items(self, items: Iterable[int]) -> IntArray:
+        """A set of item numbers as an ascending int64 array of its own.
+
+        Raises
+        ------
+        ItemError
+            They are no integers in one row, one is out of range, or one is repeated.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(5, 2).as_items({3, 1})
+        array([1, 3])
+        """
+        try:
+            X = np.asarray(items if isinstance(items, np.ndarray) else list(items))
+        except (TypeError, ValueError):
+            raise ItemError(f"expected item numbers in one row, got {items!r}") from None
+        if X.size == 0:
+            return np.empty(0, np.int64)
+        if X.ndim != 1 or X.dtype.kind not in "iu":
+            raise ItemError(f"expected item numbers in one row, got {X.ndim}-d {X.dtype} values")
+        out = X[(X < 0) | (self._n_items <= X)]
+        if out.size:
+            raise ItemError(f"expected items in 0..{self._n_items - 1}, got {out[0]}")
+        X = np.sort(X.astype(np.int64))
+        repeated = X[1:][X[1:] == X[:-1]]
+        if repeated.size:
+            raise ItemError(f"expected distinct items, got {repeated[0]} more than once")
+        return X
+
+    def as_weights(self, weights: ArrayLike) -> FloatArray:
+        """Weights as a C-contiguous float64 array of shape (L,) or (R, L); the caller's own where it is one.
+
+        Raises
+        ------
+        WeightsError
+            Wrong shape or type, or NaN; the message names the run and the item.
+        """
+        try:
+            w = np.asarray(weights)
+        except ValueError:
+            raise WeightsError("expected rows of equal length, got a ragged sequence") from None
+        if w.dtype.kind not in "fiub" and w.size:
+            raise WeightsError(f"expected real weights, got values of type {w.dtype}")
+        exact, w = w, np.asarray(w, np.float64, order="C")
+        if exact.dtype.kind in "iu" and exact.dtype.itemsize == 8 and (np.abs(w) >= 2.0**53).any():
+            raise WeightsError("expected integers below 2**53 in size, which float64 holds exactly, got larger ones")
+        if w.ndim not in (1, 2) or w.shape[-1] != self._n_items:
+            raise WeightsError(
+                f"expected weights of shape ({self._n_items},) or (n_runs, {self._n_items}), got {w.shape}"
+            )
+        bad = order_kernels.first_nan(w.reshape(-1))
+        if bad >= 0:
+            place = f"item {bad % self._n_items}" + (f" of run {bad // self._n_items}" if w.ndim == 2 else "")
+            raise WeightsError(f"expected numbers, got NaN for {place}")
+        return w
+
+    # Data
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain JSON form, of which `matroid_from_dict` makes an equal matroid.
+
+        Raises
+        ------
+        SerializationError
+            The class has no `kind` of its own, a label is no plain value, or the constraint is code, not data.
+        """
+        fields, kind = self.fields(), type(self).__dict__.get("kind")
+        if kind is None:
+            name = type(self).__name__
+            raise SerializationError(f"{name} has no kind, so it cannot be stored: give the class one, kind = '...'")
+        form = {"format": FORMAT, "version": VERSION, "kind": kind, **fields}
+        if self._labels is not None:
+            form["labels"] = [encode(label, "label") for label in self._labels]
+        return form
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        assert isinstance(other, Constraint)
+        if self._n_items != other._n_items or self._labels != other._labels:
+            return False
+        mine, theirs = self.content(), other.content()
+        return len(mine) == len(theirs) and all(map(_is_same, mine, theirs))
+
+    def __hash__(self) -> int:
+        return hash((type(self).__qualname__, self._n_items))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_items={self._n_items})"
+
+    @cached_property
+    def _positions(self) -> dict[Label, int] | None:
+        """The item of each label, where labels were given."""
+        return None if self._labels is None else {label: e for e, label in enumerate(self._labels)}
+
+
+def constraint_from_dict(form: Mapping[str, Any]) -> Constraint:
+    """The constraint that `Constraint.to_dict` described, of a class of the package or of one's own.
+
+    Raises
+    ------
+    SerializationError
+        The form is of something else, is incomplete or malformed, was written by a newer version, or is of a class
+        that has not been defined.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> constraint_from_dict(mb.UniformMatroid(3, 1).to_dict())
+    UniformMatroid(n_items=3, rank=1)
+    """
+    if not isinstance(form, Mapping):
+        raise SerializationError(f"expected a dict as made by Matroid.to_dict, got {type(form).__name__}")
+    if form.get("format") != FORMAT:
+        raise SerializationError(f"expected 'format' to be {FORMAT!r}, got {form.get('format')!r}")
+    version = form.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise SerializationError(f"expected 'version' to be a positive integer, got {version!r}")
+    if version > VERSION:
+        raise SerializationError(f"expected version {VERSION} or older, got {version}: upgrade matroid-bandits")
+    kind = form.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise SerializationError(
+            f"expected 'kind' to be one of {', '.join(sorted(_KINDS))}, got {kind!r}{did_you_mean(kind, _KINDS)}"
+        )
+    fields = {key: value for key, value in form.items() if key not in ("format", "version", "kind")}
+    labels = fields.pop("labels", None)
+    if labels is not None:
+        if not isinstance(labels, list):
+            raise SerializationError(f"expected 'labels' to be a list, got {type(labels).__name__}")
+        labels = decode(labels)
+    try:
+        return _KINDS[kind].from_fields(labels=labels, **fields)
+    except SerializationError:
+        raise
+    except (MatroidBanditsError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError,
+            MemoryError, RecursionError) as error:  # fmt: skip
+        raise SerializationError(f"malformed {kind} matroid: {error}") from error
+
+
+def _check_labels(labels: Iterable[Label], n_items: int) -> tuple[Label, ...]:
+    try:
+        names = tuple(plain(label) for label in labels)
+    except TypeError:
+        raise InvalidMatroidError(f"expected {n_items} labels, got {labels!r}") from None
+    if len(names) != n_items:
+        raise InvalidMatroidError(f"expected {n_items} labels, one per item, got {len(names)}")
+    try:
+        is_distinct = len(set(names)) == n_items
+    except TypeError as error:
+        raise InvalidMatroidError(f"expected every label to be hashable: {error}") from None
+    if not is_distinct:
+        seen: set[Label] = set()
+        again = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InvalidMatroidError(f"expected distinct labels, got {again!r} more than once")
+    return names
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
+    return bool(a == b)

@@ -1,0 +1,80 @@
+"""Rows of different length, in the form of `Matroid.greedy`: completed, split and filtered.
+
+Everywhere `orders` is (R, M) int64, of which the first lengths[r] entries of row r count; no `lengths` (an empty
+array) means whole rows. `taken` (P,) int64 are items that every row starts from.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def complete_backwards(orders, lengths, taken, full):
+    """Each row of `full` (R, L), read backwards: the taken items, those the row lists, and the rest ascending."""
+    n = full.shape[1]
+    is_left = np.empty(n, np.bool_)
+    for run in range(orders.shape[0]):
+        is_left[:] = True
+        length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
+        place = n - 1
+        for i in range(taken.shape[0]):
+            full[run, place] = taken[i]
+            is_left[taken[i]] = False
+            place -= 1
+        for i in range(length):
+            e = orders[run, i]
+            if is_left[e]:
+                full[run, place] = e
+                is_left[e] = False
+                place -= 1
+        for e in range(n):
+            if is_left[e]:
+                full[run, place] = e
+                place -= 1
+
+
+@njit(cache=True, nogil=True)
+def part_of_rows(orders, lengths, part_of, part, start, inside, inside_lengths):
+    """What each row lists of one part, in order: items with part_of[e] == part, numbered from `start` on.
+
+    Fills the first inside_lengths[r] cells of each row of `inside` (R, items of the part).
+    """
+    for run in range(orders.shape[0]):
+        length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
+        m = 0
+        for i in range(length):
+            e = orders[run, i]
+            if part_of[e] == part:
+                inside[run, m] = e - start
+                m += 1
+        inside_lengths[run] = m
+
+
+@njit(cache=True, nogil=True)
+def mark(items, sizes, first, start, is_marked):
+    """Set is_marked[r, start + e] for the entries e of each row of `items` from `first` on, sizes[r] in all."""
+    for run in range(items.shape[0]):
+        for i in range(first, sizes[run]):
+            is_marked[run, start + items[run, i]] = True
+
+
+@njit(cache=True, nogil=True)
+def keep_marked(orders, lengths, taken, is_marked, limit, items, sizes):
+    """The taken items and what each row lists of the marked ones, `sizes[r]` in all and at most `limit`.
+
+    `is_marked` (R, L) bool is False for the taken items.
+    """
+    n_taken = taken.shape[0]
+    for run in range(orders.shape[0]):
+        length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
+        for i in range(n_taken):
+            items[run, i] = taken[i]
+        k = n_taken
+        for i in range(length):
+            if k >= limit:
+                break
+            e = orders[run, i]
+            if is_marked[run, e]:
+                items[run, k] = e
+                k += 1
+        sizes[run] = k
