@@ -1,5 +1,8 @@
 """What the documentation shows runs, and every command and public name is written about."""
 
+import importlib
+import inspect
+import pkgutil
 import re
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import pytest
 from typer.main import get_command
 
 import matroid_bandits as mb
+from matroid_bandits import exceptions
 from matroid_bandits.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -30,10 +34,26 @@ def test_every_command_is_documented():
             assert f"matroid-bandits {name} {word}".strip() in text
 
 
-def test_every_public_name_has_a_docstring():
-    for name in mb.__all__:
-        thing = getattr(mb, name)
-        if not isinstance(thing, str):
+def public_names():
+    """(room, name) of every class and function that a user may import, errors apart."""
+    modules = [module.name for module in pkgutil.iter_modules(mb.__path__, "matroid_bandits.")]
+    private = ("matroid_bandits._", "matroid_bandits.kernels", "matroid_bandits.exceptions")
+    for room in [mb, *(importlib.import_module(name) for name in modules if not name.startswith(private))]:
+        own = [name for name, thing in vars(room).items() if getattr(thing, "__module__", "") == room.__name__]
+        for name in getattr(room, "__all__", own):
+            thing = getattr(room, name)
+            if not name.startswith("_") and (inspect.isclass(thing) or inspect.isfunction(thing)):
+                yield pytest.param(thing, id=f"{room.__name__}.{name}")
+
+
+@pytest.mark.parametrize("thing", public_names())
+def test_every_public_name_has_a_docstring_with_an_example(thing):
+    assert ">>> " in inspect.getdoc(thing)
+
+
+def test_every_error_says_what_it_is_for():
+    for name, thing in vars(exceptions).items():
+        if inspect.isclass(thing):
             assert thing.__doc__, name
 
 

@@ -28,6 +28,15 @@ class Play:
         The chosen items of each run, ascending: the first ``sizes[run]`` of its row.
     sizes : int64 array (R,)
         How many items each run has chosen.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.agent import Agent
+    >>> agent = Agent(mb.UniformMatroid(4, 2), mb.OMM(), n_runs=2)
+    >>> runs, items = agent.decide(mb.Request(1, mb.Stream(seed=0, runs=range(2)))).cells()
+    >>> runs.tolist(), items.tolist()
+    ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
     __slots__ = ("items", "request", "sizes")

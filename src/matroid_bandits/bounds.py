@@ -180,7 +180,14 @@ def exchange_bijection(
 
 @dataclass(frozen=True)
 class Exchange:
-    """An item chosen in place of an optimal one, and what that costs in expectation."""
+    """An item chosen in place of an optimal one, and what that costs in expectation.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.bounds.Exchange(item=2, instead_of=0, gap=0.25).gap
+    0.25
+    """
 
     item: int
     instead_of: int
@@ -199,6 +206,13 @@ class Decomposition:
         The sum of all gaps: what the basis loses to the optimal one in expectation.
     bound : float
         The sum of the positive gaps, the theorem's upper bound.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.25]))
+    >>> mb.bounds.decompose_regret(problem, [2, 1]).regret
+    0.25
     """
 
     exchanges: tuple[Exchange, ...]

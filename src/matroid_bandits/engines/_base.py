@@ -27,12 +27,27 @@ class Engine(ABC):
         Where the indices come from.
     state : State
         What the indices are computed of.
+
+    Examples
+    --------
+    An engine of one's own implements `decide`, and may be passed to `simulate` and `Learner` in place of a name.
+
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.engines import Engine
+    >>> class Careful(Engine):
+    ...     '''The greedy set, found without haste.'''
+    ...     def decide(self, request):
+    ...         indices = mb.policies.evaluate(self.policy, self.state, request)
+    ...         return self.constraint.best_sets(indices, available=request.available, pinned=request.pinned)
+    >>> mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), engine=Careful).ask().items
+    array([0, 1])
     """
 
     def __init__(self, constraint: Constraint, policy: Policy, state: State) -> None:
-        self._constraint, self._policy, self._state = constraint, policy, state
+        self.constraint, self.policy, self.state = constraint, policy, state
         self._affine = policy if isinstance(policy, AffinePolicy) else None
 
+    @abstractmethod
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode, rows ascending, and their sizes.
 
@@ -43,34 +58,38 @@ class Engine(ABC):
         sizes : int64 array (R,)
             How many items each run has chosen.
         """
-        if request.available is None and request.pinned is None:
-            return self._decide(request)
-        return self._constraint.best_sets(self._indices(request), available=request.available, pinned=request.pinned)
-
-    @abstractmethod
-    def _decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of a request that leaves everything open."""
 
     def refresh(self, runs: IntArray, items: IntArray) -> None:  # noqa: B027 - only engines that remember need to know
         """Take note that the state of `items` (n,) in `runs` (n,) changed since the last decision."""
 
+    def scan(self, request: Request) -> tuple[IntArray, IntArray]:
+        """Decide by every index, whatever the request masks or pins: what an engine falls back on."""
+        return self.constraint.best_sets(self._indices(request), available=request.available, pinned=request.pinned)
+
     def _indices(self, request: Request) -> FloatArray:
         """The indices (R, L); those of an affine policy in one pass over room that is used again."""
         if self._affine is None:
-            return evaluate(self._policy, self._state, request)
-        kinetic.lines(*self._affine.lines(self._state), coefficient(self._affine, self._state, request), self._room)
+            return evaluate(self.policy, self.state, request)
+        kinetic.lines(*self._affine.lines(self.state), coefficient(self._affine, self.state, request), self._room)
         return self._room
 
     @cached_property
     def _room(self) -> FloatArray:
-        return np.empty(self._state.counts.shape)
+        return np.empty(self.state.counts.shape)
 
 
 class GreedyEngine(Engine):
     """Every index, a sort, and the greedy algorithm: the obvious way, and the reference for the others.
 
     It works for every constraint and every policy.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), engine="greedy").ask().items
+    array([0, 1])
     """
 
-    def _decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        return self._constraint.best_sets(self._indices(request))
+    def decide(self, request: Request) -> tuple[IntArray, IntArray]:
+        """The sets of the request's episode, by `scan`."""
+        return self.scan(request)

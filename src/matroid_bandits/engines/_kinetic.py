@@ -25,6 +25,12 @@ class KineticEngine(Engine):
     ----------
     margin : float
         How much rounding certificates allow for, relative to the size of the indices.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), engine="kinetic").ask().items
+    array([0, 1])
     """
 
     #: With fewer items a compiled scan of all of them is as fast while much is still being explored.
@@ -71,9 +77,12 @@ class KineticEngine(Engine):
             isinstance(policy, AffinePolicy) and isinstance(constraint, Matroid) and constraint.quotas() is not None
         )
 
-    def _decide(self, request: Request) -> tuple[IntArray, IntArray]:
+    def decide(self, request: Request) -> tuple[IntArray, IntArray]:
+        """The sets of the request's episode; what masks or pins items is scanned."""
+        if request.available is not None or request.pinned is not None:
+            return self.scan(request)
         assert self._affine is not None
-        c = coefficient(self._affine, self._state, request)
+        c = coefficient(self._affine, self.state, request)
         trees = (self._is_out, self._nodes, self._reserves)
         if not c >= self._c:  # the first time, or c went back: start anew
             kinetic.build(
@@ -81,7 +90,7 @@ class KineticEngine(Engine):
                 self._means, self._radii, c, self._margin, *trees,
             )  # fmt: skip
             self._is_changed[:] = True
-            n_changed = self._state.n_runs
+            n_changed = self.state.n_runs
         else:
             n_changed = kinetic.advance(
                 self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,

@@ -21,6 +21,13 @@ class WarmEngine(Engine):
     Orders move slowly, so a few moves mend them; a row that would need many is sorted anew. Items in every basis
     are not ordered at all, items in none are left out, and of items that exclude each other (parallel edges,
     proportional vectors) only the best takes part.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> triangle = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0)])
+    >>> mb.Learner(triangle, mb.OMM(), engine="warm").ask().items
+    array([0, 1])
     """
 
     #: Beyond this many items that may be chosen or not, a radix sort from scratch beats the repair.
@@ -44,14 +51,17 @@ class WarmEngine(Engine):
         self._always = always if always.size else None
         self._full = np.full(state.n_runs, constraint.rank)
 
-    def _decide(self, request: Request) -> tuple[IntArray, IntArray]:
+    def decide(self, request: Request) -> tuple[IntArray, IntArray]:
+        """The sets of the request's episode; what masks or pins items is scanned."""
+        if request.available is not None or request.pinned is not None:
+            return self.scan(request)
         U = self._indices(request)
         budget = self._MOVES_PER_CLASS * self._orders.shape[1]
         warm.repair(self._class_orders, self._starts, self._members, U, budget, self._orders, self._is_spent)
         if self._is_spent.any():
             self._sort(np.flatnonzero(self._is_spent), U)
         bases = self._matroid.bases_along(self._orders, self._always)
-        order_kernels.sort_rows(bases, self._state.n_items)
+        order_kernels.sort_rows(bases, self.state.n_items)
         return bases, self._full
 
     def _sort(self, rows: IntArray, U: FloatArray) -> None:

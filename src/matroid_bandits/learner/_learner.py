@@ -13,6 +13,7 @@ from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, 
 from matroid_bandits._util.checks import as_flag
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import DecisionClosedError, PolicyError, UnknownDecisionError
 from matroid_bandits.learner import _snapshot
 from matroid_bandits.learner._decision import Decision
@@ -36,7 +37,7 @@ class Learner:
         Weights are costs.
     seed : int, optional
         For policies that randomise; by default a fresh one.
-    engine : str, default "auto"
+    engine : str, or class of one's own, default "auto"
         How decisions are found; all engines make the same ones.
 
     Examples
@@ -63,7 +64,7 @@ class Learner:
         *,
         minimize: bool = False,
         seed: int | None = None,
-        engine: str = "auto",
+        engine: EngineChoice = "auto",
     ) -> None:
         if not isinstance(constraint, Constraint):
             raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
@@ -218,7 +219,7 @@ class Learner:
         *,
         constraint: Constraint | None = None,
         policy: Policy | None = None,
-        engine: str = "auto",
+        engine: EngineChoice = "auto",
     ) -> Learner:
         """The learner that `save` wrote, which goes on with exactly the decisions it would have made.
 

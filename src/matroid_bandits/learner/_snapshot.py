@@ -12,6 +12,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray
 from matroid_bandits._util import files
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
 from matroid_bandits.matroids import matroid_from_dict
 from matroid_bandits.policies import POLICIES, Policy
@@ -55,7 +56,7 @@ def load(
     path: str | PathLike[str],
     constraint: Constraint | None,
     policy: Policy | None,
-    engine: str,
+    engine: EngineChoice,
 ) -> Learner:
     """The learner that `save` wrote."""
     header, arrays = files.load(path, _FORMAT, _VERSION)

@@ -234,7 +234,14 @@ class Contraction(_Minor):
 
 
 class DirectSum(Matroid):
-    """Several matroids side by side; made by `direct_sum`."""
+    """Several matroids side by side; made by `direct_sum`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.direct_sum(mb.UniformMatroid(3, 1), mb.UniformMatroid(2, 1)).rank
+    2
+    """
 
     kind = "direct-sum"
 

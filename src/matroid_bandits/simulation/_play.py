@@ -10,6 +10,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.agent import Agent
+from matroid_bandits.engines import EngineChoice
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import statistics
@@ -33,7 +34,7 @@ class Settings:
     seed: int
     start: Start
     checkpoints: IntArray
-    engine: str
+    engine: EngineChoice
 
 
 @dataclass(frozen=True)

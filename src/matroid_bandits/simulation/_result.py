@@ -39,6 +39,16 @@ class SimulationResult:
         The same for every run, after the last episode.
     choices : int64 array (P, L)
         How often each item was chosen, over all runs.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.1]))
+    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> result.choices.sum()
+    np.int64(500)
+    >>> bool((result.regret[0, 1:] >= result.regret[0, :-1]).all())
+    True
     """
 
     policies: tuple[str, ...]

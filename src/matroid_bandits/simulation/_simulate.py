@@ -11,6 +11,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.versions import versions
+from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -32,7 +33,7 @@ def simulate(
     checkpoints: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: bool | Progress = False,
-    engine: str = "auto",
+    engine: EngineChoice = "auto",
 ) -> SimulationResult:
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
@@ -59,7 +60,7 @@ def simulate(
         with a thread per core.
     progress : bool or callable, default False
         True shows a bar with the time left on stderr; a callable gets (done, total) now and then.
-    engine : str, default "auto"
+    engine : str, or class of one's own, default "auto"
         How decisions are found; "auto" picks the fastest that fits. All make the same decisions.
 
     Examples
@@ -150,7 +151,14 @@ def _check_policies(problem: Problem, policies: Mapping[str, Policy] | Sequence[
 
 
 def check_support(policy: Policy, support: tuple[float, float]) -> None:
-    """Whether the policy can take all weights in `support`."""
+    """Raise `PolicyError` unless the policy can take all weights in `support`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.simulation import check_support
+    >>> check_support(mb.KLOSM(), (0.0, 1.0))
+    """
     low, high = policy.support
     if support[0] < low or support[1] > high:
         raise PolicyError(
