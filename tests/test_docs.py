@@ -46,7 +46,7 @@ def public_names():
                 yield pytest.param(thing, id=f"{room.__name__}.{name}")
 
 
-@pytest.mark.parametrize("thing", public_names())
+@pytest.mark.parametrize("thing", list(public_names()))
 def test_every_public_name_has_a_docstring_with_an_example(thing):
     assert ">>> " in inspect.getdoc(thing)
 

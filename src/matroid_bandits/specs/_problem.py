@@ -70,8 +70,8 @@ class SimulationSpec:
     @property
     def description(self) -> str:
         """What kind of problem it is and where it comes from, in a sentence."""
-        matroid = self.problem.constraint
-        return f"A {matroid.kind} matroid of {matroid.n_items} items and rank {self.problem.rank}, from {self.path.name}."
+        problem, kind = self.problem, self.problem.constraint.kind
+        return f"A {kind} matroid of {problem.n_items} items and rank {problem.rank}, from {self.path.name}."
 
     def resized(
         self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None
