@@ -10,7 +10,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.kernels import kinetic, statistics, warm
+from matroid_bandits.kernels import kinetic, selection, statistics, warm
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import AffinePolicy, Policy, State
@@ -83,7 +83,7 @@ class WarmEngine(Engine):
         if self._is_spent.any():
             self._sort(np.flatnonzero(self._is_spent), U)
         bases = self._matroid.bases_along(self._orders, self._always)
-        order_kernels.sort_rows(bases, self._state.n_items)
+        selection.sort_rows(bases, self._state.n_items)
         return bases
 
     def _sort(self, rows: IntArray, U: FloatArray) -> None:
