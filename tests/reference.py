@@ -42,6 +42,15 @@ class SetSystem:
         place = {e: i for i, e in enumerate(order)}
         return sorted(min(self.bases, key=lambda B: sorted(place[e] for e in B)))
 
+    def best_set(self, weights, available, pinned):
+        """The first optimal basis of what is available or pinned that holds what is pinned, of all there are."""
+        ground = frozenset(available) | frozenset(pinned)
+        sets = [X for X in self.independent if frozenset(pinned) <= X <= ground]
+        largest = max(map(len, sets))
+        order = sorted(range(self.n_items), key=lambda e: (-weights[e], e))
+        place = {e: i for i, e in enumerate(order)}
+        return sorted(min((X for X in sets if len(X) == largest), key=lambda X: sorted(place[e] for e in X)))
+
     def total(self, basis, weights):
         return sum(weights[e] for e in basis)
 
@@ -109,11 +118,16 @@ def linear(vectors, p=None):
 
 def greedy(order, is_independent):
     """The paper's Algorithm 1 along a given order."""
-    chosen = set()
+    return sorted(greedy_from((), order, is_independent))
+
+
+def greedy_from(taken, order, is_independent):
+    """Algorithm 1 from items already taken on: those, and what it accepts, in that order."""
+    chosen = list(taken)
     for e in order:
-        if is_independent(chosen | {e}):
-            chosen.add(e)
-    return sorted(chosen)
+        if e not in chosen and is_independent(frozenset(chosen) | {e}):
+            chosen.append(e)
+    return chosen
 
 
 def greedy_order(weights, minimize=False):

@@ -138,6 +138,20 @@ def nested(draw, depth=2):
     return matroid, is_independent
 
 
+@st.composite
+def independent(draw, n_items, is_independent):
+    """An independent set, in any order."""
+    whole = reference.greedy_from((), draw(st.permutations(range(n_items))), is_independent)
+    return whole[: draw(st.integers(0, len(whole)))]
+
+
+@st.composite
+def requests(draw, n_items, is_independent):
+    """A mask per run, and an independent set of pins that it may leave out."""
+    masks = draw(st.lists(st.lists(st.booleans(), min_size=n_items, max_size=n_items), min_size=1, max_size=3))
+    return masks, draw(independent(n_items, is_independent))
+
+
 def weights(n_items):
     """Weights with many ties, infinities and signed zeros."""
     value = st.sampled_from([0.0, -0.0, 0.5, 0.5, 1.0, -1.0, 3.25, float("inf"), float("-inf")])

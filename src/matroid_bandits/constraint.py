@@ -26,6 +26,8 @@ from matroid_bandits.kernels import order as order_kernels
 FORMAT = "matroid-bandits/matroid"
 VERSION = 1
 
+_FLOAT64 = np.dtype(np.float64)
+
 #: Classes by their `kind`, filled as they are defined.
 _KINDS: dict[str, type[Constraint]] = {}
 
@@ -216,20 +218,13 @@ class Constraint(Immutable, ABC):
         WeightsError
             Wrong shape or type, or NaN; the message names the run and the item.
         """
-        try:
-            w = np.asarray(weights)
-        except ValueError:
-            raise WeightsError("expected rows of equal length, got a ragged sequence") from None
-        if w.dtype.kind not in "fiub" and w.size:
-            raise WeightsError(f"expected real weights, got values of type {w.dtype}")
-        exact, w = w, np.asarray(w, np.float64, order="C")
-        if exact.dtype.kind in "iu" and exact.dtype.itemsize == 8 and (np.abs(w) >= 2.0**53).any():
-            raise WeightsError("expected integers below 2**53 in size, which float64 holds exactly, got larger ones")
+        is_ready = type(weights) is np.ndarray and weights.dtype is _FLOAT64 and weights.flags.c_contiguous
+        w: FloatArray = weights if is_ready else _as_floats(weights)  # type: ignore[assignment]
         if w.ndim not in (1, 2) or w.shape[-1] != self._n_items:
             raise WeightsError(
                 f"expected weights of shape ({self._n_items},) or (n_runs, {self._n_items}), got {w.shape}"
             )
-        bad = order_kernels.first_nan(w.reshape(-1))
+        bad = order_kernels.first_nan(w if w.ndim == 1 else w.reshape(-1))
         if bad >= 0:
             place = f"item {bad % self._n_items}" + (f" of run {bad // self._n_items}" if w.ndim == 2 else "")
             raise WeightsError(f"expected numbers, got NaN for {place}")
@@ -337,6 +332,20 @@ def _check_labels(labels: Iterable[Label], n_items: int) -> tuple[Label, ...]:
         again = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InvalidMatroidError(f"expected distinct labels, got {again!r} more than once")
     return names
+
+
+def _as_floats(weights: ArrayLike) -> FloatArray:
+    """Real numbers, and integers that floats hold exactly, as a C-contiguous float64 array."""
+    try:
+        given = np.asarray(weights)
+    except ValueError:
+        raise WeightsError("expected rows of equal length, got a ragged sequence") from None
+    if given.dtype.kind not in "fiub" and given.size:
+        raise WeightsError(f"expected real weights, got values of type {given.dtype}")
+    w = np.asarray(given, np.float64, order="C")
+    if given.dtype.kind in "iu" and given.dtype.itemsize == 8 and (np.abs(w) >= 2.0**53).any():
+        raise WeightsError("expected integers below 2**53 in size, which float64 holds exactly, got larger ones")
+    return w
 
 
 def _is_same(a: Any, b: Any) -> bool:

@@ -10,7 +10,7 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import order as order_kernels
-from matroid_bandits.kernels import warm
+from matroid_bandits.kernels import selection, warm
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request, State
 
@@ -61,7 +61,7 @@ class WarmEngine(Engine):
         if self._is_spent.any():
             self._sort(np.flatnonzero(self._is_spent), U)
         bases = self._matroid.bases_along(self._orders, self._always)
-        order_kernels.sort_rows(bases, self.state.n_items)
+        selection.sort_rows(bases, self.state.n_items)
         return bases, self._full
 
     def _sort(self, rows: IntArray, U: FloatArray) -> None:

@@ -12,7 +12,7 @@ def _find(parent, v):
     return v
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _join(u, v, tree, size, after):
     """Make the trees of two vertices one: relabel the smaller, and splice the rings that their vertices form."""
     large, small = tree[u], tree[v]
@@ -39,31 +39,32 @@ def greedy_forests(orders, lengths, taken, tails, heads, n_vertices, limit, fore
     n_taken = taken.shape[0]
     # unsigned indices spare the compiled code a test for negative ones at each access
     us, vs = tails.view(np.uint64), heads.view(np.uint64)
-    tree, first_tree = np.empty(n_vertices, np.uint32), np.arange(n_vertices).astype(np.uint32)
-    size, first_size = np.empty(n_vertices, np.uint32), np.ones(n_vertices, np.uint32)
-    after, first_after = np.empty(n_vertices, np.uint32), first_tree.copy()  # the next vertex of the ring
-    for i in range(n_taken):
-        u, v = us[taken[i]], vs[taken[i]]
-        if first_tree[u] != first_tree[v]:
-            _join(u, v, first_tree, first_size, first_after)
+    tree = np.empty(n_vertices, np.uint32)
+    size = np.empty(n_vertices, np.uint32)
+    after = np.empty(n_vertices, np.uint32)  # the next vertex of the ring
     for run in range(orders.shape[0]):
         order, forest = orders[run].view(np.uint64), forests[run]
+        for v in range(n_vertices):
+            tree[v], size[v], after[v] = v, 1, v
         for i in range(n_taken):
             forest[i] = taken[i]
+            u, v = us[taken[i]], vs[taken[i]]
+            if tree[u] != tree[v]:
+                _join(u, v, tree, size, after)
         k = n_taken
         length = lengths[run] if lengths.shape[0] > 0 else order.shape[0]
-        if k < limit:
-            for v in range(n_vertices):
-                tree[v], size[v], after[v] = first_tree[v], first_size[v], first_after[v]
-            for i in range(length):
-                e = order[i]
-                u, v = us[e], vs[e]
-                if tree[u] != tree[v]:
-                    forest[k] = e
-                    k += 1
-                    if k == limit:
-                        break
-                    _join(u, v, tree, size, after)
+        if k >= limit:
+            length = 0
+        for i in range(length):
+            e = order[i]
+            u, v = us[e], vs[e]
+            if tree[u] == tree[v]:
+                continue
+            forest[k] = e
+            k += 1
+            if k == limit:
+                break
+            _join(u, v, tree, size, after)
         sizes[run] = k
 
 

@@ -93,68 +93,46 @@ def _absorb(ys, q, pivot, echelons, pivots, k, p):
 
 
 @njit(cache=True, nogil=True)
-def _accept(vectors, e, echelons, pivots, k, primes, is_alive, found, ys):
-    """Make vector e row k of every living prime's echelon form; False, changing nothing, when it depends on them.
-
-    A prime in which the accepted set is dependent is dead from then on: it can prove nothing any more.
-    """
-    n_primes, n_columns = ys.shape
-    is_independent = False
-    for q in range(n_primes):
-        if is_alive[q]:
-            found[q] = _remainder(vectors, q, e, echelons, pivots, k, np.int64(primes[q]), n_columns, ys)
-            is_independent |= found[q] >= 0
-    if is_independent:
-        for q in range(n_primes):
-            if is_alive[q]:
-                if found[q] >= 0:
-                    _absorb(ys, q, found[q], echelons, pivots, k, np.int64(primes[q]))
-                else:
-                    is_alive[q] = False
-    return is_independent
-
-
-@njit(cache=True, nogil=True)
 def greedy_residues(orders, lengths, taken, residues, primes, limit, chosen, sizes):
     """Accept vectors along the first lengths[r] entries of each row of `orders` (R, M), from the `taken` ones on.
 
-    A vector is accepted while it is independent modulo some living prime. No `lengths` (an empty array) means whole
-    rows. `residues` (P, n_items, n_columns) uint64 holds the vectors modulo each of `primes` (P,) uint64. Row r of
-    `chosen` (R, at least limit) gets the taken items and those accepted, `sizes[r]` in all and at most `limit`.
+    A vector is accepted while it is independent modulo some prime that is still alive. No `lengths` (an empty array)
+    means whole rows. `residues` (P, n_items, n_columns) uint64 holds the vectors modulo each of `primes` (P,) uint64.
+    A prime in which the accepted set is dependent is dead for the rest of the row: it can prove nothing any more.
+    Row r of `chosen` (R, limit) gets the taken items and those accepted, `sizes[r]` in all and at most `limit`.
     """
     n_primes, _, n_columns = residues.shape
     n_taken = taken.shape[0]
     vectors = residues.view(np.int64)
-    n_rows = max(limit, n_taken)
-    echelons = np.empty((n_primes, n_rows, n_columns), np.int64)
-    pivots = np.empty((n_primes, n_rows), np.int64)
+    echelons = np.empty((n_primes, limit, n_columns), np.int64)
+    pivots = np.empty((n_primes, limit), np.int64)
     ys = np.empty((n_primes, n_columns), np.int64)
     found = np.empty(n_primes, np.int64)
-    is_alive = np.ones(n_primes, np.bool_)
-    n_first = 0  # rows of the taken vectors: as many as there are, if they are independent
-    for i in range(n_taken):
-        if _accept(vectors, taken[i], echelons, pivots, n_first, primes, is_alive, found, ys):
-            n_first += 1
-    first_echelons, first_alive = echelons[:, :n_first].copy(), is_alive.copy()
+    is_alive = np.empty(n_primes, np.bool_)
     for run in range(orders.shape[0]):
-        for i in range(n_taken):
-            chosen[run, i] = taken[i]
-        for q in range(n_primes):
-            is_alive[q] = first_alive[q]
-            for i in range(n_first):
-                for c in range(n_columns):
-                    echelons[q, i, c] = first_echelons[q, i, c]
-        k = n_first
-        end = limit - n_taken + n_first
+        is_alive[:] = True
+        k = 0
         length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
-        for i in range(length):
-            if k >= end:
+        for i in range(-n_taken, length):
+            if k == limit:
                 break
-            e = orders[run, i]
-            if _accept(vectors, e, echelons, pivots, k, primes, is_alive, found, ys):
-                chosen[run, n_taken - n_first + k] = e
+            e = orders[run, i] if i >= 0 else taken[n_taken + i]
+            is_independent = False
+            for q in range(n_primes):
+                if is_alive[q]:
+                    p = np.int64(primes[q])
+                    found[q] = _remainder(vectors, q, e, echelons, pivots, k, p, n_columns, ys)
+                    is_independent |= found[q] >= 0
+            if is_independent:
+                for q in range(n_primes):
+                    if is_alive[q]:
+                        if found[q] >= 0:
+                            _absorb(ys, q, found[q], echelons, pivots, k, np.int64(primes[q]))
+                        else:
+                            is_alive[q] = False
+                chosen[run, k] = e
                 k += 1
-        sizes[run] = n_taken - n_first + k
+        sizes[run] = k
 
 
 @njit(cache=True, nogil=True)
@@ -257,36 +235,27 @@ def greedy_floats(orders, lengths, taken, vectors, tolerance, limit, chosen, siz
     """
     n_items, n_columns = vectors.shape
     n_taken = taken.shape[0]
-    n_rows = max(limit, n_taken)
-    rows = np.empty((n_rows, n_columns), np.float64)
-    pivots = np.empty(n_rows, np.int64)
+    rows = np.empty((limit, n_columns), np.float64)
+    pivots = np.empty(limit, np.int64)
     y = np.empty(n_columns, np.float64)
     is_taken = np.zeros(n_items, np.bool_)  # rounding may leave a remainder of a vector by itself
-    n_first = 0
     for i in range(n_taken):
         is_taken[taken[i]] = True
-        pivot = _eliminate(vectors[taken[i]], rows, pivots, n_first, y)
-        if abs(y[pivot]) > 0.0:
-            _append(y, pivot, rows, pivots, n_first)
-            n_first += 1
     for run in range(orders.shape[0]):
-        for i in range(n_taken):
-            chosen[run, i] = taken[i]
-        k = n_first
-        end = limit - n_taken + n_first
+        k = 0
         length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
-        for i in range(length):
-            if k >= end:
+        for i in range(-n_taken, length):
+            if k == limit:
                 break
-            e = orders[run, i]
-            if is_taken[e]:
+            e = orders[run, i] if i >= 0 else taken[n_taken + i]
+            if i >= 0 and is_taken[e]:
                 continue
             pivot = _eliminate(vectors[e], rows, pivots, k, y)
-            if abs(y[pivot]) > tolerance:
+            if abs(y[pivot]) > (tolerance if i >= 0 else 0.0):
                 _append(y, pivot, rows, pivots, k)
-                chosen[run, n_taken - n_first + k] = e
+                chosen[run, k] = e
                 k += 1
-        sizes[run] = n_taken - n_first + k
+        sizes[run] = k
 
 
 @njit(cache=True, nogil=True)

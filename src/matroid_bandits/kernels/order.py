@@ -107,6 +107,12 @@ def _fill_levels(weights, levels):
     Weights of both signs spread thinly over the keys, which count exponents on both sides of zero. Subtraction,
     multiplication by a positive number and truncation are monotone, rounding included. Infinities take the ends.
     """
+    n_below, n_above = 0, 0
+    for i in range(weights.shape[0]):
+        n_below += weights[i] < 0.0  # counting vectorises, the search for the ends does not
+        n_above += weights[i] > 0.0
+    if n_below == 0 or n_above == 0:
+        return False
     lo, hi = np.inf, -np.inf
     for i in range(weights.shape[0]):
         if abs(weights[i]) < np.inf:
@@ -246,38 +252,3 @@ def argsort_open_rows(weights, is_open, orders, lengths):
         for i in range(m):
             order[i] = members[places[i]]
         lengths[run] = m
-
-
-@njit(cache=True, nogil=True)
-def sort_rows(bases, n_items):
-    """Sort each row of `bases` (R, K) int64, a set of items below `n_items`, in place by a sweep over all items."""
-    is_chosen = np.zeros(n_items, np.bool_)
-    for run in range(bases.shape[0]):
-        _sweep(bases[run], is_chosen)
-
-
-@njit(cache=True, nogil=True)
-def _sweep(basis, is_chosen):
-    """Sort a set of items; `is_chosen` has a False per item on entry and on return."""
-    size = basis.shape[0]
-    for i in range(size):
-        is_chosen[basis[i]] = True
-    k = 0
-    for e in range(is_chosen.shape[0]):
-        if k == size:
-            break
-        basis[k] = e  # overwritten unless e is chosen: no branch on it
-        k += is_chosen[e]
-        is_chosen[e] = False
-
-
-@njit(cache=True, nogil=True)
-def sort_starts(items, sizes, n_items):
-    """Sort the first sizes[r] entries of each row of `items` (R, W) int64, a set of items below `n_items`."""
-    is_chosen = np.zeros(n_items, np.bool_)
-    for run in range(items.shape[0]):
-        chosen = items[run, : sizes[run]]
-        if sizes[run] * 16 < n_items:
-            chosen.sort()
-        else:  # a sweep over all items beats sorting many of them
-            _sweep(chosen, is_chosen)

@@ -1,10 +1,34 @@
-"""The top of a greedy order without the rest: the best items of a row, or of every block of it."""
+"""The top of a greedy order without the rest, of a row or of every block of it; and chosen rows sorted."""
 
 import numpy as np
 from numba import njit
 
 #: Up to so many items are best picked by keeping them sorted during one pass.
 _FEW = 12
+
+
+@njit(cache=True, nogil=True)
+def _sort(basis, is_chosen):
+    """Sort a set of items in the way that suits its size; `is_chosen` is as for `_sweep`."""
+    if basis.shape[0] * 32 < is_chosen.shape[0]:
+        basis.sort()
+    else:
+        _sweep(basis, is_chosen)
+
+
+@njit(cache=True, nogil=True)
+def _sweep(basis, is_chosen):
+    """Sort a set of items by going through all items; `is_chosen` has a False per item on entry and on return."""
+    size = basis.shape[0]
+    for i in range(size):
+        is_chosen[basis[i]] = True
+    k = 0
+    for e in range(is_chosen.shape[0]):
+        if k == size:
+            break
+        basis[k] = e  # overwritten unless e is chosen: no branch on it
+        k += is_chosen[e]
+        is_chosen[e] = False
 
 
 @njit(cache=True, nogil=True)
@@ -192,7 +216,7 @@ def top_rows(weights, k, bases):
 
 @njit(cache=True, nogil=True)
 def top_of_blocks(weights, starts, members, capacities, bases):
-    """The best `capacities[b]` items of every block of every row, block after block into `bases` (R, K).
+    """The best `capacities[b]` items of every block of every row, ascending into `bases` (R, K).
 
     Block b has the items members[starts[b]:starts[b + 1]], ascending; capacities are at most the block's size.
     """
@@ -205,6 +229,7 @@ def top_of_blocks(weights, starts, members, capacities, bases):
     scratch = np.empty(widest, np.float64)
     positions = np.empty(widest, np.int64)
     top = np.empty(widest, np.int64)
+    is_chosen = np.zeros(weights.shape[1], np.bool_)
     for run in range(weights.shape[0]):
         row = weights[run]
         basis = bases[run]
@@ -229,11 +254,12 @@ def top_of_blocks(weights, starts, members, capacities, bases):
                 for i in range(capacity):
                     basis[k + i] = block[top[i]]
             k += capacity
+        _sort(basis, is_chosen)
 
 
 @njit(cache=True, nogil=True)
 def top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes):
-    """As `top_of_blocks`, of the open items alone and beside taken ones: `taken`, then block after block.
+    """As `top_of_blocks`, of the open items alone and beside taken ones, all of them ascending.
 
     `is_open` (R, L) bool, or (1, L) for all rows alike, is False for the `taken` items (P,) too; `room` (B,) is what
     they leave of each block's capacity. Fills `items` (R, K) and `sizes` (R,).
@@ -249,6 +275,7 @@ def top_open_of_blocks(weights, is_open, starts, members, room, taken, items, si
     positions = np.empty(widest, np.int64)
     top = np.empty(widest, np.int64)
     n_taken = taken.shape[0]
+    is_chosen = np.zeros(weights.shape[1], np.bool_)
     for run in range(weights.shape[0]):
         row, chosen = weights[run], items[run]
         mask = is_open[run if is_open.shape[0] > 1 else 0]
@@ -272,4 +299,21 @@ def top_open_of_blocks(weights, is_open, starts, members, room, taken, items, si
                 for i in range(room[b]):
                     chosen[k + i] = open_[top[i]]
                 k += room[b]
+        _sort(chosen[:k], is_chosen)
         sizes[run] = k
+
+
+@njit(cache=True, nogil=True)
+def sort_rows(bases, n_items):
+    """Sort each row of `bases` (R, K) int64, a set of items below `n_items`, in place by a sweep over all items."""
+    is_chosen = np.zeros(n_items, np.bool_)
+    for run in range(bases.shape[0]):
+        _sweep(bases[run], is_chosen)
+
+
+@njit(cache=True, nogil=True)
+def sort_starts(items, sizes, n_items):
+    """Sort the first sizes[r] entries of each row of `items` (R, W) int64, a set of items below `n_items`."""
+    is_chosen = np.zeros(n_items, np.bool_)
+    for run in range(items.shape[0]):
+        _sort(items[run, : sizes[run]], is_chosen)

@@ -46,32 +46,27 @@ def greedy_matchings(orders, lengths, taken, starts, rights, n_right, limit, cho
     """Match items along the first lengths[r] entries of each row of `orders` (R, M), from the `taken` ones on.
 
     No `lengths` (an empty array) means whole rows. Item e may use rights[starts[e]:starts[e + 1]]. Row r of `chosen`
-    (R, at least limit) gets the taken items and those accepted, `sizes[r]` in all and at most `limit`. `slots`
-    (R, n_items) gets each item's right vertex, -1 for none.
+    (R, limit) gets the taken items and those accepted, `sizes[r]` in all and at most `limit`. `slots` (R, n_items)
+    gets each item's right vertex, -1 for none.
     """
     n_taken = taken.shape[0]
     mate = np.empty(n_right, np.int64)
-    stamp = np.zeros(n_right, np.int64)
+    stamp = np.empty(n_right, np.int64)
     via = np.empty(n_right, np.int64)
     queue = np.empty(n_right + 1, np.int64)
-    first_mate = np.full(n_right, -1, np.int64)
-    first_slot = np.full(starts.shape[0] - 1, -1, np.int64)
-    for i in range(n_taken):
-        _augment(taken[i], starts, rights, first_mate, first_slot, stamp, i + 1, queue, via)
     for run in range(orders.shape[0]):
         order, slot = orders[run], slots[run]
-        mate[:] = first_mate
+        mate[:] = -1
         stamp[:] = 0
-        slot[:] = first_slot
-        for i in range(n_taken):
-            chosen[run, i] = taken[i]
-        k = n_taken
+        slot[:] = -1
+        k = 0
         length = lengths[run] if lengths.shape[0] > 0 else order.shape[0]
-        for i in range(length):
-            if k >= limit:
+        for i in range(-n_taken, length):
+            if k == limit:
                 break
-            e = order[i]
-            if slot[e] < 0 and _augment(e, starts, rights, mate, slot, stamp, i + 1, queue, via):
+            e = order[i] if i >= 0 else taken[n_taken + i]
+            mark = n_taken + i + 1
+            if slot[e] < 0 and _augment(e, starts, rights, mate, slot, stamp, mark, queue, via):
                 chosen[run, k] = e
                 k += 1
         sizes[run] = k
@@ -111,18 +106,6 @@ def _augment_masks(item, masks, mate, is_free, is_dead, via):
 
 
 @njit(cache=True, nogil=True)
-def _match_masks(item, masks, mate, is_free, is_dead, via):
-    """Match an item that can still use some vertex; returns the free and the dead vertices afterwards."""
-    free = masks[item] & is_free
-    if free != 0:
-        r = _lowest(free)
-        mate[r] = item
-        return is_free & ~(_ONE << np.uint64(r)), is_dead
-    via[:] = -1
-    return _augment_masks(item, masks, mate, is_free, is_dead, via)
-
-
-@njit(cache=True, nogil=True)
 def greedy_mask_matchings(orders, lengths, taken, masks, entries, n_right, limit, chosen, sizes):
     """As `greedy_matchings` for at most 64 right vertices: bit r of masks[e] (uint64) lets item e use vertex r.
 
@@ -130,30 +113,30 @@ def greedy_mask_matchings(orders, lengths, taken, masks, entries, n_right, limit
     """
     n_taken = taken.shape[0]
     mate = np.empty(64, np.int64)
-    first_mate = np.empty(64, np.int64)
     via = np.empty(64, np.int64)
-    first_free, none = (~np.uint64(0)) >> np.uint64(64 - n_right), np.uint64(0)
-    for i in range(n_taken):
-        first_free, _ = _match_masks(taken[i], masks, first_mate, first_free, none, via)
     for run in range(orders.shape[0]):
-        is_free, is_dead = first_free, none
-        if n_taken > 0:
-            mate[:] = first_mate
-        for i in range(n_taken):
-            chosen[run, i] = taken[i]
-        k = n_taken
+        is_free, is_dead = (~np.uint64(0)) >> np.uint64(64 - n_right), np.uint64(0)
+        k = 0
         length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
-        for i in range(length):
-            if k >= limit:
+        for i in range(-n_taken, length):
+            if k == limit:
                 break
-            e = orders[run, i]
-            if entries[e] & ~is_dead == 0:
+            e = orders[run, i] if i >= 0 else taken[n_taken + i]
+            open_ = (entries[e] if i >= 0 else masks[e]) & ~is_dead
+            if open_ == 0:
                 continue
-            left = is_free
-            is_free, is_dead = _match_masks(e, masks, mate, is_free, is_dead, via)
-            if is_free != left:
-                chosen[run, k] = e
-                k += 1
+            if open_ & is_free != 0:
+                r = _lowest(open_ & is_free)
+                is_free &= ~(_ONE << np.uint64(r))
+                mate[r] = e
+            else:
+                via[:] = -1
+                left = is_free
+                is_free, is_dead = _augment_masks(e, masks, mate, is_free, is_dead, via)
+                if is_free == left:
+                    continue
+            chosen[run, k] = e
+            k += 1
         sizes[run] = k
 
 

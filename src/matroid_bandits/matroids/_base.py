@@ -15,6 +15,7 @@ from matroid_bandits._util.threads import over_rows
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import order as order_kernels
+from matroid_bandits.kernels import selection as selection_kernels
 
 if TYPE_CHECKING:
     from matroid_bandits.matroids._operations import Contraction, Restriction
@@ -25,8 +26,8 @@ MOST_ITEMS = 2**32 - 2
 #: Below this many weights, handing rows to other threads costs more than it saves.
 _MIN_WEIGHTS_PER_BATCH = 4096
 
-#: Rows are taken in pieces of about this many weights, so that what is made of them stays in the cache.
-_WEIGHTS_PER_PIECE = 2**15
+#: Costs are negated in pieces of about this many, which stay in the cache until they are ordered.
+_COSTS_PER_PIECE = 2**17
 
 #: Beyond this many items, looking for those that are always or never chosen costs more than it saves.
 _MOST_CIRCUITS = 1000
@@ -197,11 +198,13 @@ class Matroid(Constraint):
         orders = np.empty(weights.shape, np.int64)
         if available is None and pinned is None:
             order_kernels.argsort_rows(weights, orders)
-            return self._full_sets(self.bases_along(orders))
+            bases, sizes = self._full(*self.greedy(orders))
+            self._sort(bases)
+            return bases, sizes
         lengths = np.empty(weights.shape[0], np.int64)
         order_kernels.argsort_open_rows(weights, self._open_items(available, pinned), orders, lengths)
         items, sizes = self.greedy(orders, lengths, pinned)
-        order_kernels.sort_starts(items, sizes, self._n_items)
+        selection_kernels.sort_starts(items, sizes, self._n_items)
         return items, sizes
 
     # What everybody asks
@@ -243,13 +246,7 @@ class Matroid(Constraint):
         array([[2, 1],
                [1, 0]])
         """
-        items, sizes = self.greedy(orders, None, taken)
-        K = self.rank
-        if (sizes[0] != K) if sizes.size == 1 else (sizes != K).any():
-            raise InvalidMatroidError(
-                f"expected all bases to have {K} items, found one of {sizes[sizes != K][0]}: {self._doubt()}"
-            )
-        return items if items.shape[1] == K else np.ascontiguousarray(items[:, :K])
+        return self._full(*self.greedy(orders, None, taken))[0]
 
     def reduction(self) -> tuple[IntArray, IntArray]:
         """Items that are in every basis, as far as is known, and items that may be chosen or not; both ascending.
@@ -345,12 +342,17 @@ class Matroid(Constraint):
         if w.shape[0] == 1 or w.size < _MIN_WEIGHTS_PER_BATCH:
             return self.best_sets(-w if minimize else w)[0]
         bases = np.empty((w.shape[0], self.rank), np.int64)
-        n_rows = max(1, _WEIGHTS_PER_PIECE // self._n_items)
+        n_rows = max(1, _COSTS_PER_PIECE // self._n_items)
 
         def fill(lo: int, hi: int) -> None:
+            if not minimize:
+                bases[lo:hi] = self.best_sets(w[lo:hi])[0]
+                return
+            gains = np.empty((min(n_rows, hi - lo), self._n_items))
             for start in range(lo, hi, n_rows):
-                piece = w[start : min(start + n_rows, hi)]
-                bases[start : start + len(piece)] = self.best_sets(-piece if minimize else piece)[0]
+                end = min(start + n_rows, hi)
+                negated = np.negative(w[start:end], out=gains[: end - start])
+                bases[start:end] = self.best_sets(negated)[0]
 
         over_rows(fill, w.shape[0])
         return bases
@@ -409,15 +411,21 @@ class Matroid(Constraint):
             is_open[:, pinned] = False
         return is_open
 
-    def _full_sets(self, bases: IntArray) -> tuple[IntArray, IntArray]:
-        """Bases (R, K), sorted in place, and their sizes."""
+    def _full(self, items: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray]:
+        """What `greedy` found along orders that span the matroid, as bases (R, rank); an error where it is less."""
+        K = self.rank
+        if (sizes.item() != K) if sizes.size == 1 else (sizes != K).any():
+            raise InvalidMatroidError(
+                f"expected all bases to have {K} items, found one of {sizes[sizes != K][0]}: {self._doubt()}"
+            )
+        return (items if items.shape[1] == K else np.ascontiguousarray(items[:, :K])), sizes
+
+    def _sort(self, bases: IntArray) -> None:
+        """Sort each row of an array of bases in place."""
         if bases.shape[1] * 16 < self._n_items:
             bases.sort(axis=1)
         else:  # a sweep over the items beats sorting many of them
-            order_kernels.sort_rows(bases, self._n_items)
-        sizes = np.empty(bases.shape[0], np.int64)
-        sizes.fill(bases.shape[1])
-        return bases, sizes
+            selection_kernels.sort_rows(bases, self._n_items)
 
 
 def rows_for(

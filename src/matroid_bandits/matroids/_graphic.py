@@ -49,6 +49,7 @@ class GraphicMatroid(Matroid):
         if labels is None and pairs is not None and len(set(pairs)) == len(pairs):
             labels = pairs
         super().__init__(len(ends), labels)
+        self._n_vertices = len(self._vertices)
         self._tails = frozen(np.ascontiguousarray(ends[:, 0]))
         self._heads = frozen(np.ascontiguousarray(ends[:, 1]))
 
@@ -73,7 +74,7 @@ class GraphicMatroid(Matroid):
     @property
     def n_vertices(self) -> int:
         """Number of vertices that some edge touches."""
-        return len(self._vertices)
+        return self._n_vertices
 
     @property
     def edges(self) -> list[tuple[Hashable, Hashable]]:
@@ -95,19 +96,19 @@ class GraphicMatroid(Matroid):
     ) -> tuple[IntArray, IntArray]:
         lengths, taken, forests, sizes = rows_for(orders, lengths, taken, limit)
         graphic_kernels.greedy_forests(
-            orders, lengths, taken, self._tails, self._heads, self.n_vertices, limit, forests, sizes
+            orders, lengths, taken, self._tails, self._heads, self._n_vertices, limit, forests, sizes
         )
         return forests, sizes
 
     def span(self, independent: IntArray) -> BoolArray:
         mask = np.empty(self._n_items, bool)
-        graphic_kernels.spanned_edges(independent, self._tails, self._heads, self.n_vertices, mask)
+        graphic_kernels.spanned_edges(independent, self._tails, self._heads, self._n_vertices, mask)
         return mask
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         path = np.empty(basis.size, np.int64)
         n = graphic_kernels.tree_path(
-            basis, self._tails, self._heads, self.n_vertices, self._tails[item], self._heads[item], path
+            basis, self._tails, self._heads, self._n_vertices, self._tails[item], self._heads[item], path
         )
         return path[:n]
 
@@ -119,7 +120,7 @@ class GraphicMatroid(Matroid):
     def coloops(self) -> IntArray:
         """The bridges: edges on no cycle."""
         block = np.empty(self._n_items, np.int64)
-        n_blocks = graphic_kernels.blocks(self._tails, self._heads, self.n_vertices, block)
+        n_blocks = graphic_kernels.blocks(self._tails, self._heads, self._n_vertices, block)
         is_alone = np.bincount(block[block >= 0], minlength=n_blocks) == 1
         return np.flatnonzero(np.append(is_alone, False)[block])
 

@@ -11,7 +11,6 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.exceptions import InvalidMatroidError
-from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.kernels import selection as selection_kernels
 from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
 from matroid_bandits.matroids._names import codes_of
@@ -113,16 +112,16 @@ class PartitionMatroid(Matroid):
         self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
         items = np.empty((weights.shape[0], self.rank), np.int64)
+        sizes = np.empty(weights.shape[0], np.int64)
         starts, members = self._members
         if available is None and pinned is None:
             selection_kernels.top_of_blocks(weights, starts, members, self._effective, items)
-            return self._full_sets(items)
+            sizes.fill(self.rank)
+            return items, sizes
         taken = np.empty(0, np.int64) if pinned is None else np.array(pinned, np.int64)
         room = room_beside(self._groups, taken)
-        sizes = np.empty(weights.shape[0], np.int64)
         is_open = self._open_items(available, pinned)
         selection_kernels.top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes)
-        order_kernels.sort_starts(items, sizes, self._n_items)
         return items, sizes
 
     def span(self, independent: IntArray) -> BoolArray:

@@ -10,7 +10,6 @@ from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError
-from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.kernels import selection as selection_kernels
 from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
 from matroid_bandits.matroids._quotas import Quotas, greedy_within
@@ -79,7 +78,6 @@ class UniformMatroid(Matroid):
             starts, members = self._members
             is_open = self._open_items(available, pinned)
             selection_kernels.top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes)
-            order_kernels.sort_starts(items, sizes, self._n_items)
             return items, sizes
         sizes.fill(self._size)
         if self._size == self._n_items:

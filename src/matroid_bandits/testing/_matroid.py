@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from matroid_bandits._typing import FloatArray
 from matroid_bandits.exceptions import ContractError
 from matroid_bandits.matroids import Matroid, OracleMatroid
 
@@ -224,6 +225,31 @@ def _compare_answers(oracle: _Oracle, rng: np.random.Generator) -> None:
         e = int(rng.choice(sorted(set(range(n)) - best)))
         circuit = {e} | {f for f in best if oracle((best - {f}) | {e})}
         _expect(f"circuit({_show(best)}, {e})", set(matroid.circuit(sorted(best), e).tolist()), circuit)
+    _compare_requests(oracle, rng, weights, order)
+
+
+def _compare_requests(oracle: _Oracle, rng: np.random.Generator, weights: FloatArray, order: list[int]) -> None:
+    """Check `greedy` and `best_sets` where rows differ in length, items are missing and others are taken already."""
+    matroid, n = oracle.matroid, oracle.n_items
+    basis = oracle.grow(frozenset(), rng.permutation(n).tolist())
+    taken = rng.permutation(sorted(basis))[: rng.integers(0, len(basis) + 1)].astype(np.int64)
+    orders = np.stack([rng.permutation(n), np.array(order, np.int64)])
+    lengths = rng.integers(0, n + 1, 2)
+    items, sizes = matroid.greedy(orders, lengths, taken)
+    for run in range(2):
+        listed = orders[run, : lengths[run]].tolist()
+        what = f"greedy along {listed} from {taken.tolist()}"
+        chosen = items[run, : sizes[run]].tolist()
+        _expect(what, frozenset(chosen), oracle.grow(frozenset(taken.tolist()), listed))
+        accepted = set(chosen) - set(taken.tolist())
+        _expect(f"the order of {what}", chosen, [*taken.tolist(), *(e for e in listed if e in accepted)])
+    available = rng.random((2, n)) < 0.7
+    items, sizes = matroid.best_sets(np.stack([weights, weights]), available=available, pinned=taken)
+    for run in range(2):
+        open_ = [e for e in order if available[run, e]]
+        what = f"best_sets({weights.tolist()}) of {sorted(open_)} with {sorted(taken.tolist())} pinned"
+        expected = sorted(oracle.grow(frozenset(taken.tolist()), open_))
+        _expect(what, items[run, : sizes[run]].tolist(), expected)
 
 
 def _expect(what: str, given: object, expected: object) -> None:
