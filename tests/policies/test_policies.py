@@ -18,7 +18,7 @@ from matroid_bandits.agent import Agent
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.policies import State, evaluate
 from matroid_bandits.stream import POLICY, ROUNDING, Stream
-from test_matroids import EXAMPLES
+from samples import MATROIDS
 
 TENTHS = [0.3, 0.6, 0.6, 0.1, 0.9, 0.5, 0.5, 0.2, 0.8, 0.4]
 
@@ -110,7 +110,7 @@ def test_omm_is_the_papers_algorithm_on_any_matroid(pair, minimize, start, engin
 
 @pytest.mark.parametrize("start", ["observe", "explore"])
 @pytest.mark.parametrize("minimize", [False, True], ids=["maximize", "minimize"])
-@pytest.mark.parametrize("matroid", EXAMPLES.values(), ids=EXAMPLES)
+@pytest.mark.parametrize("matroid", MATROIDS.values(), ids=MATROIDS)
 def test_omm_is_the_papers_algorithm_for_long(matroid, minimize, start):
     """A few hundred episodes, where the order of the items changes slowly and engines may remember it."""
     world = mb.BernoulliEnvironment(np.resize(TENTHS, matroid.n_items))
@@ -465,7 +465,7 @@ def test_infinite_indices_are_allowed():
 
 # The example in examples/
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "own_policy.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "own_policy.py"
 
 
 @pytest.mark.compiled

@@ -22,39 +22,7 @@ from matroid_bandits.exceptions import (
     SimulationError,
 )
 from matroid_bandits.simulation import _progress, _simulate
-
-FEATURES = np.column_stack([np.ones(8), np.linspace(-1, 1, 8), np.tile([0.0, 1.0], 4)])
-
-
-class Mixed(mb.Policy):
-    """A user's own, with random numbers and an array of its own."""
-
-    def prepare(self, state):
-        state.extra["last"] = np.zeros(state.counts.shape)
-
-    def indices(self, state, request):
-        t, stream = request.episode, request.stream
-        return state.means + stream.normal(t, np.arange(state.n_items)) / t + 0.1 * state.extra["last"]
-
-    def observe(self, state, feedback):
-        state.extra["last"][feedback.runs, feedback.items] = feedback.gains
-
-
-GRAPH = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (0, 3), (1, 4)])
-PROBLEM = mb.Problem(GRAPH, mb.BetaEnvironment(np.arange(1, 9) / 2, np.full(8, 2.0)))
-BEST = mb.FixedSet(PROBLEM.optimal_basis)
-POLICIES = {
-    "OMM": mb.OMM(),
-    "KLOSM": mb.KLOSM(),
-    "eps": mb.EpsilonGreedy(0.3),
-    "chance": mb.UniformRandom(),
-    "optimal": BEST,
-    "beta": mb.ThompsonSampling(),
-    "normal": mb.ThompsonSampling("normal", noise=0.3),
-    "CombLinUCB": mb.CombLinUCB(FEATURES),
-    "CombLinTS": mb.CombLinTS(FEATURES),
-    "own": Mixed(),
-}
+from samples import BEST, GRAPH, POLICIES, PROBLEM
 
 
 def set_threads(monkeypatch, n):

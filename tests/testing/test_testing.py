@@ -9,11 +9,10 @@ import pytest
 import matroid_bandits as mb
 from matroid_bandits.exceptions import ContractError, PolicyError
 from matroid_bandits.testing import check_environment, check_matroid, check_policy
-from test_environments import WORLDS
-from test_matroids import EXAMPLES
+from samples import MATROIDS, WORLDS
 
 
-@pytest.mark.parametrize("matroid", EXAMPLES.values(), ids=EXAMPLES)
+@pytest.mark.parametrize("matroid", MATROIDS.values(), ids=MATROIDS)
 def test_every_family_passes(matroid):
     check_matroid(matroid, n_trials=20)
 

@@ -19,25 +19,7 @@ from matroid_bandits.environments import (
 )
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import START, WEIGHTS, Stream
-
-DATA = np.random.default_rng(7).integers(-3, 4, size=(60, 8)) * (np.arange(480).reshape(60, 8) % 3 == 0)
-FEATURES = np.array(
-    [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, -1.0], [0.0, 0.0], [1.0, 3.0], [4.0, 0.0], [1.0, -2.0]]
-)
-RECORDS = [np.arange(e + 1) ** 2 for e in range(8)]
-TENTHS = np.arange(1, 9) / 10
-
-# an environment of eight items and the standard deviations of its weights
-WORLDS = {
-    "bernoulli": (BernoulliEnvironment(TENTHS), np.sqrt(TENTHS * (1 - TENTHS))),
-    "exponential": (ExponentialEnvironment(np.arange(1, 9)), np.ones(8)),
-    "beta": (BetaEnvironment(TENTHS * 4, 4 - TENTHS * 4), np.sqrt(TENTHS * (1 - TENTHS) / 5)),
-    "gaussian": (GaussianEnvironment(np.arange(-4, 4), noise=2.0), np.full(8, 2.0)),
-    "linear": (LinearEnvironment(FEATURES, [0.5, 2.0], noise=0.3), np.full(8, 0.3)),
-    "row": (RowEnvironment(DATA), DATA.std(axis=0)),
-    "sparse row": (RowEnvironment(sparse.csr_array(DATA)), DATA.std(axis=0)),
-    "sample": (SampleEnvironment(RECORDS), np.array([np.std(r) for r in RECORDS])),
-}
+from samples import DATA, RECORDS, WORLDS
 
 
 @pytest.fixture(params=WORLDS.values(), ids=WORLDS.keys())

@@ -22,7 +22,7 @@ from matroid_bandits.exceptions import (
     SerializationError,
     UnknownDecisionError,
 )
-from test_simulation import GRAPH, POLICIES, PROBLEM, Mixed
+from samples import GRAPH, POLICIES, PROBLEM, Mixed
 
 PLAYERS = {name: policy for name, policy in POLICIES.items() if name != "optimal"}
 ADS = mb.PartitionMatroid({"boots": "shoes", "heels": "shoes", "fedora": "hats", "cap": "hats", "visor": "hats"})

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import reference
 import strategies
-from test_matroids import EXAMPLES
+from samples import MATROIDS
 
 
 def _greedy_and_lists(matroid, orders, lengths, taken):
@@ -117,7 +117,7 @@ def test_masked_rows_of_many_items_equal_lexsort(n):
 
 def test_sets_that_a_request_leaves_smaller_are_no_error():
     floats = mb.LinearMatroid([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], tolerance=0.0)
-    for matroid in (*EXAMPLES.values(), floats):
+    for matroid in (*MATROIDS.values(), floats):
         nothing = np.zeros(matroid.n_items, bool)
         weights = np.arange(matroid.n_items, dtype=float)[None]
         assert matroid.best_sets(weights, available=nothing)[1].tolist() == [0]
@@ -128,7 +128,7 @@ def test_sets_that_a_request_leaves_smaller_are_no_error():
         assert items[0, : sizes[0]].tolist() == pinned.tolist()
 
 
-@pytest.mark.parametrize("matroid", EXAMPLES.values(), ids=EXAMPLES)
+@pytest.mark.parametrize("matroid", MATROIDS.values(), ids=MATROIDS)
 def test_bases_along_a_reduction_are_bases(matroid):
     always, pool = matroid.reduction()
     assert set(always).isdisjoint(pool)

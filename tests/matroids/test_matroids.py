@@ -11,22 +11,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import reference
 import strategies
-
-EXAMPLES = {
-    "uniform": mb.UniformMatroid(6, 3),
-    "partition": mb.PartitionMatroid(["a", "a", "b", "b", "b", "c"], {"a": 1, "b": 2, "c": 0}),
-    "laminar": mb.LaminarMatroid(6, [([0, 1, 2, 3], 2), ([0, 1], 1), ([4, 5], 1)]),
-    "graphic": mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a"), ("a", "b"), ("d", "d"), ("d", "e")]),
-    "transversal": mb.TransversalMatroid({"x": [1, 2], "y": [2], "z": [1, 2], "u": [], "v": [3]}),
-    "linear": mb.LinearMatroid([[1, 0, 2], [2, 0, 4], [0, 1, 1], [1, 1, 3]]),
-    "linear over GF(2)": mb.LinearMatroid([[1, 1], [1, 0], [0, 1]], field=2),
-    "linear of floats": mb.LinearMatroid([[0.5, 1.0], [1.0, 2.0], [0.1, 0.7]]),
-    "dual": mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)]).dual(),
-    "truncation": mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)]).truncate(2),
-    "restriction": mb.UniformMatroid(6, 3, labels="abcdef").restrict([5, 1, 2]),
-    "contraction": mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)]).contract([0]),
-    "direct sum": mb.direct_sum(mb.UniformMatroid(3, 1), mb.PartitionMatroid("aab")),
-}
+from samples import MATROIDS
 
 
 @settings(max_examples=150, deadline=None)
@@ -89,14 +74,14 @@ def test_json_and_pickle_round_trips(pair):
     assert again.labels == matroid.labels
 
 
-@pytest.mark.parametrize("matroid", EXAMPLES.values(), ids=EXAMPLES)
+@pytest.mark.parametrize("matroid", MATROIDS.values(), ids=MATROIDS)
 def test_repr_names_family_and_size(matroid):
     assert type(matroid).__name__ in repr(matroid)
     assert "rank=" in repr(matroid)
     assert len(repr(matroid)) < 200
 
 
-@pytest.mark.parametrize("matroid", EXAMPLES.values(), ids=EXAMPLES)
+@pytest.mark.parametrize("matroid", MATROIDS.values(), ids=MATROIDS)
 def test_threads_and_batches_do_not_change_a_basis(matroid):
     weights = np.random.default_rng(1).integers(0, 4, (5000, matroid.n_items)).astype(float)
     batch = matroid.max_weight_basis(weights)
@@ -105,7 +90,7 @@ def test_threads_and_batches_do_not_change_a_basis(matroid):
 
 
 def test_equality_is_by_content():
-    examples = list(EXAMPLES.values())
+    examples = list(MATROIDS.values())
     for i, a in enumerate(examples):
         assert [a == b for b in examples] == [i == j for j in range(len(examples))]
     assert mb.UniformMatroid(3, 1, labels="abc") != mb.UniformMatroid(3, 1)
@@ -114,7 +99,7 @@ def test_equality_is_by_content():
 
 
 def test_labels_follow_the_items():
-    matroid = EXAMPLES["transversal"]
+    matroid = MATROIDS["transversal"]
     assert matroid.labels == ("x", "y", "z", "u", "v")
     assert matroid.item("z") == 2
     assert matroid.restrict([1, 4]).labels == ("y", "v")
@@ -125,7 +110,7 @@ def test_labels_follow_the_items():
     assert mb.direct_sum(mb.UniformMatroid(2, 1, labels="ab"), mb.UniformMatroid(1, 1)).labels == ("a", "b", 0)
     clash = mb.direct_sum(mb.UniformMatroid(1, 1, labels="a"), mb.UniformMatroid(1, 1, labels="a"))
     assert clash.labels == ((0, "a"), (1, "a"))
-    assert EXAMPLES["graphic"].labels == range(6)  # parallel edges cannot be told apart by their ends
+    assert MATROIDS["graphic"].labels == range(6)  # parallel edges cannot be told apart by their ends
 
 
 def test_degenerate_matroids():
