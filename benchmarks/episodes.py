@@ -88,8 +88,8 @@ def transversal() -> Case:
 class _ByAdjacency(mb.TransversalMatroid):
     """Matches along lists of neighbours, as before a set of right vertices was a word of bits."""
 
-    def _greedy(self, orders: np.ndarray, limit: int) -> np.ndarray:
-        return self._match(orders, limit)[0]
+    def _accepted(self, orders, lengths, taken, limit):  # type: ignore[no-untyped-def]
+        return self._match(orders, lengths, taken, limit)[:2]
 
 
 def _simulate(problem: mb.Problem, n_runs: int, n_episodes: int, engine: str = "auto") -> Task:

@@ -13,7 +13,9 @@ from matroid_bandits.stream import Stream
 class Environment(Immutable, ABC):
     """The paper's P: a distribution over weights, from which each episode's w_t is drawn independently.
 
-    A family passes its means to this constructor and writes `draw`. Environments are immutable.
+    A family passes its means to this constructor and writes `draw`. Environments are immutable. A simulation reads
+    `mean_weights` and `support` once, and calls `draw` for every item with a stream whose purpose is `START` where
+    runs begin with a look at everything, then once an episode for the chosen items of all runs.
 
     Parameters
     ----------
