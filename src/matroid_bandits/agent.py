@@ -6,15 +6,16 @@ which order an episode's steps are taken.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice, make_engine
-from matroid_bandits.policies import Feedback, Policy, Request, State
+from matroid_bandits.policies import Feedback, Plays, Policy, Request, State
 
 
 class Play:
@@ -28,6 +29,8 @@ class Play:
         The chosen items of each run, ascending: the first ``sizes[run]`` of its row.
     sizes : int64 array (R,)
         How many items each run has chosen.
+    told : bool array (n,), or None
+        Which of the choices, in the order of `cells`, were answered or closed; None for none of them.
 
     Examples
     --------
@@ -39,18 +42,37 @@ class Play:
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
-    __slots__ = ("items", "request", "sizes")
+    __slots__ = ("items", "request", "sizes", "told")
 
-    def __init__(self, request: Request, items: IntArray, sizes: IntArray) -> None:
-        self.request, self.items, self.sizes = request, items, sizes
+    def __init__(self, request: Request, items: IntArray, sizes: IntArray, told: BoolArray | None = None) -> None:
+        self.request, self.items, self.sizes, self.told = request, items, sizes, told
 
-    def cells(self) -> tuple[IntArray, IntArray]:
-        """The run and the item of every choice, one after the other, run by run."""
+    def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
+        """The run and the item of every choice, one after the other, run by run; or of those at some places."""
         n_runs, width = self.items.shape
         if n_runs == 1 or (self.sizes == width).all():  # a single row is as wide as its set
-            return _runs(n_runs, width), self.items.reshape(-1)
-        is_chosen = np.arange(width) < self.sizes[:, None]
-        return np.repeat(np.arange(n_runs), self.sizes), self.items[is_chosen]
+            runs, items = _runs(n_runs, width), self.items.reshape(-1)
+        else:
+            is_chosen = np.arange(width) < self.sizes[:, None]
+            runs, items = np.repeat(np.arange(n_runs), self.sizes), self.items[is_chosen]
+        return (runs, items) if places is None else (runs[places], items[places])
+
+    def untold(self) -> IntArray:
+        """The places of the choices that still wait."""
+        n = int(self.sizes.sum())
+        return np.arange(n) if self.told is None else np.flatnonzero(~self.told)
+
+    def renamed(self, items: IntArray) -> Play:
+        """The same play, its items called by other numbers."""
+        return Play(self.request, items, self.sizes, self.told)
+
+    def features(self, runs: IntArray, items: IntArray) -> FloatArray | None:
+        """The features that items had in the request, a row each; None without any."""
+        features = self.request.features
+        if features is None:
+            return None
+        rows: FloatArray = features[items] if features.ndim == 2 else features[runs, items]
+        return rows
 
 
 class Agent:
@@ -66,13 +88,18 @@ class Agent:
         The number of independent runs R that advance together.
     minimize : bool, default False
         Weights are costs. They are negated here and nowhere else: a policy sees gains.
-    engine : str, default "auto"
+    engine : str, or class of one's own, default "auto"
         How decisions are found; all engines make the same ones.
+    waits : bool, default True
+        Whether answers may be late. Where every play is answered before the next decision, False saves the
+        bookkeeping and changes nothing else.
 
     Attributes
     ----------
     state : State
         What has been seen.
+    open : dict of int to Play
+        The plays that are not yet answered in full, by episode.
 
     Raises
     ------
@@ -103,20 +130,37 @@ class Agent:
         n_runs: int = 1,
         minimize: bool = False,
         engine: EngineChoice = "auto",
+        waits: bool = True,
     ) -> None:
         policy.check(constraint)
-        self._policy = policy
+        self._policy, self._waits = policy, waits
         self.state = State(constraint, n_runs, minimize)
         policy.prepare(self.state)
         self._engine = make_engine(engine, constraint, policy, self.state)
+        self.open: dict[int, Play] = {}
+        self._fresh: Play | None = None  # made last, and not yet counted as waiting
         # where a policy does not listen, nothing can fail after the state has changed
         self._can_fail = type(policy).observe is not Policy.observe
 
     def decide(self, request: Request) -> Play:
         """Choose a set in every run, and let an episode pass."""
-        items, sizes = self._engine.decide(request)
+        return self.play(request, *self.choose(request))
+
+    def choose(self, request: Request) -> tuple[IntArray, IntArray]:
+        """The sets that the policy would choose, and their sizes; no episode passes."""
+        if self._fresh is not None:
+            self.settle()
+        return self._engine.decide(request)
+
+    def play(self, request: Request, items: IntArray, sizes: IntArray) -> Play:
+        """Let an episode pass in which these sets are chosen, the policy's or others."""
+        if self._fresh is not None:
+            self.settle()
+        play = Play(request, items, sizes)
         self._policy.advance(self.state, request)
-        return Play(request, items, sizes)
+        if self._waits:
+            self.open[request.episode] = self._fresh = play
+        return play
 
     def learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
         """Count what the chosen items were worth.
@@ -128,22 +172,34 @@ class Agent:
         weights : float64 array (R, K), or (n,) where rows differ in size or `places` are given
             A weight for each choice, in the order of `Play.cells`.
         places : int64 array (n,), optional
-            Which of the choices are answered; the others may be answered later.
+            Which of the choices are answered; the others may be answered later. Each is answered once.
         """
-        runs, items = play.cells()
-        gains = weights.reshape(-1)
-        if self.state.minimize:
-            gains = -gains
-        if places is not None:
-            runs, items = runs[places], items[places]
-        features = play.request.features
-        if features is not None:
-            features = features[items] if features.ndim == 2 else features[runs, items]
-        feedback = Feedback(runs, items, gains, play.request.episode, play.request.stream, features)
-        if self._can_fail:
-            self._absorb_or_revert(feedback)
-        else:
-            self.state.absorb(feedback)
+        is_whole = places is None and play.told is None
+        if not (is_whole and play is self._fresh):
+            self.settle()
+        runs, items = play.cells(places)
+        request = play.request
+        gains = -weights.reshape(-1) if self.state.minimize else weights.reshape(-1)
+        features = None if request.features is None else play.features(runs, items)
+        feedback = Feedback(runs, items, gains, request.episode, request.stream, features)
+        self._count(feedback, was_waiting=self._waits and play is not self._fresh and request.episode in self.open)
+        if self._waits:
+            self._tick_off(play, places)
+        self._engine.refresh(runs, items)
+
+    def close(self, plays: Iterable[tuple[Play, IntArray]]) -> None:
+        """Give up waiting for the choices at some places of some plays."""
+        self.settle()
+        dropped = []
+        for play, places in plays:
+            runs, items = play.cells(places)
+            self._tick_off(play, places)
+            dropped.append(Plays(runs, items, play.request.episode, play.features(runs, items)))
+        if not dropped:
+            return
+        runs, items = (np.concatenate(arrays) for arrays in zip(*(each[:2] for each in dropped), strict=True))
+        self.state.drop(runs, items)
+        self._policy.drop(self.state, dropped, self._waiting())
         self._engine.refresh(runs, items)
 
     def observe(self, request: Request, items: IntArray, weights: FloatArray) -> None:
@@ -159,17 +215,64 @@ class Agent:
             Their weights.
         """
         n_runs, width = items.shape
-        self.learn(Play(request, items, np.full(n_runs, width)), weights)
+        self.settle()
+        runs, gains = _runs(n_runs, width), (-weights if self.state.minimize else weights).reshape(-1)
+        self._count(Feedback(runs, items.reshape(-1), gains, request.episode, request.stream), was_waiting=False)
+        self._engine.refresh(runs, items.reshape(-1))
 
-    def _absorb_or_revert(self, feedback: Feedback) -> None:
-        """Count an answer only when the policy can take it."""
-        remembered = self.state.remember(feedback)
-        self.state.absorb(feedback)
-        try:
-            self._policy.observe(self.state, feedback)
-        except BaseException:
-            self.state.revert(feedback, remembered)
-            raise
+    def settle(self) -> None:
+        """Count the last play as waiting, unless it was answered at once.
+
+        Called before anything else happens, so that nobody can tell when it was.
+        """
+        play, self._fresh = self._fresh, None
+        if play is None:
+            return
+        runs, items = play.cells()
+        self.state.wait(runs, items)
+        self._policy.wait(self.state, Plays(runs, items, play.request.episode, play.features(runs, items)))
+        self._engine.refresh(runs, items)
+
+    def _tick_off(self, play: Play, places: IntArray | None) -> None:
+        """Take note that the choices at some places, or all of them, need no more waiting for."""
+        if places is not None:
+            told = np.zeros(int(play.sizes.sum()), bool) if play.told is None else play.told.copy()
+            told[places] = True
+            if not told.all():
+                play.told = told
+                return
+        self.open.pop(play.request.episode, None)
+        if play is self._fresh:
+            self._fresh = None
+
+    def dismiss(self, play: Play, places: IntArray) -> None:
+        """Stop waiting for choices that are no longer among the items; the state knows nothing of them."""
+        self.settle()
+        self._tick_off(play, places)
+
+    def renew(self) -> None:
+        """Let the policy take the plays that wait anew, after items or plays were rearranged."""
+        self._policy.drop(self.state, (), self._waiting())
+
+    def _waiting(self) -> Iterator[Plays]:
+        for play in self.open.values():
+            places = play.untold()
+            runs, items = play.cells(places[play.cells(places)[1] >= 0])  # others have left
+            yield Plays(runs, items, play.request.episode, play.features(runs, items))
+
+    def _count(self, feedback: Feedback, was_waiting: bool) -> None:
+        """Count an answer, but only when the policy can take it."""
+        remembered = self.state.remember(feedback) if self._can_fail else None
+        if self._waits:
+            self.state.answer(feedback, was_waiting)
+        else:
+            self.state.absorb(feedback)
+        if remembered is not None:
+            try:
+                self._policy.observe(self.state, feedback)
+            except BaseException:
+                self.state.revert(feedback, remembered)
+                raise
 
 
 @lru_cache(maxsize=64)

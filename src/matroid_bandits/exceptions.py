@@ -63,5 +63,9 @@ class DecisionClosedError(MatroidBanditsError, ValueError):
     """The decision, or an item of it, has been told its weight already."""
 
 
+class ReplayError(MatroidBanditsError, ValueError):
+    """An event does not fit the learner it should happen to, or the learner decides otherwise than the log says."""
+
+
 class DataError(MatroidBanditsError, ValueError):
     """A data file is missing, malformed or not the expected one."""

@@ -23,9 +23,10 @@ WEIGHTS: Final = 0  # the world's weights w_t
 START: Final = 1  # the paper's w_0, seen before episode 1
 POLICY: Final = 2  # a policy's choices
 ROUNDING: Final = 3  # a policy's randomised rounding of what it saw
+HOLDOUT: Final = 4  # which decisions a learner draws at random, and what it draws
 USER: Final = 16
 
-__all__ = ["POLICY", "ROUNDING", "START", "USER", "WEIGHTS", "Stream", "as_seed"]
+__all__ = ["HOLDOUT", "POLICY", "ROUNDING", "START", "USER", "WEIGHTS", "Stream", "as_seed"]
 
 _N_SEEDS, _N_RUNS, _N_EPISODES, _N_PURPOSES = 2**64, 2**32, 2**48, 2**8
 _RUN_ITEM = np.array([[2**32 - 1]], dtype=np.int64)

@@ -79,7 +79,7 @@ class KineticEngine(Engine):
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode; what masks or pins items is scanned."""
-        if request.available is not None or request.pinned is not None:
+        if not request.is_open:
             return self.scan(request)
         assert self._affine is not None
         c = coefficient(self._affine, self.state, request)

@@ -53,7 +53,7 @@ class WarmEngine(Engine):
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode; what masks or pins items is scanned."""
-        if request.available is not None or request.pinned is not None:
+        if not request.is_open:
             return self.scan(request)
         U = self._indices(request)
         budget = self._MOVES_PER_CLASS * self._orders.shape[1]

@@ -24,6 +24,137 @@ def absorb(runs, items, gains, counts, sums, means, radii):
         radii[run, e] = _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _radius(n):
+    """1 / sqrt(n) for a whole number of plays."""
+    return _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii):
+    """Bring the mean and the radius of one item up to date with its plays.
+
+    An answered item goes by its answers, and its waiting plays narrow the radius. One that was asked for and never
+    answered keeps its mean, which was set when it was asked for. A prior counts as plays made on arrival.
+    """
+    n, n_waiting = counts[run, e], waiting[run, e]
+    if prior_counts.shape[0] > 0 and prior_counts[run, e] > 0.0:
+        n0 = prior_counts[run, e]
+        means[run, e] = (sums[run, e] + n0 * prior_means[run, e]) / (n + n0)
+        radii[run, e] = 1.0 / np.sqrt(n + n_waiting + n0)
+    elif n > 0:
+        means[run, e] = sums[run, e] / n
+        radii[run, e] = _radius(n + n_waiting)
+    else:
+        n_asked = n_waiting + lost[run, e]
+        radii[run, e] = _radius(n_asked) if n_asked > 0 else np.inf
+        if n_asked == 0:
+            means[run, e] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def update_lines(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii):
+    """Bring the means and radii of `items` (n,) in `runs` (n,) up to date with their plays."""
+    for i in range(items.shape[0]):
+        _line(runs[i], items[i], counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def wait(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii, n_waiting, partials,
+         n_partials, n_answers):  # fmt: skip
+    """Count a play of each of `items` (n,) in its run (n,) that waits for an answer.
+
+    An item never answered takes the mean of all gains answered so far in its run.
+    """
+    for i in range(items.shape[0]):
+        run, e = runs[i], items[i]
+        if counts[run, e] == 0:
+            n = n_answers[run]
+            means[run, e] = _rounded(partials[run], n_partials[run]) / n if n > 0 else 0.0
+        waiting[run, e] += 1
+        n_waiting[run] += 1
+        _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def answer(runs, items, gains, was_waiting, counts, waiting, lost, sums, prior_means, prior_counts, means, radii,
+           n_waiting, partials, n_partials, n_answers):  # fmt: skip
+    """Count the gain (n,) of each of `items` (n,) in its run (n,), and in the exact total of the run."""
+    for i in range(items.shape[0]):
+        run, e = runs[i], items[i]
+        counts[run, e] += 1
+        sums[run, e] += gains[i]
+        if was_waiting:
+            waiting[run, e] -= 1
+            n_waiting[run] -= 1
+        n_partials[run] = _add_exactly(gains[i], partials[run], n_partials[run])
+        n_answers[run] += 1
+        _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def drop(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii, n_waiting):
+    """Take back a waiting play of each of `items` (n,) in its run (n,), to which no answer will come."""
+    for i in range(items.shape[0]):
+        run, e = runs[i], items[i]
+        waiting[run, e] -= 1
+        n_waiting[run] -= 1
+        lost[run, e] += 1
+        _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_exactly(x, partials, n):
+    """Add x to a sum kept as n parts that do not overlap (Shewchuk, 1997), so that no order of adding matters.
+
+    Returns the new number of parts; 40 hold any sum of doubles.
+    """
+    kept = 0
+    for i in range(n):
+        y = partials[i]
+        if abs(x) < abs(y):
+            x, y = y, x
+        high = x + y
+        low = y - (high - x)
+        if low != 0.0:
+            partials[kept] = low
+            kept += 1
+        x = high
+    partials[kept] = x
+    return kept + 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rounded(partials, n):
+    """The sum of n parts, correctly rounded."""
+    if n == 0:
+        return 0.0
+    n -= 1
+    high = partials[n]
+    low = 0.0
+    while n > 0:
+        x = high
+        n -= 1
+        y = partials[n]
+        high = x + y
+        low = y - (high - x)
+        if low != 0.0:
+            break
+    # a tie that what is left would break
+    if n > 0 and ((low < 0.0 and partials[n - 1] < 0.0) or (low > 0.0 and partials[n - 1] > 0.0)):
+        y = low * 2.0
+        x = high + y
+        if y == x - high:
+            high = x
+    return high
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exact_mean(partials, n_partials, n_answers):
+    """The mean of what was added, 0 of nothing."""
+    return _rounded(partials, n_partials) / n_answers if n_answers > 0 else 0.0
+
+
 @njit(cache=True, nogil=True)
 def total_mean(items, mean_weights):
     """The expected weight of a set, added up as `add_totals` does."""
@@ -130,5 +261,24 @@ def kalman(runs, items, gains, features, variance, theta, covariance):
             error -= mean[i] * x[i]
         for i in range(d):
             mean[i] += direction[i] * error / spread
+            for j in range(d):
+                cov[i, j] -= direction[i] * direction[j] / spread
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def narrow(runs, items, features, variance, covariance):
+    """Condition each run's covariance (R, d, d) on seeing `items` (n,) in `runs` (n,), whatever will be seen."""
+    d = features.shape[1]
+    direction = np.empty(d, np.float64)
+    for k in range(items.shape[0]):
+        cov, x = covariance[runs[k]], features[items[k]]
+        spread = variance
+        for i in range(d):
+            total = 0.0
+            for j in range(d):
+                total += cov[i, j] * x[j]
+            direction[i] = total
+            spread += total * x[i]
+        for i in range(d):
             for j in range(d):
                 cov[i, j] -= direction[i] * direction[j] / spread

@@ -7,21 +7,28 @@ import numpy as np
 from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.matroids import Matroid
 
 
 class Decision:
-    """A basis to act on; immutable.
+    """A set to act on; immutable.
 
     Attributes
     ----------
     id : int
-        Names the decision to `Learner.tell`.
-    episode : int
-        The episode it was made in, from 1.
+        The episode it was made in, from 1; names the decision to the learner that made it.
+    learner : str
+        The id of that learner. Other learners refuse the decision.
     items : int64 array (K,)
-        The chosen items, ascending.
+        The chosen items, ascending, by the numbers they had when they were chosen.
     labels : tuple
         What they are called.
+    pinned : int64 array
+        Those of the items that the request had pinned.
+    is_full : bool
+        Whether the set is as large as any that may be chosen; False where the request left less.
+    is_held_out : bool
+        Whether the set was drawn at random, for later evaluation (see `Learner`'s ``holdout``).
 
     Examples
     --------
@@ -31,22 +38,38 @@ class Decision:
     Decision(id=1, labels=('a', 'b'))
     >>> decision.items
     array([0, 1])
+    >>> decision.is_full
+    True
     """
 
-    __slots__ = ("_constraint", "_id", "_items")
+    __slots__ = ("_constraint", "_id", "_is_held_out", "_items", "_learner", "_pinned")
 
-    def __init__(self, id: int, items: IntArray, constraint: Constraint) -> None:
-        self._id, self._items, self._constraint = id, frozen(items), constraint
+    def __init__(
+        self,
+        id: int,
+        items: IntArray,
+        constraint: Constraint,
+        learner: str,
+        pinned: IntArray | None = None,
+        is_held_out: bool = False,
+    ) -> None:
+        self._id, self._items, self._constraint, self._learner = id, frozen(items), constraint, learner
+        self._pinned, self._is_held_out = pinned, is_held_out
 
     @property
     def id(self) -> int:
-        """Names the decision to `Learner.tell`."""
+        """The episode the decision was made in, which names it to its learner."""
         return self._id
 
     @property
     def episode(self) -> int:
         """The episode the decision was made in, from 1."""
         return self._id
+
+    @property
+    def learner(self) -> str:
+        """The id of the learner that made the decision."""
+        return self._learner
 
     @property
     def items(self) -> IntArray:
@@ -59,18 +82,31 @@ class Decision:
         labels = self._constraint.labels
         return tuple(labels[e] for e in self._items.tolist())
 
+    @property
+    def pinned(self) -> IntArray:
+        """Those of the items that the request had pinned."""
+        return frozen(np.empty(0, np.int64) if self._pinned is None else self._pinned)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the set is as large as any that may be chosen."""
+        return not isinstance(self._constraint, Matroid) or self._items.size == self._constraint.rank
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether the set was drawn at random."""
+        return self._is_held_out
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Decision):
             return NotImplemented
-        return (
-            self._id == other._id
-            and np.array_equal(self._items, other._items)
-            and self._constraint == other._constraint
-        )
+        is_same = self._id == other._id and self._learner == other._learner
+        return is_same and self.labels == other.labels
 
     def __hash__(self) -> int:
-        return hash(self._id)
+        return hash((self._id, self._learner))
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.labels[:8])) + (", ..." if self._items.size > 8 else "")
-        return f"Decision(id={self._id}, labels=({shown}))"
+        held_out = ", held out" if self._is_held_out else ""
+        return f"Decision(id={self._id}, labels=({shown}{',' if self._items.size == 1 else ''}){held_out})"

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from matroid_bandits._typing import FloatArray, IntArray, Label
+from matroid_bandits.exceptions import MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Where an item stands: in the set by its index or by a pin, out of it, not available, or unable ever to be in.
+Standing = Literal["chosen", "pinned", "out", "unavailable", "loop"]
 
 
 @dataclass(frozen=True)
@@ -13,44 +22,109 @@ class Estimates:
 
     Attributes
     ----------
+    labels : sequence
+        What each item is called.
     counts : int64 array (L,)
         How often each item's weight was told.
+    waiting : int64 array (L,)
+        How many decisions with the item wait for its weight.
     means : float64 array (L,)
-        Mean weight, NaN for items never seen.
+        Mean weight; that of the prior before any was told, and NaN without one.
     indices : float64 array (L,)
         The optimistic (or sampled) weight that the next decision goes by; infinite for items to be tried first.
 
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> learner = mb.Learner(mb.UniformMatroid(3, 1), mb.OMM())
+    >>> learner = mb.Learner(mb.UniformMatroid(3, 1, labels="abc"), mb.OMM())
     >>> learner.tell(learner.ask(), [0.5])
     >>> learner.estimates().means
     array([0.5, nan, nan])
+    >>> learner.estimates().to_frame().loc["a", "counts"]
+    np.int64(1)
     """
 
+    labels: Sequence[Label]
     counts: IntArray
+    waiting: IntArray
     means: FloatArray
     indices: FloatArray
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A table with a row per item, by label."""
+        columns = {"counts": self.counts, "waiting": self.waiting, "means": self.means, "indices": self.indices}
+        return _frame(self.labels, columns)
+
+
+@dataclass(frozen=True)
+class BestSet:
+    """The set of best mean weights so far, without exploration.
+
+    Attributes
+    ----------
+    items : int64 array (K,)
+        Its items, ascending.
+    labels : tuple
+        What they are called.
+    means : float64 array (K,)
+        Their mean weights; NaN where none was told.
+    counts : int64 array (K,)
+        How many weights each mean is of.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> learner = mb.Learner(mb.UniformMatroid(3, 1, labels="abc"), mb.OMM())
+    >>> learner.observe([0.1, 0.4, 0.2])
+    >>> best = learner.best_basis()
+    >>> best.labels, best.value
+    (('b',), 0.4)
+    """
+
+    items: IntArray
+    labels: tuple[Label, ...]
+    means: FloatArray
+    counts: IntArray
+
+    @property
+    def value(self) -> float:
+        """The sum of the means."""
+        return float(self.means.sum())
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A table with a row per item of the set, by label."""
+        return _frame(self.labels, {"means": self.means, "counts": self.counts})
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an item is in or out of the next basis.
+    """Why an item is in or out of a set.
 
     Attributes
     ----------
     item, label
         The item asked about.
+    standing : {"chosen", "pinned", "out", "unavailable", "loop"}
+        Where it stands; a "loop" can be in no set, whatever its weight.
     is_chosen : bool
-        Whether the next basis has it.
+        Whether the set has it.
+    mean : float
+        Its mean weight, NaN before any was told.
+    plays : float
+        How many plays are behind the mean, waiting ones and the weight of a prior included.
     index : float
-        Its index.
+        The optimistic (or sampled) weight that the decision goes by.
     rivals : int64 array
-        The members of its fundamental circuit: the chosen items it could replace. Empty for a chosen item, and for a
-        loop, which no basis can have.
+        The chosen items that it could replace, or that could be replaced by it; the closest first. Empty for a chosen
+        item.
+    rival_labels : tuple
+        What they are called.
     margins : float64 array
-        By how much each rival's index is better; an item enters when one of them turns negative.
+        By how much each rival's index is better, in the units of the weights; it enters when one turns negative.
+    is_held_out : bool
+        Whether the decision asked about was drawn at random.
+    minimize : bool
+        Whether weights are costs, of which the smaller index is better.
 
     Examples
     --------
@@ -58,23 +132,67 @@ class Explanation:
     >>> learner = mb.Learner(mb.UniformMatroid(3, 1, labels="abc"), mb.OMM())
     >>> learner.observe([0.1, 0.4, 0.2])
     >>> print(learner.explain("c"))
-    c is out (index 0.2): it could only replace b (by 0.2)
+    c is out: it could only replace b, which leads by 0.2 (0.4 against 0.2)
     """
 
     item: int
     label: Label
-    is_chosen: bool
+    standing: Standing
+    mean: float
+    plays: float
     index: float
     rivals: IntArray
     rival_labels: tuple[Label, ...]
     margins: FloatArray
+    is_held_out: bool = False
+    minimize: bool = False
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the set has the item."""
+        return self.standing in ("chosen", "pinned")
 
     def __str__(self) -> str:
-        if self.is_chosen:
-            return f"{self.label} is chosen (index {self.index:.4g})"
-        if self.rivals.size == 0:
-            return f"{self.label} can never be chosen: it is dependent by itself"
-        shown = ", ".join(
-            f"{label} (by {margin:.4g})" for label, margin in zip(self.rival_labels, self.margins, strict=True)
+        name = _name(self.label)
+        known = f"mean {self.mean:.4g} over {self.plays:g} plays, index {self.index:.4g}"
+        if self.mean != self.mean:
+            known = "never told a weight" if self.plays == 0 else f"asked for {self.plays:g} times, never told a weight"
+        if self.is_held_out:
+            return f"{name} is {'in' if self.is_chosen else 'out'}: the set was drawn at random ({known})"
+        if self.standing == "chosen":
+            return f"{name} is chosen ({known})"
+        if self.standing == "pinned":
+            return f"{name} is pinned, so it is in whatever its index ({known})"
+        if self.standing == "unavailable":
+            return f"{name} is not available for this request ({known})"
+        if self.standing == "loop" or self.rivals.size == 0:
+            return f"{name} cannot be chosen: with what is pinned or by itself it is dependent"
+        leader, margin = _name(self.rival_labels[0]), float(self.margins[0])
+        lead = f"{leader}, which leads by {margin:.4g} ({self._other():.4g} against {self.index:.4g})"
+        if margin == 0.0:
+            lead = f"{leader}, which is as good and comes first"
+        others = ", ".join(
+            f"{_name(label)} (by {lead_of:.4g})"
+            for label, lead_of in zip(self.rival_labels[1:6], self.margins[1:6].tolist(), strict=True)
         )
-        return f"{self.label} is out (index {self.index:.4g}): it could only replace {shown}"
+        more = f" and {self.rivals.size - 6} more" if self.rivals.size > 6 else ""
+        also = f", or {others}{more}" if others else ""
+        return f"{name} is out: it could only replace {lead}{also}"
+
+    def _other(self) -> float:
+        """The index of the closest rival."""
+        return self.index + (-1.0 if self.minimize else 1.0) * float(self.margins[0])
+
+
+def _name(label: Label) -> str:
+    """A label in a sentence: the two ends of a link, or the label itself."""
+    return "-".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def _frame(labels: Sequence[Label], columns: dict[str, FloatArray | IntArray]) -> pandas.DataFrame:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingDependencyError("to_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+    index = pd.Index(list(labels), name="item", tupleize_cols=False)
+    return pd.DataFrame(columns, index=index)

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Mapping
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
-from matroid_bandits._util.checks import as_flag
+from matroid_bandits._typing import ArrayLike, IntArray, Label
+from matroid_bandits._util.checks import as_flag, as_integer, as_number
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
-from matroid_bandits.exceptions import DecisionClosedError, PolicyError, UnknownDecisionError
-from matroid_bandits.learner import _snapshot
+from matroid_bandits.exceptions import (
+    DecisionClosedError,
+    FeedbackError,
+    PolicyError,
+    ReplayError,
+    UnknownDecisionError,
+)
+from matroid_bandits.learner import _beliefs, _events, _items, _snapshot
 from matroid_bandits.learner._decision import Decision
-from matroid_bandits.learner._explanation import Estimates, Explanation
+from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
 from matroid_bandits.learner._feedback import Reader
-from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import Policy, Request, as_policy, evaluate
-from matroid_bandits.stream import POLICY, Stream, as_seed
+from matroid_bandits.learner._items import Departed
+from matroid_bandits.learner._wanted import Wanted, read_features, read_wanted
+from matroid_bandits.policies import Feedback, Policy, Request, as_policy
+from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
+
+#: Called with every event that happened to a learner, as a plain JSON form.
+Record = Callable[[dict[str, Any]], None]
 
 
 class Learner:
-    """Learns the best basis of a matroid from what its choices turn out to be worth.
+    """Learns the best sets of a constraint from what its choices turn out to be worth.
+
+    A learner is a deterministic state machine: the same arguments, the same seed and the same calls in the same order
+    make the same decisions. It may be shared between threads; every public method is atomic.
 
     Parameters
     ----------
@@ -37,8 +51,22 @@ class Learner:
         Weights are costs.
     seed : int, optional
         For policies that randomise; by default a fresh one.
+    id : str, optional
+        What decisions of this learner carry, so that no other takes them; by default a fresh one.
+    priors : mapping of item or label to (mean weight, plays), optional
+        What is believed of items before anything is told: a mean, and how many plays it is worth. An item with a
+        prior is not tried before the others.
+    features : array_like (L, d) or mapping, optional
+        For policies that take features with a request: those of a request that brings none.
+    holdout : float, default 0.0
+        Probability with which a request is answered by a random set instead; the decision says so. Later evaluation
+        rests on such decisions.
+    max_departed : int, default 100000
+        How many items that have left are remembered, in case they return or are told of late.
     engine : str, or class of one's own, default "auto"
         How decisions are found; all engines make the same ones.
+    record : callable, optional
+        Called with every event that happens to the learner, a plain JSON form; see `apply`.
 
     Examples
     --------
@@ -50,8 +78,8 @@ class Learner:
     ('boots', 'fedora')
     >>> learner.tell(decision, {"boots": 0.0})  # the rest may come later
     >>> learner.tell(decision.id, {"fedora": 1.0})
-    >>> learner.ask().labels
-    ('heels', 'fedora')
+    >>> learner.ask(exclude=["fedora"]).labels
+    ('heels',)
     """
 
     #: Episodes beyond this address further looks at items before the first decision.
@@ -64,17 +92,41 @@ class Learner:
         *,
         minimize: bool = False,
         seed: int | None = None,
+        id: str | None = None,
+        priors: Mapping[Any, tuple[float, float]] | None = None,
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        holdout: float = 0.0,
+        max_departed: int = 100_000,
         engine: EngineChoice = "auto",
+        record: Record | None = None,
     ) -> None:
         if not isinstance(constraint, Constraint):
             raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
+        if id is not None and not (isinstance(id, str) and id):
+            raise PolicyError(f"expected id to be a string, got {id!r}")
         self._constraint, self._policy = constraint, as_policy(policy)
         is_cost = as_flag("minimize", minimize, error=PolicyError)
+        self._holdout = as_number("holdout", holdout, 0.0, 1.0, error=PolicyError)
+        self._max_departed = as_integer("max_departed", max_departed, error=PolicyError)
         self._stream = Stream(as_seed(seed), range(1), POLICY)
+        self._id = secrets.token_hex(16) if id is None else id
+        self._engine = engine
         self._agent = Agent(constraint, policy, minimize=is_cost, engine=engine)
-        self._reader = Reader(constraint, policy)
+        self._features = None if features is None else read_features(constraint, policy, features)
+        if priors is not None and isinstance(priors, str):
+            raise FeedbackError(f"expected priors by item before anything is known, got {priors!r}")
+        self._set_priors(priors, np.ones(constraint.n_items, bool), None)
+        self._departed = Departed([], {})
+        self._wanted: dict[int, Wanted] = {}
+        self._held_out: set[int] = set()
+        self._reader = Reader(self)
         self._episode = 0
-        self._open: dict[int, tuple[Play, BoolArray | None]] = {}  # with which of the items were told
+        self._lock = threading.RLock()
+        self._record: Record | None = None
+        if record is not None:
+            created = _events.created(self, priors, features)
+            self._record = record
+            record(created)
 
     @property
     def constraint(self) -> Constraint:
@@ -97,22 +149,69 @@ class Learner:
         return self._stream.seed
 
     @property
+    def id(self) -> str:
+        """What decisions of this learner carry."""
+        return self._id
+
+    @property
+    def holdout(self) -> float:
+        """Probability with which a request is answered by a random set."""
+        return self._holdout
+
+    @property
+    def max_departed(self) -> int:
+        """How many items that have left are remembered."""
+        return self._max_departed
+
+    @property
     def n_decisions(self) -> int:
         """How many decisions were asked for."""
         return self._episode
 
     @property
-    def outstanding(self) -> tuple[Decision, ...]:
-        """Decisions that still wait for weights, oldest first."""
-        return tuple(Decision(id, play.items[0], self._constraint) for id, (play, _) in self._open.items())
+    def n_outstanding(self) -> int:
+        """How many decisions still wait for weights."""
+        return len(self._agent.open)
 
-    def ask(self) -> Decision:
-        """Choose a set. Several decisions may be outstanding at a time."""
-        t = self._episode + 1
-        play = self._agent.decide(Request(t, self._stream))
-        self._episode = t
-        self._open[t] = (play, None)
-        return Decision(t, play.items[0], self._constraint)
+    @property
+    def outstanding(self) -> tuple[Decision, ...]:
+        """Decisions that still wait for weights, oldest first; of items that are still there."""
+        with self._lock:
+            return tuple(self._decision(id, play) for id, play in self._agent.open.items())
+
+    def ask(
+        self,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    ) -> Decision:
+        """Choose a set for one request. Several decisions may be outstanding at a time.
+
+        The set is the best of what is available given what is pinned, and smaller than others only where the request
+        leaves less.
+
+        Parameters
+        ----------
+        available : items, labels or a mask, optional
+            Who may be chosen; by default everybody.
+        exclude : items or labels
+            Who may not be chosen.
+        pinned : items or labels
+            Who must be chosen. They count as available, and are observed like the others.
+        features : array_like (L, d), or mapping of item or label to row, optional
+            What is known of every item in this request, for policies that use it.
+
+        Raises
+        ------
+        ItemError
+            An item is unknown or named twice, is both pinned and excluded, or the pinned items cannot be chosen
+            together.
+        PolicyError
+            The policy takes no features, or needs them.
+        """
+        return self._ask({"available": available, "exclude": exclude, "pinned": pinned}, features)
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Say what the items of a decision were worth.
@@ -123,86 +222,254 @@ class Learner:
             The decision or its id.
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
-            follow later, in any order. Labels are tried before item numbers.
+            follow later, in any order.
 
         Raises
         ------
         UnknownDecisionError
-            No such decision was made.
+            No such decision was made by this learner.
         DecisionClosedError
-            An item of it has been told already.
+            An item of it has been told already, or the decision was closed.
         FeedbackError
             The weights do not fit the items, or are not numbers the policy can take.
         """
-        id = decision.id if isinstance(decision, Decision) else decision
-        try:
-            play, told = self._open[id]
-        except (KeyError, TypeError):  # unhashable ids too
-            self._refuse(id)
-        items: IntArray = play.items[0]
-        if isinstance(decision, Decision) and not _is_same(decision.items, items):
-            raise UnknownDecisionError(f"expected a decision of this learner, got {decision!r} of another")
-        places, values = self._reader.read(weights, items, id)
-        if told is not None and (told.any() if places is None else told[places].any()):
-            again = items[told][0] if places is None else items[places][told[places]][0]
-            raise DecisionClosedError(
-                f"expected a weight once per item; item {self._reader.name(again)} of decision {id} was told before"
-            )
-        self._agent.learn(play, values, places)
-        if places is not None:
-            told = np.zeros(items.size, bool) if told is None else told.copy()
-            told[places] = True
-        if places is None or told is None or told.all():
-            del self._open[id]
-        else:
-            self._open[id] = (play, told)
+        with self._lock:
+            play = self._find(decision)
+            id = play.request.episode
+            places, values = self._reader.read(weights, play.items[0], id)
+            told = play.told
+            if told is not None and (told.any() if places is None else told[places].any()):
+                again = np.flatnonzero(told)[0] if places is None else places[told[places]][0]
+                raise DecisionClosedError(
+                    f"expected a weight once per item; item {self._reader.name(play.items[0, again])} of decision "
+                    f"{id} was told before"
+                )
+            labels = None if self._record is None else self._reader.labels(play.items[0], places)
+            self._learn(play, values, places)
+            if labels is not None:
+                self._log(_events.told(id, labels, values))
+
+    def close(self, decision: Decision | int, default: float | None = None) -> None:
+        """Stop waiting for what a decision has not been told.
+
+        Parameters
+        ----------
+        decision : Decision or int
+            The decision or its id.
+        default : float, optional
+            The weight that counts for every item not told; without one, they are forgotten.
+
+        Raises
+        ------
+        UnknownDecisionError
+            No such decision was made by this learner.
+        DecisionClosedError
+            The decision was told all its weights, or closed, already.
+        FeedbackError
+            The default is not a weight the policy can take.
+        """
+        with self._lock:
+            play = self._find(decision)
+            value = self._reader.default(default)
+            self._close([play], value)
+            self._log(_events.closed(play.request.episode, value))
+
+    def close_before(self, episode: int, default: float | None = None) -> int:
+        """Close every outstanding decision made before an episode, in one event.
+
+        Parameters
+        ----------
+        episode : int
+            The first episode whose decision stays open.
+        default : float, optional
+            The weight that counts for every item not told; without one, they are forgotten.
+
+        Returns
+        -------
+        int
+            How many decisions were closed.
+        """
+        with self._lock:
+            until = as_integer("episode", episode, error=UnknownDecisionError)
+            value = self._reader.default(default)
+            plays = [play for id, play in self._agent.open.items() if id < until]
+            self._close(plays, value)
+            self._log(_events.closed_before(until, value))
+            return len(plays)
 
     def observe(self, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Count weights seen before the first decision, one for every item or for those a mapping names."""
-        if self._episode:
-            raise DecisionClosedError("expected observe() before the first ask(); use tell() after it")
-        items = np.arange(self._constraint.n_items)
-        places, values = self._reader.read(weights, items, 0)
-        seen = items if places is None else places
-        # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
-        # episodes, so that what a policy draws for them is drawn anew.
-        looks = self._agent.state.counts[0, seen]
-        for n in np.unique(looks).tolist():
-            is_now = looks == n
-            request = Request(self.MOST_DECISIONS + n if n else 0, self._stream)
-            self._agent.observe(request, seen[None, is_now], values[None, is_now])
+        with self._lock:
+            if self._episode:
+                raise DecisionClosedError("expected observe() before the first ask(); use tell() after it")
+            items = np.arange(self._constraint.n_items)
+            places, values = self._reader.read(weights, items, 0)
+            seen = items if places is None else places
+            # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
+            # episodes, so that what a policy draws for them is drawn anew.
+            looks = self._agent.state.counts[0, seen]
+            for n in np.unique(looks).tolist():
+                is_now = looks == n
+                request = Request(self.MOST_DECISIONS + n if n else 0, self._stream)
+                self._agent.observe(request, seen[None, is_now], values[None, is_now])
+            if self._record is not None:
+                self._log(_events.observed(self._reader.labels(items, places), values))
 
-    def estimates(self) -> Estimates:
+    def change(
+        self,
+        constraint: Constraint,
+        *,
+        priors: Mapping[Any, tuple[float, float]] | str | None = None,
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        forget: Iterable[Any] = (),
+    ) -> None:
+        """Go on with other items: some have come, some have gone, the rules may be others.
+
+        Items are matched by label. What is known of them, the time, and the decisions that wait carry over; a waiting
+        decision may still be told of an item that has left; who returns is remembered.
+
+        Parameters
+        ----------
+        constraint : Constraint
+            The new items and which sets of them may be chosen; it has labels.
+        priors : mapping of newcomer to (mean weight, plays), or "typical", optional
+            What to believe of newcomers. "typical" gives each the median of the known items' means and plays, so that
+            a hundred newcomers do not flood a page. Without a prior they are tried before the others.
+        features : array_like (L, d), or mapping of item or label to row, optional
+            For policies made with features: those of the newcomers.
+        forget : items or labels
+            Items, here or departed, of which nothing is to be kept.
+
+        Raises
+        ------
+        InvalidMatroidError
+            The old or the new constraint has no labels.
+        PolicyError
+            The policy needs features of the newcomers, or takes no priors.
+        """
+        with self._lock:
+            if not isinstance(constraint, Constraint):
+                raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
+            listed = list(forget)
+            known = _items.typical(self._agent.state)
+            rows = self._newcomers_features(constraint, features)
+            agent, policy, departed, newcomers = _items.changed(
+                self._agent, self._policy, self._departed, constraint, rows, listed, self._engine, self._max_departed
+            )
+            own = None
+            if self._policy.n_features is not None and self._features is not None:
+                own = read_features(constraint, policy, features)
+            rest = self._constraint, self._policy, self._agent, self._departed, self._features
+            self._constraint, self._policy, self._agent, self._departed = constraint, policy, agent, departed
+            self._features = own
+            try:
+                self._set_priors(priors, newcomers, known)
+                event = None if self._record is None else _events.changed(constraint, priors, features, listed)
+            except BaseException:
+                self._constraint, self._policy, self._agent, self._departed, self._features = rest
+                raise
+            self._reader = Reader(self)
+            self._wanted.clear()  # in the numbers of other items
+            if event is not None:
+                self._log(event)
+
+    def restart(self, items: Iterable[Any] | None = None) -> None:
+        """Forget what is known of some items (or labels), or of all; time goes on.
+
+        Answers to what was asked before are still taken, and not counted.
+        """
+        with self._lock:
+            which = None if items is None else self._constraint.as_items(items)
+            _items.restart(self._agent, self._policy, which)
+            if self._record is not None:
+                labels = None if which is None else [self._constraint.labels[e] for e in which.tolist()]
+                self._log(_events.restarted(labels))
+
+    def apply(self, event: Mapping[str, Any], *, trust: bool = False) -> Any:
+        """Let a recorded event happen again; what the call that made it returned is returned.
+
+        Parameters
+        ----------
+        event : mapping
+            A form that `record` was given.
+        trust : bool, default False
+            Take the log's word for what was chosen. By default the learner decides again.
+
+        Raises
+        ------
+        ReplayError
+            The event does not fit, or the learner decides otherwise than the log says; nothing is changed.
+        """
+        with self._lock:
+            return _events.apply(self, event, as_flag("trust", trust, error=ReplayError))
+
+    @classmethod
+    def replay(
+        cls,
+        events: Iterable[Mapping[str, Any]],
+        *,
+        trust: bool = False,
+        engine: EngineChoice = "auto",
+        record: Record | None = None,
+    ) -> Learner:
+        """The learner that a log of events describes, the first of which is `created`.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> log = []
+        >>> learner = mb.Learner(mb.UniformMatroid(3, 1), mb.OMM(), record=log.append)
+        >>> learner.tell(learner.ask(), [0.5])
+        >>> [event["event"] for event in log]
+        ['created', 'asked', 'told']
+        >>> mb.Learner.replay(log).ask() == learner.ask()
+        True
+        """
+        iterator = iter(events)
+        learner = _events.from_created(cls, next(iterator, {}), engine, record)
+        for event in iterator:
+            learner.apply(event, trust=trust)
+        return learner
+
+    def estimates(self, *, features: ArrayLike | Mapping[Any, ArrayLike] | None = None) -> Estimates:
         """What is believed of each item now, in the units of the weights."""
-        state = self._agent.state
-        sign = -1.0 if state.minimize else 1.0
-        counts = state.counts[0].copy()
-        means = np.where(counts > 0, sign * state.means[0], np.nan)
-        return Estimates(counts, means, sign * self._indices() + 0.0)
+        with self._lock:
+            return _beliefs.estimates(self, self._next_request(features))
 
-    def best_basis(self) -> IntArray:
-        """The basis of best means so far, without exploration; items never seen come last."""
-        state = self._agent.state
-        means = np.where(state.counts > 0, state.means, -np.inf)
-        items, sizes = self._constraint.best_sets(means)
-        best: IntArray = items[0, : sizes[0]]
-        return best
+    def best_basis(self) -> BestSet:
+        """The set of best means so far, without exploration; items never seen come last."""
+        with self._lock:
+            return _beliefs.best_basis(self)
 
-    def explain(self, item: int | Label) -> Explanation:
-        """Why an item (number or label) is in or out of the next basis."""
-        e, matroid = self._reader.item(item), self._constraint
-        if not isinstance(matroid, Matroid):
-            raise PolicyError(f"expected a matroid, whose items replace each other one by one; got {matroid!r}")
-        U = self._indices()
-        basis = matroid.max_weight_basis(U)
-        sign = -1.0 if self.minimize else 1.0
-        is_chosen = bool(e in basis)
-        rivals = np.empty(0, np.int64) if is_chosen else np.sort(matroid.replaceable(basis, e))
-        with np.errstate(invalid="ignore"):  # two items to be tried first are equally good
-            margins = np.where(U[rivals] == U[e], 0.0, U[rivals] - U[e])
-        labels = matroid.labels
-        rival_labels = tuple(labels[i] for i in rivals.tolist())
-        return Explanation(e, labels[e], is_chosen, float(sign * U[e]), rivals, rival_labels, margins)
+    def explain(
+        self,
+        item: Any,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        decision: Decision | int | None = None,
+    ) -> Explanation:
+        """Why an item (number or label) is in or out of the set for a request.
+
+        Parameters
+        ----------
+        item : item or label
+            The item asked about.
+        available, exclude, pinned, features
+            The next request, as for `ask`.
+        decision : Decision or int, optional
+            An outstanding decision: with its request and set, and what is believed today.
+        """
+        with self._lock:
+            wanted = self._read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
+            play = None if decision is None else self._find(decision)
+            if play is not None:
+                wanted = self._wanted.get(play.request.episode)
+            request = self._next_request(features)
+            held_out = play is not None and play.request.episode in self._held_out
+            return _beliefs.explain(self, self._constraint.as_item(item), request, wanted, play, held_out)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the learner to one file, atomically: a crash leaves the old file or the new one.
@@ -210,7 +477,8 @@ class Learner:
         An `OracleMatroid`, and a policy whose arguments are not known, are code and cannot be stored; pass them to
         `load`.
         """
-        _snapshot.save(self, path)
+        with self._lock:
+            _snapshot.save(self, path)
 
     @classmethod
     def load(
@@ -220,6 +488,7 @@ class Learner:
         constraint: Constraint | None = None,
         policy: Policy | None = None,
         engine: EngineChoice = "auto",
+        record: Record | None = None,
     ) -> Learner:
         """The learner that `save` wrote, which goes on with exactly the decisions it would have made.
 
@@ -229,41 +498,203 @@ class Learner:
             The file.
         constraint, policy : optional
             Needed when they could not be stored: an `OracleMatroid`, a policy whose arguments are not known.
-        engine : str, default "auto"
+        engine : str, or class of one's own, default "auto"
             How decisions are found.
+        record : callable, optional
+            Called with every event from now on.
 
         Raises
         ------
         SerializationError
             The file is damaged, foreign or newer, or does not fit the arguments.
         """
-        return _snapshot.load(cls, path, constraint, policy, engine)
+        learner = _snapshot.load(cls, path, constraint, policy, engine)
+        learner._record = record
+        return learner
 
-    def _play(self, episode: int, items: IntArray) -> Play:
-        """A decision of the past."""
-        return Play(Request(episode, self._stream), items[None], np.array([items.size]))
+    # Steps of the public methods, called under the lock
 
-    def _indices(self) -> FloatArray:
-        """The gains that the next decision would go by: larger is better."""
-        U: FloatArray = evaluate(self._policy, self._agent.state, Request(self._episode + 1, self._stream))[0]
-        return U
+    def _ask(
+        self,
+        wanted: Mapping[str, Any],
+        features: Any,
+        *,
+        expected: list[Label] | None = None,
+        taken: tuple[list[Label], bool] | None = None,
+    ) -> Decision:
+        """Choose a set; one that must be `expected`, or that is `taken` as given."""
+        with self._lock:
+            asked = self._read_wanted(wanted, features)
+            t = self._episode + 1
+            if t >= self.MOST_DECISIONS:
+                raise DecisionClosedError(f"expected fewer than {self.MOST_DECISIONS} decisions of one learner")
+            request = Request(t, self._stream)
+            if asked is not None:
+                request = asked.request(t, self._stream, self._constraint.n_items)
+            is_held_out = False
+            if taken is not None:
+                chosen, is_held_out = taken
+                items = self._constraint.as_items([self._constraint.item(label) for label in chosen])[None]
+                sizes = np.array([items.shape[1]])
+            elif self._holdout > 0.0 and self._stream.with_purpose(HOLDOUT).run_uniform(t)[0] < self._holdout:
+                is_held_out = True
+                u = self._stream.with_purpose(HOLDOUT).uniform(t, np.arange(self._constraint.n_items))
+                mask = None if asked is None else asked.mask(self._constraint.n_items)
+                items, sizes = self._constraint.best_sets(u, available=mask, pinned=request.pinned)
+            else:
+                items, sizes = self._agent.choose(request)
+            if expected is not None:
+                found = [self._constraint.labels[e] for e in items[0].tolist()]
+                if found != expected:
+                    raise ReplayError(f"decision {t}: the log says {expected}, this learner decides {found}")
+            light = request._replace(available=None, excluded=None, pinned=None)
+            play = self._agent.play(light, items, sizes)
+            self._episode = t
+            if asked is not None:
+                self._wanted[t] = asked
+            if is_held_out:
+                self._held_out.add(t)
+            if self._record is not None:
+                self._log(_events.asked(t, items[0], asked, self._constraint, is_held_out))
+            return self._decision(t, play)
 
-    def _refuse(self, id: Any) -> NoReturn:
+    def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
+        """Count weights, those of items that have left where they are kept."""
+        items = play.items[0]
+        if self._departed.labels or (items.size and items.min() < 0):
+            told = np.arange(items.size) if places is None else places
+            is_here = items[told] >= 0
+            if not is_here.all():
+                self._learn_departed(play, values[~is_here], told[~is_here])
+                places, values = told[is_here], values[is_here]
+        if places is None or places.size:
+            self._agent.learn(play, values, places)
+        self._forget_request(play)
+
+    def _learn_departed(self, play: Play, values: Any, places: IntArray) -> None:
+        sign = -1.0 if self.minimize else 1.0
+        state, request = self._agent.state, play.request
+        self._agent.dismiss(play, places)
+        for code, value in zip(play.items[0, places].tolist(), values.tolist(), strict=True):
+            if self._departed.label(code) is not None:
+                one = np.zeros(1, np.int64)
+                told = Feedback(one, one, np.array([sign * value]), request.episode, request.stream)
+                self._departed.answer(code, told, state, self._policy)
+
+    def _close(self, plays: list[Play], default: float | None) -> None:
+        dropped = []
+        for play in plays:
+            places = play.untold()
+            if default is not None:
+                self._learn(play, np.full(places.size, default), places)
+                continue
+            items = play.items[0, places]
+            is_here = items >= 0
+            for code in items[~is_here].tolist():
+                if self._departed.label(code) is not None:
+                    self._departed.drop(code)
+            if is_here.all():
+                dropped.append((play, places))
+            else:
+                self._agent.dismiss(play, places[~is_here])
+                dropped.append((play, places[is_here]))
+        self._agent.close(dropped)
+        for play in plays:
+            self._agent.open.pop(play.request.episode, None)
+            self._forget_request(play)
+
+    def _forget_request(self, play: Play) -> None:
+        id = play.request.episode
+        if id not in self._agent.open:
+            self._wanted.pop(id, None)
+            self._held_out.discard(id)
+
+    def _find(self, decision: Decision | int) -> Play:
+        """The open play of a decision."""
+        if isinstance(decision, Decision):
+            if decision.learner != self._id:
+                raise UnknownDecisionError(
+                    f"expected a decision of learner {self._id}, got {decision!r} of learner {decision.learner}"
+                )
+            id: Any = decision.id
+        else:
+            id = decision
+        if isinstance(id, int) and not isinstance(id, bool):
+            play = self._agent.open.get(id)
+            if play is not None:
+                return play
+        return self._find_otherwise(id)
+
+    def _find_otherwise(self, id: Any) -> Play:
         try:
-            number = operator.index(id)
-        except TypeError:
-            number = 0
-        if 1 <= number <= self._episode:
-            raise DecisionClosedError(f"decision {number} was told all its weights already")
-        raise UnknownDecisionError(f"expected a decision or its id, 1..{self._episode}; got {id!r}")
+            number = as_integer("decision", id, 1, self._episode, error=UnknownDecisionError)
+        except UnknownDecisionError:
+            raise UnknownDecisionError(f"expected a decision or its id, 1..{self._episode}; got {id!r}") from None
+        if number in self._agent.open:
+            return self._agent.open[number]
+        raise DecisionClosedError(f"decision {number} was told all its weights already, or closed")
+
+    def _decision(self, id: int, play: Play) -> Decision:
+        wanted = self._wanted.get(id)
+        pinned = None if wanted is None or not wanted.pinned.size else wanted.pinned
+        items = play.items[0]
+        if items.size and items[0] < 0 or self._departed.labels:
+            items = np.sort(items[items >= 0])
+        return Decision(id, items, self._constraint, self._id, pinned, id in self._held_out)
+
+    def _read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
+        if features is None and self._features is not None:
+            features = self._features
+        return read_wanted(
+            self._constraint,
+            self._policy,
+            wanted.get("available"),
+            wanted.get("exclude", ()),
+            wanted.get("pinned", ()),
+            features,
+        )
+
+    def _next_request(self, features: Any) -> Request:
+        rows = features if features is not None else self._features
+        described = None if rows is None else read_features(self._constraint, self._policy, rows)
+        return Request(self._episode + 1, self._stream, features=described)
+
+    def _newcomers_features(self, constraint: Constraint, features: Any) -> Any:
+        """Features for a policy that was made with them: a row per new item, zero where none is given."""
+        if features is None or self._policy.n_features is not None:
+            return None
+        if not isinstance(features, Mapping):
+            return np.asarray(features, np.float64).reshape(constraint.n_items, -1)
+        listed = {constraint.as_item(key): np.asarray(row, np.float64) for key, row in features.items()}
+        width = len(next(iter(listed.values()))) if listed else 0
+        rows = np.zeros((constraint.n_items, width))
+        for e, row in listed.items():
+            rows[e] = row
+        return rows
+
+    def _set_priors(self, priors: Any, newcomers: Any, known: tuple[float, float] | None) -> None:
+        if priors is not None and not self._policy.takes_priors:
+            raise PolicyError(f"expected no priors, since {self._policy!r} has beliefs of its own; got some")
+        items, means, counts = _items.as_priors(priors, self._agent.state, newcomers, known)
+        if items.size:
+            self._agent.state.set_priors(items, means, counts)
+            self._agent.refresh(items)
+
+    def _log(self, event: dict[str, Any]) -> None:
+        if self._record is not None:
+            self._record(event)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["_lock"], state["_record"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock, self._record = threading.RLock(), None
 
     def __repr__(self) -> str:
         return (
             f"Learner({self._constraint!r}, {self._policy!r}, {self._episode} decisions, "
-            f"{len(self._open)} outstanding)"
+            f"{self.n_outstanding} outstanding)"
         )
-
-
-def _is_same(given: IntArray, own: IntArray) -> bool:
-    """Whether a decision's items are those on record; mostly they are a view of them."""
-    return given.base is own.base or np.array_equal(given, own)

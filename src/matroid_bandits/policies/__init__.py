@@ -5,7 +5,7 @@ from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, Uniform
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._omm import OMM
-from matroid_bandits.policies._request import Feedback, Request
+from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 from matroid_bandits.policies._thompson import ThompsonSampling
 
@@ -19,6 +19,7 @@ __all__ = [
     "EpsilonGreedy",
     "Feedback",
     "FixedSet",
+    "Plays",
     "Policy",
     "Request",
     "State",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray
+from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic
 from matroid_bandits.kernels import order as order_kernels
-from matroid_bandits.policies._request import Feedback, Request
+from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
 #: Policies by name, put here by being defined; specs and stored learners find them so.
@@ -31,16 +32,23 @@ class Policy(ABC):
     2. `prepare` with the fresh state, once;
     3. for every episode `indices`, and after the set was chosen `advance`;
     4. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
-       has counted it by then.
+       has counted it by then;
+    5. `wait` when plays have not been answered by the time something else happens, and `drop` when they never will
+       be; most policies go by the state's counts of those.
 
     Attributes
     ----------
     support : (float, float)
         Bounds of the weights that the policy can take, a class attribute; unbounded by default.
     tries_unseen : bool
-        Whether an item never seen has index +inf whatever `indices` says, so that everything is tried once; a class
-        attribute. False for policies that do not learn, and for those that infer the value of items they have not
-        seen.
+        Whether an item never asked for has index +inf whatever `indices` says, so that everything is tried once; a
+        class attribute. False for policies that do not learn, for those with a proper prior, and for those that infer
+        the value of items they have not seen.
+    n_features : int, or None
+        How many numbers per item the policy needs with every request; None, the default, for a policy that takes none.
+    item_arrays : tuple of str, or None
+        Names of the arrays in ``state.extra`` that have a column per item, a class attribute. They are rearranged
+        when a learner's items change. None, the default, stands for those whose second axis is as long as the items.
 
     Notes
     -----
@@ -63,6 +71,8 @@ class Policy(ABC):
 
     support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     tries_unseen: ClassVar[bool] = True
+    n_features: int | None = None
+    item_arrays: ClassVar[tuple[str, ...] | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -89,6 +99,35 @@ class Policy(ABC):
 
     def observe(self, state: State, feedback: Feedback) -> None:  # noqa: B027 - most policies go by the state alone
         """Update those arrays with what was answered; `state` has counted it."""
+
+    def wait(self, state: State, plays: Plays) -> None:  # noqa: B027 - the state's counts are enough for most
+        """Take note that plays wait for an answer from now on; `state` has counted them."""
+
+    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:  # noqa: B027
+        """Take note that no answer will come to some plays that waited, while those of `waiting` still do."""
+
+    def change(self, sources: IntArray, features: FloatArray | None) -> Policy:
+        """The policy that goes on when a learner's items change.
+
+        Parameters
+        ----------
+        sources : int64 array (L,)
+            For each new item the number it had before, or -1 for a newcomer.
+        features : float64 array (L, d), or None
+            What is known of the new items, for policies made with features.
+
+        Raises
+        ------
+        PolicyError
+            Features were given to a policy made without, or the other way round.
+        """
+        if features is not None:
+            raise PolicyError(f"expected no features of the new items, since {self!r} has none of the old; got some")
+        return self
+
+    def features_of(self, items: IntArray) -> FloatArray | None:
+        """The features (n, d) that the policy was made with for some items; None for a policy made without."""
+        return None
 
     def params(self) -> dict[str, Any]:
         """The constructor's arguments: plain JSON values and arrays.
@@ -221,7 +260,7 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
             f"expected {type(policy).__name__}.indices to return shape {state.counts.shape}, got {U.shape}"
         )
     if has_unseen:
-        U = np.where(state.counts == 0, np.inf, U)
+        U = np.where(state.is_unseen, np.inf, U)
     bad = order_kernels.first_nan(U.reshape(-1))
     if bad >= 0:
         run, item = request.stream.runs[bad // state.n_items], bad % state.n_items

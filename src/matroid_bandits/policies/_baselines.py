@@ -96,6 +96,10 @@ class FixedSet(Policy):
         if self._items.size and self._items[-1] >= constraint.n_items:
             raise PolicyError(f"expected items in 0..{constraint.n_items - 1}, got {self._items[-1]}")
 
+    def change(self, sources: IntArray, features: FloatArray | None) -> Policy:
+        super().change(sources, features)
+        return FixedSet(np.flatnonzero(np.isin(sources, self._items)))
+
     def indices(self, state: State, request: Request) -> FloatArray:
         U: FloatArray = np.zeros(state.counts.shape)
         U[:, self._items] = 1.0

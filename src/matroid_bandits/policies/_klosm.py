@@ -48,5 +48,5 @@ class KLOSM(Policy):
         budget = log_t + self._c * math.log(max(log_t, 1.0))
         U = np.empty(state.means.shape)
         # gains of costs lie in [-1, 0]
-        statistics.kl_indices(state.means, state.counts, 1.0 if state.minimize else 0.0, budget, U)
+        statistics.kl_indices(state.means, state.plays, 1.0 if state.minimize else 0.0, budget, U)
         return U

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies._base import Policy
-from matroid_bandits.policies._request import Feedback, Request
+from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
 
@@ -19,6 +21,7 @@ class _LinearPolicy(Policy):
     """A Gaussian belief over theta, where an item's mean weight is its features times theta."""
 
     tries_unseen = False
+    item_arrays = ()
 
     def __init__(self, features: ArrayLike, prior_scale: float = 1.0, noise: float = 0.1) -> None:
         try:
@@ -36,16 +39,52 @@ class _LinearPolicy(Policy):
         if n_rows != n_items:
             raise PolicyError(f"expected features for {n_items} items, got {n_rows} rows")
 
+    def change(self, sources: IntArray, features: FloatArray | None) -> Policy:
+        is_new = sources < 0
+        rows = self._features[sources]
+        if is_new.any():
+            if features is None:
+                raise PolicyError(f"expected features of the {is_new.sum()} new items, which {self!r} needs; got none")
+            if features.shape[1] != rows.shape[1]:
+                raise PolicyError(f"expected {rows.shape[1]} features of each new item, got {features.shape[1]}")
+            rows[is_new] = features[is_new]
+        return type(self)(**self.params() | {"features": rows})
+
+    def features_of(self, items: IntArray) -> FloatArray | None:
+        return self._features[items]
+
     def prepare(self, state: State) -> None:
         d = self._features.shape[1]
         state.extra["theta"] = np.zeros((state.n_runs, d))
         state.extra["covariance"] = np.tile(self._prior_scale**2 * np.eye(d), (state.n_runs, 1, 1))
+        state.extra["narrowed"] = state.extra["covariance"].copy()
 
     def observe(self, state: State, feedback: Feedback) -> None:
         theta, covariance = state.extra["theta"], state.extra["covariance"]
         statistics.kalman(
             feedback.runs, feedback.items, feedback.gains, self._features, self._noise**2, theta, covariance
         )
+
+    def wait(self, state: State, plays: Plays) -> None:
+        """Narrow the belief by what will be seen, as if it were known already; its mean stays."""
+        covariance, narrowed = state.extra["covariance"], state.extra["narrowed"]
+        before = state.n_waiting - np.bincount(plays.runs, minlength=state.n_runs)
+        narrowed[before == 0] = covariance[before == 0]
+        statistics.narrow(plays.runs, plays.items, self._features, self._noise**2, narrowed)
+
+    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
+        """Narrow the belief anew by the plays that still wait."""
+        narrowed = state.extra["narrowed"]
+        narrowed[:] = state.extra["covariance"]
+        for plays in waiting:
+            statistics.narrow(plays.runs, plays.items, self._features, self._noise**2, narrowed)
+
+    def _covariance(self, state: State) -> FloatArray:
+        """The belief's covariance given the answers and what is still to come."""
+        if not state.n_waiting.any():
+            return state.extra["covariance"]
+        is_waiting = (state.n_waiting > 0)[:, None, None]
+        return np.where(is_waiting, state.extra["narrowed"], state.extra["covariance"])
 
 
 class CombLinUCB(_LinearPolicy):
@@ -78,7 +117,7 @@ class CombLinUCB(_LinearPolicy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         F = self._features
-        root = _square_root(state.extra["covariance"])
+        root = _square_root(self._covariance(state))
         widths = np.sqrt(np.square(F @ root).sum(axis=2))  # |x^T root| for every item
         U: FloatArray = _values(F, state.extra["theta"]) + self._c * widths
         return U
@@ -108,7 +147,7 @@ class CombLinTS(_LinearPolicy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         z = request.stream.normal(request.episode, np.arange(self._features.shape[1]))
-        root = _square_root(state.extra["covariance"])
+        root = _square_root(self._covariance(state))
         theta = state.extra["theta"] + (root @ z[:, :, None])[:, :, 0]
         return _values(self._features, theta)
 

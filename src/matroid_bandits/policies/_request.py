@@ -20,6 +20,8 @@ class Request(NamedTuple):
         they are independent of the weights.
     available : bool array (L,) or (R, L), or None
         Which items may be chosen; None for all of them.
+    excluded : int64 array (E,), or None
+        Items that may not be chosen, whatever `available` says; None for none. A few names cost less than a mask.
     pinned : int64 array (P,), or None
         Items that are chosen whatever their index; None for none.
     features : float64 array (L, d) or (R, L, d), or None
@@ -36,7 +38,41 @@ class Request(NamedTuple):
     episode: int
     stream: Stream
     available: BoolArray | None = None
+    excluded: IntArray | None = None
     pinned: IntArray | None = None
+    features: FloatArray | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every item may be chosen and none must be."""
+        return self.available is None and self.excluded is None and self.pinned is None
+
+
+class Plays(NamedTuple):
+    """Choices whose weights are not known: an entry for each run and item.
+
+    Attributes
+    ----------
+    runs : int64 array (n,)
+        The row of the batch that each play belongs to.
+    items : int64 array (n,)
+        The item that was chosen.
+    episode : int
+        The episode of the decision.
+    features : float64 array (n, d), or None
+        The features that the items had in the decision's request.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> mb.Plays(runs=np.array([0, 0]), items=np.array([2, 5]), episode=3).items
+    array([2, 5])
+    """
+
+    runs: IntArray
+    items: IntArray
+    episode: int
     features: FloatArray | None = None
 
 

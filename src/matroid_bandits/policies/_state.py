@@ -6,17 +6,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies._request import Feedback
 
+#: How many parts an exact sum of doubles may have.
+_N_PARTIALS = 40
+
 
 class State:
-    """Counts and means of every item in every run, shape (R, L); what a policy turns into indices.
+    r"""Plays and gains of every item in every run, shape (R, L); what a policy turns into indices.
 
     A policy always maximises: sums and means are of *gains*, the weights, or minus the weights when `minimize`. The
     arrays belong to the state, which keeps them consistent; a policy reads them and writes to `extra` alone.
+
+    Answers may be late. A play that waits narrows the radius at once and moves the mean when it is answered, so that
+    exploration goes on meanwhile (hallucinated updates: Desautels, Krause and Burdick, JMLR 2014). An item that was
+    asked for and never answered has the mean of all gains that had been answered when it was last asked for. Where
+    every answer comes at once, means and radii are the paper's.
 
     Parameters
     ----------
@@ -33,10 +41,17 @@ class State:
         The paper's T_e, how often each item's weight was answered.
     waiting : int64 array (R, L)
         How many plays of each item still wait for an answer.
-    sums, means : float64 arrays (R, L)
-        Total and mean gain; the mean of an item never seen is 0.
+    lost : int64 array (R, L)
+        How many plays of each item were closed without an answer.
+    sums : float64 array (R, L)
+        Total gain.
+    means : float64 array (R, L)
+        Mean gain; 0 for an item never asked for.
     radii : float64 array (R, L)
-        ``1 / sqrt(counts)``, infinite for an item never seen.
+        :math:`1 / \sqrt{n}` of the plays n behind the mean (see `plays`), infinite for an item never asked for that
+        has no prior.
+    n_waiting : int64 array (R,)
+        How many plays of each run wait.
     extra : dict of arrays
         What the policy keeps besides, by name, a row per run; filled by `Policy.prepare`.
     constraint : Constraint
@@ -57,10 +72,17 @@ class State:
         self.constraint, self.minimize = constraint, minimize
         self.counts: IntArray = np.zeros(shape, np.int64)
         self.waiting: IntArray = np.zeros(shape, np.int64)
+        self.lost: IntArray = np.zeros(shape, np.int64)
         self.sums: FloatArray = np.zeros(shape)
         self.means: FloatArray = np.zeros(shape)
         self.radii: FloatArray = np.full(shape, np.inf)
+        self.n_waiting: IntArray = np.zeros(n_runs, np.int64)
         self.extra: dict[str, AnyArray] = {}
+        self.prior_means: FloatArray = np.zeros((0, 0))
+        self.prior_counts: FloatArray = np.zeros((0, 0))
+        self._partials: FloatArray = np.zeros((n_runs, _N_PARTIALS))
+        self._n_partials: IntArray = np.zeros(n_runs, np.int64)
+        self._n_answers: IntArray = np.zeros(n_runs, np.int64)
 
     @property
     def n_runs(self) -> int:
@@ -75,35 +97,118 @@ class State:
     @property
     def asked(self) -> IntArray:
         """How often each item was asked for, answered or not, shape (R, L)."""
-        return self.counts + self.waiting
+        return self.counts + self.waiting + self.lost
+
+    @property
+    def has_priors(self) -> bool:
+        """Whether any item came with a prior."""
+        return self.prior_counts.size > 0
+
+    @property
+    def plays(self) -> AnyArray:
+        """How many plays are behind each mean, shape (R, L).
+
+        Answered plays and those that wait; every play asked for where none was answered; and what a prior is worth.
+        """
+        if not self.n_waiting.any() and not self.has_priors and not self.lost.any():
+            return self.counts
+        plays = np.where(self.counts > 0, self.counts + self.waiting, self.waiting + self.lost).astype(np.float64)
+        if self.has_priors:
+            plays = np.where(self.prior_counts > 0.0, self.counts + self.waiting + self.prior_counts, plays)
+        return plays
+
+    @property
+    def is_unseen(self) -> BoolArray:
+        """Which items were never asked for and came without a prior, shape (R, L)."""
+        return np.isinf(self.radii)
 
     @property
     def is_seen(self) -> bool:
-        """Whether every item has been seen in every run."""
-        return bool(self.counts.all())
+        """Whether every item has been asked for in every run, or came with a prior."""
+        return not self.is_unseen.any()
 
     def absorb(self, feedback: Feedback) -> None:
-        """Count what was answered; an item has at most one answer for each run."""
+        """Count what was answered where nothing ever waits; an item has at most one answer for each run."""
         statistics.absorb(
             feedback.runs, feedback.items, feedback.gains, self.counts, self.sums, self.means, self.radii
         )
 
+    def answer(self, feedback: Feedback, was_waiting: bool) -> None:
+        """Count what was answered, of plays that wait or that did not have to."""
+        statistics.answer(
+            feedback.runs, feedback.items, feedback.gains, was_waiting, *self._lines, self.n_waiting, *self._total
+        )
+
+    def wait(self, runs: IntArray, items: IntArray) -> None:
+        """Count plays of `items` (n,) in `runs` (n,) that wait for an answer from now on."""
+        statistics.wait(runs, items, *self._lines, self.n_waiting, *self._total)
+
+    def drop(self, runs: IntArray, items: IntArray) -> None:
+        """Take back waiting plays of `items` (n,) in `runs` (n,), to which no answer will come."""
+        statistics.drop(runs, items, *self._lines, self.n_waiting)
+
+    def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
+        """Let some items count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
+        if not self.has_priors:
+            self.prior_means, self.prior_counts = np.zeros(self.sums.shape), np.zeros(self.sums.shape)
+        self.prior_means[:, items], self.prior_counts[:, items] = means, counts
+        self.update(items)
+
+    def restart(self, items: IntArray) -> None:
+        """Forget what is known of some items, their priors and waiting plays included."""
+        self.n_waiting -= self.waiting[:, items].sum(axis=1)
+        for array in (self.counts, self.waiting, self.lost, self.sums):
+            array[:, items] = 0
+        if self.has_priors:
+            self.prior_counts[:, items] = 0.0
+        self.update(items)
+
     def restore(self, counts: AnyArray, sums: AnyArray) -> None:
         """Take over counts and sums, shape (R, L), that an equal state had; means and radii follow from them."""
         self.counts[:], self.sums[:] = counts, sums
-        is_seen = self.counts > 0
-        self.means[is_seen] = self.sums[is_seen] / self.counts[is_seen]
-        self.radii[is_seen] = 1.0 / np.sqrt(self.counts[is_seen].astype(np.float64))
+        self.update(np.arange(self.n_items))
 
-    def remember(self, feedback: Feedback) -> list[AnyArray]:
-        """What `absorb` would change, for `revert`."""
-        return [array[feedback.runs, feedback.items] for array in self._arrays]
-
-    def revert(self, feedback: Feedback, remembered: Sequence[AnyArray]) -> None:
-        """Undo `absorb`."""
-        for array, values in zip(self._arrays, remembered, strict=True):
-            array[feedback.runs, feedback.items] = values
+    def update(self, items: IntArray) -> None:
+        """Bring the means and radii of some items up to date after their arrays were written to."""
+        runs = np.repeat(np.arange(self.n_runs), items.size)
+        statistics.update_lines(runs, np.tile(items, self.n_runs), *self._lines)
 
     @property
-    def _arrays(self) -> tuple[AnyArray, ...]:
-        return self.counts, self.sums, self.means, self.radii
+    def typical_gain(self) -> FloatArray:
+        """The mean of all gains answered so far, shape (R,); 0 before any. Exact up to one rounding."""
+        rows = zip(self._partials, self._n_partials, self._n_answers, strict=True)
+        return np.array([statistics.exact_mean(*row) for row in rows])
+
+    def remember(self, feedback: Feedback) -> list[AnyArray]:
+        """What an answer would change, for `revert`."""
+        cells = [array[feedback.runs, feedback.items] for array in self._cells]
+        return cells + [array.copy() for array in (self.n_waiting, *self._total)]
+
+    def revert(self, feedback: Feedback, remembered: Sequence[AnyArray]) -> None:
+        """Undo an answer."""
+        *cells, n_waiting, partials, n_partials, n_answers = remembered
+        for array, values in zip(self._cells, cells, strict=True):
+            array[feedback.runs, feedback.items] = values
+        self.n_waiting[:], self._partials[:] = n_waiting, partials
+        self._n_partials[:], self._n_answers[:] = n_partials, n_answers
+
+    def totals(self) -> dict[str, AnyArray]:
+        """The exact total of all gains answered, as arrays to store."""
+        return {"partials": self._partials, "n_partials": self._n_partials, "n_answers": self._n_answers}
+
+    def restore_totals(self, partials: AnyArray, n_partials: AnyArray, n_answers: AnyArray) -> None:
+        """Take over what `totals` gave."""
+        self._partials[:], self._n_partials[:], self._n_answers[:] = partials, n_partials, n_answers
+
+    @property
+    def _cells(self) -> tuple[AnyArray, ...]:
+        return self.counts, self.waiting, self.sums, self.means, self.radii
+
+    @property
+    def _lines(self) -> tuple[AnyArray, ...]:
+        plays = self.counts, self.waiting, self.lost
+        return *plays, self.sums, self.prior_means, self.prior_counts, self.means, self.radii
+
+    @property
+    def _total(self) -> tuple[AnyArray, ...]:
+        return self._partials, self._n_partials, self._n_answers

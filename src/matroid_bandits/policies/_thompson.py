@@ -25,7 +25,8 @@ class ThompsonSampling(Policy):
     ----------
     prior : "beta" or "normal", default "beta"
         "beta": weights in [0, 1]; a weight w counts as a success with probability w, and beliefs are
-        Beta(1 + successes, 1 + failures). "normal": any weights; beliefs are
+        Beta(1 + successes, 1 + failures), which is a proper prior: no item has to be tried before the others.
+        "normal": any weights; beliefs are
         :math:`N(\hat w_e, \mathrm{noise}^2 / T_e)`.
     noise : float, default 1.0
         Standard deviation of a weight, for "normal".
@@ -44,6 +45,7 @@ class ThompsonSampling(Policy):
         self._noise = as_number("noise", noise, 0.0, error=PolicyError)
         if prior == "beta":
             self.support = (0.0, 1.0)  # type: ignore[misc]
+            self.tries_unseen = False  # type: ignore[misc]
 
     def prepare(self, state: State) -> None:
         if self._prior == "beta":

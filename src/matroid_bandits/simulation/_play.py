@@ -75,7 +75,14 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     environment, n_episodes = problem.environment, settings.n_episodes
     stream = Stream(settings.seed, np.arange(slice.first, slice.last))
     own = stream.with_purpose(POLICY)
-    agent = Agent(problem.constraint, slice.policy, n_runs=n_batch, minimize=problem.minimize, engine=settings.engine)
+    agent = Agent(
+        problem.constraint,
+        slice.policy,
+        n_runs=n_batch,
+        minimize=problem.minimize,
+        engine=settings.engine,
+        waits=False,
+    )
     if settings.start == "observe":
         everything = np.tile(np.arange(problem.n_items), (n_batch, 1))
         agent.observe(Request(0, own), everything, _draw(environment, stream.with_purpose(START), 0, everything))

@@ -173,7 +173,7 @@ class _Watched(Policy):
             raise ContractError(f"expected indices to return an array of floats, got {given}")
         if U.shape != state.counts.shape:
             raise ContractError(f"expected indices of shape {state.counts.shape}, a row per run, got {U.shape}")
-        is_open = state.counts == 0 if self.tries_unseen else np.zeros(U.shape, bool)  # whatever the formula says
+        is_open = state.is_unseen if self.tries_unseen else np.zeros(U.shape, bool)  # whatever the formula says
         if (np.isnan(U) & ~is_open).any():
             run, e = np.argwhere(np.isnan(U) & ~is_open)[0]
             unseen = ", which was never seen" if state.counts[run, e] == 0 else ""

@@ -1,0 +1,226 @@
+"""What happens to a learner, as plain JSON forms: a log of them is the learner.
+
+Every form has a key ``event``; items are named by their labels. The same events in the same order make the same learner,
+on the same build of the package and its libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from matroid_bandits._typing import FloatArray, IntArray, Label
+from matroid_bandits._util.names import decode, encode
+from matroid_bandits.constraint import Constraint, constraint_from_dict
+from matroid_bandits.exceptions import MatroidBanditsError, ReplayError, SerializationError
+from matroid_bandits.learner._wanted import Wanted, names_of
+from matroid_bandits.policies import POLICIES, Policy
+
+if TYPE_CHECKING:
+    from matroid_bandits.learner._learner import Learner
+
+VERSION = 1
+
+
+def created(learner: Learner, priors: Any, features: Any) -> dict[str, Any]:
+    """A learner was made."""
+    return {
+        "event": "created",
+        "version": VERSION,
+        "id": learner.id,
+        "constraint": learner.constraint.to_dict(),
+        "policy": policy_form(learner.policy),
+        "minimize": learner.minimize,
+        "seed": learner.seed,
+        "holdout": learner.holdout,
+        "max_departed": learner.max_departed,
+        "priors": _priors_form(priors, learner.constraint),
+        "features": _rows_form(features, learner.constraint),
+    }
+
+
+def asked(id: int, items: IntArray, wanted: Wanted | None, constraint: Constraint, held_out: bool) -> dict[str, Any]:
+    """A set was asked for, and these items were chosen."""
+    form = {"event": "asked", "decision": id, "items": names_of(constraint, items)}
+    if wanted is not None:
+        form |= wanted.to_dict(constraint)
+    return form | ({"held_out": True} if held_out else {})
+
+
+def told(id: int, labels: list[Label], weights: FloatArray) -> dict[str, Any]:
+    """Some items of a decision turned out to be worth so much."""
+    return {"event": "told", "decision": id, "weights": _weights_form(labels, weights)}
+
+
+def observed(labels: list[Label], weights: FloatArray) -> dict[str, Any]:
+    """Some items were seen before the first decision."""
+    return {"event": "observed", "weights": _weights_form(labels, weights)}
+
+
+def closed(id: int, default: float | None) -> dict[str, Any]:
+    """No more answers will come to a decision."""
+    return {"event": "closed", "decision": id, "default": default}
+
+
+def closed_before(episode: int, default: float | None) -> dict[str, Any]:
+    """No more answers will come to the decisions before an episode."""
+    return {"event": "closed", "before": episode, "default": default}
+
+
+def changed(constraint: Constraint, priors: Any, features: Any, forget: list[Label]) -> dict[str, Any]:
+    """The items are now others."""
+    return {
+        "event": "changed",
+        "constraint": constraint.to_dict(),
+        "priors": _priors_form(priors, constraint),
+        "features": _rows_form(features, constraint),
+        "forget": [encode(label, "label") for label in forget],
+    }
+
+
+def restarted(items: list[Label] | None) -> dict[str, Any]:
+    """What is known of some items, or of all, was forgotten."""
+    return {"event": "restarted", "items": None if items is None else [encode(x, "label") for x in items]}
+
+
+def from_created(kind: type[Learner], event: Mapping[str, Any], engine: Any, record: Any) -> Learner:
+    """The learner that a `created` event describes."""
+    if not isinstance(event, Mapping) or event.get("event") != "created":
+        raise ReplayError(f"expected a created event first, got {_what(event)}")
+    version = event.get("version")
+    if version != VERSION:
+        raise ReplayError(f"expected events of version {VERSION}, got {version!r}")
+    try:
+        return kind(
+            constraint_from_dict(event["constraint"]),
+            policy_from_form(event["policy"]),
+            minimize=event["minimize"],
+            seed=event["seed"],
+            id=event["id"],
+            priors=_priors(event["priors"]),
+            features=_rows(event["features"]),
+            holdout=event["holdout"],
+            max_departed=event["max_departed"],
+            engine=engine,
+            record=record,
+        )
+    except MatroidBanditsError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ReplayError(f"malformed created event: {error!r}") from error
+
+
+def apply(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
+    """Let an event happen to a learner; see `Learner.apply`."""
+    kind = event.get("event") if isinstance(event, Mapping) else None
+    try:
+        if kind == "asked":
+            return _ask_again(learner, event, trust)
+        if kind == "told":
+            return learner.tell(event["decision"], dict(_pairs(event["weights"])))
+        if kind == "observed":
+            return learner.observe(dict(_pairs(event["weights"])))
+        if kind == "closed" and "before" in event:
+            return learner.close_before(event["before"], default=event["default"])
+        if kind == "closed":
+            return learner.close(event["decision"], default=event["default"])
+        if kind == "changed":
+            return learner.change(
+                constraint_from_dict(event["constraint"]),
+                priors=_priors(event["priors"]),
+                features=_rows(event["features"]),
+                forget=[decode(label) for label in event["forget"]],
+            )
+        if kind == "restarted":
+            items = event["items"]
+            return learner.restart(None if items is None else [decode(label) for label in items])
+    except MatroidBanditsError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ReplayError(f"malformed {kind} event: {error!r}") from error
+    raise ReplayError(f"expected an event that happens to a learner, got {_what(event)}")
+
+
+def policy_form(policy: Policy) -> dict[str, Any]:
+    """A policy as plain JSON: its name and its arguments."""
+    if POLICIES.get(type(policy).__name__) is not type(policy):
+        raise SerializationError(
+            f"expected a policy that is known by its name, got {type(policy).__name__}, a name that is taken"
+        )
+    params = {}
+    for key, value in policy.params().items():
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        elif isinstance(value, Policy):
+            value = policy_form(value)
+        params[key] = value
+    return {"name": type(policy).__name__, "params": params}
+
+
+def policy_from_form(form: Mapping[str, Any]) -> Policy:
+    """The policy that `policy_form` described."""
+    name = form["name"]
+    if name not in POLICIES:
+        raise ReplayError(f"the policy {name} is not defined here: import it")
+    params = {
+        key: policy_from_form(value) if isinstance(value, Mapping) and value.keys() == {"name", "params"} else value
+        for key, value in form["params"].items()
+    }
+    return POLICIES[name](**params)
+
+
+def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
+    wanted = {
+        key: [decode(label) for label in event[key]] for key in ("available", "exclude", "pinned") if key in event
+    }
+    chosen = [decode(label) for label in event["items"]]
+    if event["decision"] != learner.n_decisions + 1:
+        raise ReplayError(f"expected decision {learner.n_decisions + 1} next, got {event['decision']!r}")
+    features = event.get("features")
+    if trust:
+        return learner._ask(wanted, features, taken=(chosen, bool(event.get("held_out", False))))
+    decision = learner._ask(wanted, features, expected=chosen)
+    return decision
+
+
+def _weights_form(labels: list[Label], weights: FloatArray) -> list[list[Any]]:
+    return [[encode(label, "label"), weight] for label, weight in zip(labels, weights.tolist(), strict=True)]
+
+
+def _pairs(weights: Any) -> list[tuple[Label, float]]:
+    return [(decode(label), weight) for label, weight in weights]
+
+
+def _priors_form(priors: Any, constraint: Constraint) -> Any:
+    if priors is None or isinstance(priors, str):
+        return priors
+    labels = constraint.labels
+    return [[encode(labels[constraint.as_item(key)], "label"), *map(float, prior)] for key, prior in priors.items()]
+
+
+def _priors(form: Any) -> Any:
+    return form if form is None or isinstance(form, str) else {decode(x): (mean, count) for x, mean, count in form}
+
+
+def _rows_form(features: Any, constraint: Constraint) -> Any:
+    if features is None:
+        return None
+    if isinstance(features, Mapping):
+        labels = constraint.labels
+        return [
+            [encode(labels[constraint.as_item(key)], "label"), np.asarray(row, np.float64).tolist()]
+            for key, row in features.items()
+        ]
+    return np.asarray(features, np.float64).tolist()
+
+
+def _rows(form: Any) -> Any:
+    if form and isinstance(form[0], list) and len(form[0]) == 2 and isinstance(form[0][1], list):
+        return {decode(label): row for label, row in form}
+    return form
+
+
+def _what(event: Any) -> str:
+    return repr(event.get("event")) if isinstance(event, Mapping) else type(event).__name__
