@@ -10,7 +10,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.exceptions import FeedbackError, ItemError
+from matroid_bandits.exceptions import FeedbackError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies import Policy
 
@@ -45,14 +45,8 @@ class Reader:
         return None, values
 
     def item(self, key: Any) -> int:
-        """An item by its label, or by its number where no label is equal to it."""
-        try:
-            return self._constraint.item(key)
-        except ItemError:
-            try:
-                return self._constraint.as_item(key)
-            except ItemError:
-                raise ItemError(f"expected an item or its label, got {key!r}") from None
+        """An item by its label or its number."""
+        return self._constraint.as_item(key)
 
     def name(self, item: int) -> str:
         """An item's number, and its label where it has one."""

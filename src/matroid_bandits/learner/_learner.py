@@ -123,7 +123,7 @@ class Learner:
             The decision or its id.
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
-            follow later, in any order. Labels are tried before item numbers.
+            follow later, in any order. An integer that is one item's label and another's number is an error.
 
         Raises
         ------

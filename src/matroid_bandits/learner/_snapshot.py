@@ -85,8 +85,14 @@ def _params(policy: Policy) -> dict[str, Any] | None:
         params = policy.params()
     except PolicyError:
         return None
-    is_plain = all(isinstance(v, (str, int, float, bool, np.ndarray)) or v is None for v in params.values())
-    return params if is_plain else None
+    return params if all(map(_is_plain, params.values())) else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a parameter can be stored as it is: a plain value, an array, or a list of plain values."""
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(part) and not isinstance(part, np.ndarray) for part in value)
+    return isinstance(value, (str, int, float, bool, np.ndarray)) or value is None
 
 
 def _constraint(header: Mapping[str, Any], given: Constraint | None) -> Constraint:
@@ -138,7 +144,7 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
             or (told is not None and len(told) != len(items))
         ):
             raise ValueError("an outstanding decision was never made")
-        chosen = learner.constraint.as_items(items)
+        chosen = learner.constraint.as_items(np.asarray(items))  # numbers, whatever the labels
         learner._open[int(id)] = (learner._play(int(id), chosen), None if told is None else np.array(told, bool))
 
 
