@@ -17,7 +17,7 @@ from matroid_bandits.environments import (
     RowEnvironment,
     SampleEnvironment,
 )
-from matroid_bandits.learner import Decision, Estimates, Explanation, Learner
+from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Learner
 from matroid_bandits.matroids import (
     GraphicMatroid,
     LaminarMatroid,
@@ -55,6 +55,7 @@ __all__ = [
     "OMM",
     "AffinePolicy",
     "BernoulliEnvironment",
+    "BestSet",
     "BetaEnvironment",
     "CombLinTS",
     "CombLinUCB",

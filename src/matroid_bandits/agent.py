@@ -250,6 +250,11 @@ class Agent:
         self.settle()
         self._tick_off(play, places)
 
+    def refresh(self, items: IntArray) -> None:
+        """Let the engine look anew at some items, whose state was written to from outside."""
+        runs = np.repeat(np.arange(self.state.n_runs), items.size)
+        self._engine.refresh(runs, np.tile(items, self.state.n_runs))
+
     def renew(self) -> None:
         """Let the policy take the plays that wait anew, after items or plays were rearranged."""
         self._policy.drop(self.state, (), self._waiting())

@@ -54,7 +54,8 @@ class Engine(ABC):
         Returns
         -------
         items : int64 array (R, K)
-            The chosen items of each run, the first ``sizes[run]`` of its row; the caller may keep the array.
+            The chosen items of each run, the first ``sizes[run]`` of its row, as wide as the largest set; the caller
+            may keep the array.
         sizes : int64 array (R,)
             How many items each run has chosen.
         """
@@ -68,7 +69,8 @@ class Engine(ABC):
         if request.excluded is not None:
             available = np.ones(self.state.n_items, bool) if available is None else available.copy()
             available[..., request.excluded] = False
-        return self.constraint.best_sets(self._indices(request), available=available, pinned=request.pinned)
+        items, sizes = self.constraint.best_sets(self._indices(request), available=available, pinned=request.pinned)
+        return (items, sizes) if request.is_open else (items[:, : sizes.max(initial=0)], sizes)
 
     def _indices(self, request: Request) -> FloatArray:
         """The indices (R, L); those of an affine policy in one pass over room that is used again."""

@@ -1,7 +1,7 @@
 """What happens to a learner, as plain JSON forms: a log of them is the learner.
 
-Every form has a key ``event``; items are named by their labels. The same events in the same order make the same learner,
-on the same build of the package and its libraries.
+Every form has a key ``event``; items are named by their labels. The same events in the same order make the same
+learner, on the same build of the package and its libraries.
 """
 
 from __future__ import annotations

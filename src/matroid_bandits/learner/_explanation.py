@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from matroid_bandits._typing import FloatArray, IntArray, Label
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray, Label
 from matroid_bandits.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ class Estimates:
 
     def to_frame(self) -> pandas.DataFrame:
         """A table with a row per item, by label."""
-        columns = {"counts": self.counts, "waiting": self.waiting, "means": self.means, "indices": self.indices}
+        columns: dict[str, AnyArray] = {
+            "counts": self.counts,
+            "waiting": self.waiting,
+            "means": self.means,
+            "indices": self.indices,
+        }
         return _frame(self.labels, columns)
 
 
@@ -156,7 +161,9 @@ class Explanation:
         name = _name(self.label)
         known = f"mean {self.mean:.4g} over {self.plays:g} plays, index {self.index:.4g}"
         if self.mean != self.mean:
-            known = "never told a weight" if self.plays == 0 else f"asked for {self.plays:g} times, never told a weight"
+            known = (
+                "never told a weight" if self.plays == 0 else f"asked for {self.plays:g} times, never told a weight"
+            )
         if self.is_held_out:
             return f"{name} is {'in' if self.is_chosen else 'out'}: the set was drawn at random ({known})"
         if self.standing == "chosen":
@@ -189,7 +196,7 @@ def _name(label: Label) -> str:
     return "-".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def _frame(labels: Sequence[Label], columns: dict[str, FloatArray | IntArray]) -> pandas.DataFrame:
+def _frame(labels: Sequence[Label], columns: dict[str, AnyArray]) -> pandas.DataFrame:
     try:
         import pandas as pd
     except ImportError:

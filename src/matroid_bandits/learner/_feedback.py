@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
-from matroid_bandits.constraint import Constraint
-from matroid_bandits.exceptions import FeedbackError, ItemError
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
+from matroid_bandits.exceptions import FeedbackError
 from matroid_bandits.kernels import statistics
-from matroid_bandits.policies import Policy
+from matroid_bandits.learner._items import NOWHERE
+
+if TYPE_CHECKING:
+    from matroid_bandits.learner._learner import Learner
 
 _LOWEST, _HIGHEST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).max)
 
 
 class Reader:
-    """Reads weights of items under one constraint, for one policy."""
+    """Reads weights of a learner's items, of those that have left too."""
 
-    def __init__(self, constraint: Constraint, policy: Policy) -> None:
-        self._constraint, self._policy = constraint, policy
-        low, high = policy.support
+    def __init__(self, learner: Learner) -> None:
+        self._constraint, self._policy, self._departed = learner.constraint, learner.policy, learner._departed
+        low, high = self._policy.support
         self._range = max(low, _LOWEST), min(high, _HIGHEST)
 
     def read(self, weights: Any, items: IntArray, episode: int) -> tuple[IntArray | None, FloatArray]:
@@ -44,31 +46,46 @@ class Reader:
         self._check_values(items, values)
         return None, values
 
-    def item(self, key: Any) -> int:
-        """An item by its label, or by its number where no label is equal to it."""
-        try:
-            return self._constraint.item(key)
-        except ItemError:
-            try:
-                return self._constraint.as_item(key)
-            except ItemError:
-                raise ItemError(f"expected an item or its label, got {key!r}") from None
+    def default(self, value: Any) -> float | None:
+        """A weight that stands for those that were not told; None for none."""
+        if value is None:
+            return None
+        weight = _as_weight("default", value)
+        if statistics.first_outside(np.array([weight]), *self._range) >= 0:
+            raise FeedbackError(f"expected a default that {self._policy!r} can take, got {weight}")
+        return weight
+
+    def labels(self, items: IntArray, places: IntArray | None) -> list[Label]:
+        """What items, or those at some places, are called."""
+        return [self._label(e) for e in (items if places is None else items[places]).tolist()]
 
     def name(self, item: int) -> str:
         """An item's number, and its label where it has one."""
         item = int(item)  # labels may be tuples, which NumPy's integers compare element by element
+        if item < 0:
+            return f"{self._label(item)!r}, which has left,"
         label = self._constraint.labels[item]
         return f"{item}" if label == item else f"{item} ({label!r})"
+
+    def _label(self, item: int) -> Label:
+        return self._constraint.labels[item] if item >= 0 else self._departed.label(item)
+
+    def _item(self, key: Any) -> int:
+        """An item by its label or its number, or the code of one that has left by its label."""
+        code = self._departed.code(key)
+        return self._constraint.as_item(key) if code is None else code
 
     def _read_mapping(
         self, weights: Mapping[Any, float], items: IntArray, episode: int
     ) -> tuple[IntArray, FloatArray]:
-        keys = np.array([self.item(key) for key in weights], np.int64)
-        places = np.searchsorted(items, keys)
-        is_stray = np.append(items, -1)[places] != keys
+        keys = np.array([self._item(key) for key in weights], np.int64)
+        order = np.argsort(items, kind="stable") if self._departed.labels else np.arange(items.size)
+        found = np.searchsorted(items[order], keys)
+        is_stray = np.append(items[order], NOWHERE)[found] != keys
         if is_stray.any():
             where = f"decision {episode}" if episode else "this learner"
             raise FeedbackError(f"expected items of {where}, got {self.name(keys[is_stray][0])}")
+        places = order[found]
         if np.unique(places).size < places.size:
             raise FeedbackError("expected each item once, got one by its label and by its number")
         return places, np.array([_as_weight(key, value) for key, value in weights.items()], np.float64)

@@ -100,7 +100,7 @@ def changed(
     sources = np.array([before.get(x, gone.get(x, NOWHERE)) for x in constraint.labels], np.int64).reshape(-1)
     stays, returns = sources >= 0, (sources < 0) & (sources != NOWHERE)
     rows = _features(policy, departed, sources, features)
-    new_policy = policy.change(np.where(stays, sources, -1), rows)
+    new_policy = policy.change(old.constraint, np.where(stays, sources, -1), rows)
     new = Agent(constraint, new_policy, minimize=old.minimize, engine=engine)
     state = new.state
     for name, array in _columns(old, policy).items():
@@ -118,6 +118,32 @@ def changed(
     state.update(np.arange(state.n_items))
     new.renew()
     return new, new_policy, left, ~(stays | returns)
+
+
+def restart(agent: Agent, policy: Policy, items: IntArray | None) -> None:
+    """Forget what is known of some items, or of all, and whom the plays that wait are about."""
+    agent.settle()
+    state = agent.state
+    which = np.arange(state.n_items) if items is None else items
+    is_forgotten = np.zeros(state.n_items, bool)
+    is_forgotten[which] = True
+    fresh = State(state.constraint, state.n_runs, state.minimize)
+    policy.prepare(fresh)
+    own = _columns(state, policy)
+    for name, array in state.extra.items():
+        if f"extra/{name}" in own:
+            array[:, which] = fresh.extra[name][:, which]
+        elif items is None:
+            array[:] = fresh.extra[name]
+    if items is None:
+        state.restore_totals(**fresh.totals())
+    state.restart(which)
+    for play in agent.open.values():
+        hit = (play.items >= 0) & is_forgotten[np.maximum(play.items, 0)] if state.n_items else play.items < 0
+        if hit.any():
+            play.items = np.where(hit, NOWHERE, play.items)
+    agent.renew()
+    agent.refresh(which)
 
 
 def as_priors(
@@ -224,8 +250,10 @@ def _left(
     kept = {}
     for name, array in columns.items():
         leaving = rows[None] if name == "features" else array[:, now]  # type: ignore[index]
-        former = departed.columns[name][:, before] if name in departed.columns else np.zeros(
-            (leaving.shape[0], len(before), *leaving.shape[2:]), leaving.dtype
+        former = (
+            departed.columns[name][:, before]
+            if name in departed.columns
+            else np.zeros((leaving.shape[0], len(before), *leaving.shape[2:]), leaving.dtype)
         )
         kept[name] = np.concatenate([former, leaving], axis=1)[:, max(len(labels) - most, 0) :]
     return Departed(labels[max(len(labels) - most, 0) :], kept)

@@ -222,7 +222,7 @@ class Learner:
             The decision or its id.
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
-            follow later, in any order.
+            follow later, in any order. An integer that is one item's label and another's number is an error.
 
         Raises
         ------
@@ -541,6 +541,7 @@ class Learner:
                 u = self._stream.with_purpose(HOLDOUT).uniform(t, np.arange(self._constraint.n_items))
                 mask = None if asked is None else asked.mask(self._constraint.n_items)
                 items, sizes = self._constraint.best_sets(u, available=mask, pinned=request.pinned)
+                items = items[:, : sizes[0]]
             else:
                 items, sizes = self._agent.choose(request)
             if expected is not None:
@@ -638,7 +639,7 @@ class Learner:
         wanted = self._wanted.get(id)
         pinned = None if wanted is None or not wanted.pinned.size else wanted.pinned
         items = play.items[0]
-        if items.size and items[0] < 0 or self._departed.labels:
+        if (items.size and items[0] < 0) or self._departed.labels:
             items = np.sort(items[items >= 0])
         return Decision(id, items, self._constraint, self._id, pinned, id in self._held_out)
 

@@ -11,11 +11,12 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray
 from matroid_bandits._util import files
+from matroid_bandits.agent import Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
 from matroid_bandits.matroids import matroid_from_dict
-from matroid_bandits.policies import POLICIES, Policy
+from matroid_bandits.policies import POLICIES, Policy, Request
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
@@ -42,8 +43,8 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
         "seed": learner.seed,
         "episode": learner.n_decisions,
         "open": [
-            [id, play.items[0].tolist(), None if told is None else told.tolist()]
-            for id, (play, told) in learner._open.items()
+            [id, play.items[0].tolist(), None if play.told is None else play.told.tolist()]
+            for id, play in learner._agent.open.items()
         ],
     }
     arrays |= {"counts": state.counts[0], "sums": state.sums[0]}
@@ -85,8 +86,14 @@ def _params(policy: Policy) -> dict[str, Any] | None:
         params = policy.params()
     except PolicyError:
         return None
-    is_plain = all(isinstance(v, (str, int, float, bool, np.ndarray)) or v is None for v in params.values())
-    return params if is_plain else None
+    return params if all(map(_is_plain, params.values())) else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a parameter can be stored as it is: a plain value, an array, or a list of plain values."""
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(part) and not isinstance(part, np.ndarray) for part in value)
+    return isinstance(value, (str, int, float, bool, np.ndarray)) or value is None
 
 
 def _constraint(header: Mapping[str, Any], given: Constraint | None) -> Constraint:
@@ -138,8 +145,11 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
             or (told is not None and len(told) != len(items))
         ):
             raise ValueError("an outstanding decision was never made")
-        chosen = learner.constraint.as_items(items)
-        learner._open[int(id)] = (learner._play(int(id), chosen), None if told is None else np.array(told, bool))
+        chosen = learner.constraint.as_items(np.asarray(items))  # numbers, whatever the labels
+        request = Request(int(id), learner._stream)
+        learner._agent.open[int(id)] = Play(
+            request, chosen[None], np.array([chosen.size]), None if told is None else np.array(told, bool)
+        )
 
 
 def _layout(array: AnyArray) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -148,9 +148,7 @@ def _read_available(constraint: Constraint, available: Any) -> IntArray | None:
             available = listed
     if given is not None and given.dtype == np.bool_:
         if given.shape != (constraint.n_items,):
-            raise ItemError(
-                f"expected a mask of {constraint.n_items} values, one per item, got shape {given.shape}"
-            )
+            raise ItemError(f"expected a mask of {constraint.n_items} values, one per item, got shape {given.shape}")
         return np.flatnonzero(given)
     return _read("available", constraint, available)
 

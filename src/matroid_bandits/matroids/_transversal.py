@@ -95,7 +95,7 @@ class TransversalMatroid(Matroid):
             for lo, hi in zip(self._starts[:-1], self._starts[1:], strict=True)
         ]
 
-    def matching(self, items: Iterable[int]) -> dict[int, Hashable]:
+    def matching(self, items: Iterable[Label] | IntArray) -> dict[int, Hashable]:
         """A right vertex for each item of an independent set, no two alike.
 
         Raises

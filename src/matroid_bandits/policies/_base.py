@@ -44,8 +44,10 @@ class Policy(ABC):
         Whether an item never asked for has index +inf whatever `indices` says, so that everything is tried once; a
         class attribute. False for policies that do not learn, for those with a proper prior, and for those that infer
         the value of items they have not seen.
+    takes_priors : bool
+        Whether items may come with a mean and a number of plays that it is worth, a class attribute.
     n_features : int, or None
-        How many numbers per item the policy needs with every request; None, the default, for a policy that takes none.
+        How many numbers per item the policy needs with every request; None, the default, for one that takes none.
     item_arrays : tuple of str, or None
         Names of the arrays in ``state.extra`` that have a column per item, a class attribute. They are rearranged
         when a learner's items change. None, the default, stands for those whose second axis is as long as the items.
@@ -71,6 +73,7 @@ class Policy(ABC):
 
     support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     tries_unseen: ClassVar[bool] = True
+    takes_priors: ClassVar[bool] = True
     n_features: int | None = None
     item_arrays: ClassVar[tuple[str, ...] | None] = None
 
@@ -106,11 +109,13 @@ class Policy(ABC):
     def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:  # noqa: B027
         """Take note that no answer will come to some plays that waited, while those of `waiting` still do."""
 
-    def change(self, sources: IntArray, features: FloatArray | None) -> Policy:
+    def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         """The policy that goes on when a learner's items change.
 
         Parameters
         ----------
+        before : Constraint
+            The old items.
         sources : int64 array (L,)
             For each new item the number it had before, or -1 for a newcomer.
         features : float64 array (L, d), or None
@@ -152,7 +157,7 @@ class Policy(ABC):
             return NotImplemented
         assert isinstance(other, Policy)
         mine, theirs = vars(self), vars(other)
-        return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
+        return mine.keys() == theirs.keys() and all(_is_same(mine[key], theirs[key]) for key in mine)
 
     def __hash__(self) -> int:
         return hash(type(self))
@@ -300,6 +305,14 @@ def _arguments(kind: type[Policy]) -> list[str]:
         for name, parameter in list(inspect.signature(kind.__init__).parameters.items())[1:]
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two parameters are equal, arrays by their content."""
+    try:
+        return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
+    except ValueError:  # of lists of arrays
+        return np.array_equal(a, b)
 
 
 def _is_ours(kind: type[Policy]) -> bool:

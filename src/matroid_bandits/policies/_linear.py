@@ -22,6 +22,7 @@ class _LinearPolicy(Policy):
 
     tries_unseen = False
     item_arrays = ()
+    takes_priors = False
 
     def __init__(self, features: ArrayLike, prior_scale: float = 1.0, noise: float = 0.1) -> None:
         try:
@@ -39,12 +40,14 @@ class _LinearPolicy(Policy):
         if n_rows != n_items:
             raise PolicyError(f"expected features for {n_items} items, got {n_rows} rows")
 
-    def change(self, sources: IntArray, features: FloatArray | None) -> Policy:
+    def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         is_new = sources < 0
         rows = self._features[sources]
         if is_new.any():
             if features is None:
-                raise PolicyError(f"expected features of the {is_new.sum()} new items, which {self!r} needs; got none")
+                raise PolicyError(
+                    f"expected features of the {is_new.sum()} new items, which {self!r} needs; got none"
+                )
             if features.shape[1] != rows.shape[1]:
                 raise PolicyError(f"expected {rows.shape[1]} features of each new item, got {features.shape[1]}")
             rows[is_new] = features[is_new]

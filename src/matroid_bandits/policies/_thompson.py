@@ -55,7 +55,11 @@ class ThompsonSampling(Policy):
         t, stream, items = request.episode, request.stream, np.arange(state.n_items)
         if self._prior == "beta":
             successes = state.extra["successes"]
-            return stream.beta(t, items, 1.0 + successes, 1.0 + (state.counts - successes))
+            alpha, beta = 1.0 + successes, 1.0 + (state.counts - successes)
+            if state.has_priors:
+                chance = state.prior_means + 1.0 if state.minimize else state.prior_means
+                alpha, beta = alpha + state.prior_counts * chance, beta + state.prior_counts * (1.0 - chance)
+            return stream.beta(t, items, alpha, beta)
         return state.means + self._noise * stream.normal(t, items) * state.radii
 
     def observe(self, state: State, feedback: Feedback) -> None:
