@@ -1,24 +1,13 @@
-"""Files written so that a crash leaves the old one or the new one; among them arrays with a JSON header."""
+"""Files written so that a crash leaves the old one or the new one; the one writer of the package."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import json
 import os
 import secrets
-import zipfile
-from collections.abc import Iterator, Mapping
-from os import PathLike
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import numpy as np
-
-from matroid_bandits._typing import AnyArray
-from matroid_bandits.exceptions import SerializationError
-
-_HEADER = "header.json"
+from typing import BinaryIO
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -55,51 +44,6 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.unlink(temporary)
         raise
     _sync_folder(path.parent)
-
-
-def save(
-    path: str | PathLike[str], format: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]
-) -> None:
-    """Write an NPZ archive with a JSON member; the file at `path` is replaced whole or not at all."""
-    text = json.dumps({"format": format, "version": version, **header})
-    with replacing(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(_HEADER, text)
-        for key, array in arrays.items():
-            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-
-
-def load(path: str | PathLike[str], format: str, version: int) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """The header and the arrays that `save` wrote.
-
-    Raises
-    ------
-    SerializationError
-        The file is truncated, foreign, of another format, or of a newer version. A missing file is the usual
-        FileNotFoundError.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read(_HEADER))
-            arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(name)), allow_pickle=False
-                )
-                for name in archive.namelist()
-                if name != _HEADER
-            }
-    except OSError:
-        raise
-    except Exception as error:  # whatever a damaged archive makes zlib, zipfile, json or numpy raise
-        raise SerializationError(f"{path}: not a complete {format} file ({error})") from error
-    if not isinstance(header, dict) or header.pop("format", None) != format:
-        raise SerializationError(f"{path}: expected a {format} file, got another kind")
-    found = header.pop("version", None)
-    if not isinstance(found, int) or not 1 <= found <= version:
-        raise SerializationError(
-            f"{path}: expected version {version} or older, got {found!r}: upgrade matroid-bandits"
-        )
-    return header, arrays
 
 
 def _sync_folder(folder: Path) -> None:
