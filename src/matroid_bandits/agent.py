@@ -31,6 +31,8 @@ class Play:
         How many items each run has chosen.
     told : bool array (n,), or None
         Which of the choices, in the order of `cells`, were answered or closed; None for none of them.
+    features : float64 array (n, d), or None
+        The features that the choices had in the request, in the order of `cells`.
 
     Examples
     --------
@@ -42,10 +44,17 @@ class Play:
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
-    __slots__ = ("items", "request", "sizes", "told")
+    __slots__ = ("features", "items", "request", "sizes", "told")
 
-    def __init__(self, request: Request, items: IntArray, sizes: IntArray, told: BoolArray | None = None) -> None:
-        self.request, self.items, self.sizes, self.told = request, items, sizes, told
+    def __init__(
+        self,
+        request: Request,
+        items: IntArray,
+        sizes: IntArray,
+        told: BoolArray | None = None,
+        features: FloatArray | None = None,
+    ) -> None:
+        self.request, self.items, self.sizes, self.told, self.features = request, items, sizes, told, features
 
     def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The run and the item of every choice, one after the other, run by run; or of those at some places."""
@@ -64,15 +73,14 @@ class Play:
 
     def renamed(self, items: IntArray) -> Play:
         """The same play, its items called by other numbers."""
-        return Play(self.request, items, self.sizes, self.told)
+        return Play(self.request, items, self.sizes, self.told, self.features)
 
-    def features(self, runs: IntArray, items: IntArray) -> FloatArray | None:
-        """The features that items had in the request, a row each; None without any."""
-        features = self.request.features
-        if features is None:
-            return None
-        rows: FloatArray = features[items] if features.ndim == 2 else features[runs, items]
-        return rows
+    def waiting(self) -> Plays:
+        """The choices that still wait, of items that are still there."""
+        places = self.untold()
+        places = places[self.cells(places)[1] >= 0]
+        features = None if self.features is None else self.features[places]
+        return Plays(*self.cells(places), self.request.episode, features)
 
 
 class Agent:
@@ -157,6 +165,8 @@ class Agent:
         if self._fresh is not None:
             self.settle()
         play = Play(request, items, sizes)
+        if request.features is not None:
+            play.features = _rows(request.features, *play.cells())
         self._policy.advance(self.state, request)
         if self._waits:
             self.open[request.episode] = self._fresh = play
@@ -180,7 +190,9 @@ class Agent:
         runs, items = play.cells(places)
         request = play.request
         gains = -weights.reshape(-1) if self.state.minimize else weights.reshape(-1)
-        features = None if request.features is None else play.features(runs, items)
+        features = play.features
+        if features is not None and places is not None:
+            features = features[places]
         feedback = Feedback(runs, items, gains, request.episode, request.stream, features)
         self._count(feedback, was_waiting=self._waits and play is not self._fresh and request.episode in self.open)
         if self._waits:
@@ -194,7 +206,8 @@ class Agent:
         for play, places in plays:
             runs, items = play.cells(places)
             self._tick_off(play, places)
-            dropped.append(Plays(runs, items, play.request.episode, play.features(runs, items)))
+            features = None if play.features is None else play.features[places]
+            dropped.append(Plays(runs, items, play.request.episode, features))
         if not dropped:
             return
         runs, items = (np.concatenate(arrays) for arrays in zip(*(each[:2] for each in dropped), strict=True))
@@ -228,10 +241,10 @@ class Agent:
         play, self._fresh = self._fresh, None
         if play is None:
             return
-        runs, items = play.cells()
-        self.state.wait(runs, items)
-        self._policy.wait(self.state, Plays(runs, items, play.request.episode, play.features(runs, items)))
-        self._engine.refresh(runs, items)
+        plays = play.waiting()
+        self.state.wait(plays.runs, plays.items)
+        self._policy.wait(self.state, plays)
+        self._engine.refresh(plays.runs, plays.items)
 
     def _tick_off(self, play: Play, places: IntArray | None) -> None:
         """Take note that the choices at some places, or all of them, need no more waiting for."""
@@ -260,10 +273,7 @@ class Agent:
         self._policy.drop(self.state, (), self._waiting())
 
     def _waiting(self) -> Iterator[Plays]:
-        for play in self.open.values():
-            places = play.untold()
-            runs, items = play.cells(places[play.cells(places)[1] >= 0])  # others have left
-            yield Plays(runs, items, play.request.episode, play.features(runs, items))
+        return (play.waiting() for play in self.open.values())
 
     def _count(self, feedback: Feedback, was_waiting: bool) -> None:
         """Count an answer, but only when the policy can take it."""
@@ -284,3 +294,9 @@ class Agent:
 def _runs(n_runs: int, width: int) -> IntArray:
     """The run of every cell of a full batch, row by row."""
     return frozen(np.repeat(np.arange(n_runs), width))
+
+
+def _rows(features: FloatArray, runs: IntArray, items: IntArray) -> FloatArray:
+    """The features of some choices, of a request's (L, d) or (R, L, d)."""
+    rows: FloatArray = features[items] if features.ndim == 2 else features[runs, items]
+    return rows

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
+from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits.exceptions import FeedbackError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.learner._items import NOWHERE
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
-
-_LOWEST, _HIGHEST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).max)
 
 
 class Reader:
@@ -25,7 +24,7 @@ class Reader:
     def __init__(self, learner: Learner) -> None:
         self._constraint, self._policy, self._departed = learner.constraint, learner.policy, learner._departed
         low, high = self._policy.support
-        self._range = max(low, _LOWEST), min(high, _HIGHEST)
+        self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
 
     def read(self, weights: Any, items: IntArray, episode: int) -> tuple[IntArray | None, FloatArray]:
         """The places among `items` that are told, None for all of them, and a weight for each.
@@ -41,6 +40,8 @@ class Reader:
         if isinstance(weights, Mapping):
             places, values = self._read_mapping(weights, items, episode)
             self._check_values(items[places], values)
+            if places.size == items.size:
+                return None, values[np.argsort(places)]
             return places, values
         values = _read_array(weights, items)
         self._check_values(items, values)
@@ -95,6 +96,8 @@ class Reader:
         if wrong >= 0:
             low, high = self._policy.support
             given = f"got {values[wrong]} for item {self.name(items[wrong])}"
+            if MOST_WEIGHT < abs(values[wrong]) < np.inf:
+                raise FeedbackError(f"expected weights of at most {MOST_WEIGHT:g} in size, {given}")
             if np.isfinite(values[wrong]):
                 raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
             raise FeedbackError(f"expected finite weights, {given}")

@@ -27,6 +27,7 @@ from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
 from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._items import Departed
+from matroid_bandits.learner._validate import MOST_DECISIONS
 from matroid_bandits.learner._wanted import Wanted, read_features, read_wanted
 from matroid_bandits.policies import Feedback, Policy, Request, as_policy
 from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
@@ -83,7 +84,7 @@ class Learner:
     """
 
     #: Episodes beyond this address further looks at items before the first decision.
-    MOST_DECISIONS: ClassVar[int] = 2**47
+    MOST_DECISIONS: ClassVar[int] = MOST_DECISIONS
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class Learner:
         self._wanted: dict[int, Wanted] = {}
         self._held_out: set[int] = set()
         self._reader = Reader(self)
-        self._episode = 0
+        self._episode = self._n_changes = 0
         self._lock = threading.RLock()
         self._record: Record | None = None
         if record is not None:
@@ -222,7 +223,8 @@ class Learner:
             The decision or its id.
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
-            follow later, in any order. An integer that is one item's label and another's number is an error.
+            follow later, in any order. An integer that is one item's label and another's number is an error. No
+            weight may be larger than 1e100 in size, so that sums stay finite.
 
         Raises
         ------
@@ -370,6 +372,7 @@ class Learner:
                 raise
             self._reader = Reader(self)
             self._wanted.clear()  # in the numbers of other items
+            self._n_changes += 1
             if event is not None:
                 self._log(event)
 
@@ -475,7 +478,13 @@ class Learner:
         """Write the learner to one file, atomically: a crash leaves the old file or the new one.
 
         An `OracleMatroid`, and a policy whose arguments are not known, are code and cannot be stored; pass them to
-        `load`.
+        `load`. Of the matroid the file keeps a fingerprint, so that another one is noticed. The file that is
+        replaced keeps its mode, and its place where `path` is a link to it.
+
+        Raises
+        ------
+        SerializationError
+            What the policy keeps is not what it can be, so `load` would refuse the file; the old file stays.
         """
         with self._lock:
             _snapshot.save(self, path)
@@ -497,7 +506,8 @@ class Learner:
         path : path
             The file.
         constraint, policy : optional
-            Needed when they could not be stored: an `OracleMatroid`, a policy whose arguments are not known.
+            Needed when they could not be stored: an `OracleMatroid`, a policy whose arguments are not known. They
+            must be those that the learner was saved with.
         engine : str, or class of one's own, default "auto"
             How decisions are found.
         record : callable, optional
@@ -548,8 +558,8 @@ class Learner:
                 found = [self._constraint.labels[e] for e in items[0].tolist()]
                 if found != expected:
                     raise ReplayError(f"decision {t}: the log says {expected}, this learner decides {found}")
-            light = request._replace(available=None, excluded=None, pinned=None)
-            play = self._agent.play(light, items, sizes)
+            play = self._agent.play(request, items, sizes)
+            play.request = Request(t, self._stream)  # without its masks, which may be large
             self._episode = t
             if asked is not None:
                 self._wanted[t] = asked

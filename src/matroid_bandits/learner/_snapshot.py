@@ -1,22 +1,34 @@
-"""A learner as one file: arrays with a JSON header, never code."""
+"""A learner as one file: arrays with a JSON header, never code. `_validate` says what such a file may hold."""
 
 from __future__ import annotations
 
-import operator
+import contextlib
+import hashlib
+import inspect
+import json
 from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray
-from matroid_bandits._util import files
+from matroid_bandits._typing import AnyArray, IntArray
+from matroid_bandits._util import archives
+from matroid_bandits._util.archives import Archive
+from matroid_bandits._util.arrays import frozen, offsets
+from matroid_bandits._util.names import decode, encode
+from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
+from matroid_bandits.learner import _validate
+from matroid_bandits.learner._feedback import Reader
+from matroid_bandits.learner._items import Departed
+from matroid_bandits.learner._wanted import Wanted
 from matroid_bandits.matroids import matroid_from_dict
 from matroid_bandits.policies import POLICIES, Policy, Request
+from matroid_bandits.stream import Stream
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
@@ -26,30 +38,40 @@ _VERSION = 1
 
 
 def save(learner: Learner, path: str | PathLike[str]) -> None:
-    """Write a learner to one file, atomically."""
+    """Write a learner to one file, atomically, unless it is one that `load` would refuse."""
+    learner._agent.settle()
     constraint, policy, state = learner.constraint, learner.policy, learner._agent.state
     params = _params(policy)
     arrays = {f"policy/{key}": value for key, value in (params or {}).items() if isinstance(value, np.ndarray)}
-    try:
-        stored = constraint.to_dict()
-    except SerializationError:
-        stored = None
     header = {
-        "matroid": stored,
+        "matroid": _form(constraint),
         "n_items": constraint.n_items,
         "policy": type(policy).__name__,
         "params": None if params is None else {k: v for k, v in params.items() if not isinstance(v, np.ndarray)},
         "minimize": learner.minimize,
         "seed": learner.seed,
+        "id": learner.id,
+        "holdout": learner.holdout,
+        "max_departed": learner.max_departed,
         "episode": learner.n_decisions,
-        "open": [
-            [id, play.items[0].tolist(), None if play.told is None else play.told.tolist()]
-            for id, play in learner._agent.open.items()
-        ],
+        "n_changes": learner._n_changes,
+        "departed": [encode(label, "label") for label in learner._departed.labels],
     }
-    arrays |= {"counts": state.counts[0], "sums": state.sums[0]}
+    if header["matroid"] is None:
+        header["fingerprint"] = _fingerprint(constraint)
+    arrays |= {name: getattr(state, name)[0] for name in _validate.PLAYS}
+    if state.has_priors:
+        arrays |= {f"priors/{name}": getattr(state, f"prior_{name}")[0] for name in ("means", "counts")}
+    arrays |= {f"totals/{key}": value[0] for key, value in state.totals().items()}
     arrays |= {f"extra/{key}": value for key, value in state.extra.items()}
-    files.save(path, _FORMAT, _VERSION, header, arrays)
+    arrays |= {f"departed/{key}": value for key, value in learner._departed.columns.items()}
+    arrays |= _open_arrays(learner)
+    if learner._features is not None:
+        arrays["features"] = learner._features
+    with archives.malformed("learner"):
+        _validate.check_statistics(state.counts[0], state.sums[0], policy, learner.minimize)
+        policy.check_extra(state)
+    archives.save(path, _FORMAT, _VERSION, header, arrays)
 
 
 def load(
@@ -60,22 +82,107 @@ def load(
     engine: EngineChoice,
 ) -> Learner:
     """The learner that `save` wrote."""
-    header, arrays = files.load(path, _FORMAT, _VERSION)
-    try:
-        constraint = _constraint(header, constraint)
-        policy = _policy(header, arrays, policy)
-        if constraint.n_items != header["n_items"] or type(policy).__name__ != header["policy"]:
-            raise SerializationError(
-                f"expected a matroid of {header['n_items']} items and a {header['policy']}, "
-                f"got {constraint.n_items} items and {policy!r}"
-            )
-        learner = kind(constraint, policy, minimize=header["minimize"], seed=header["seed"], engine=engine)
+    with archives.reading(path, _FORMAT, _VERSION) as archive:
+        header, layouts = archive.header, archive.layouts
+        with archives.malformed("learner"):
+            _validate.check_header(header)
+            _validate.check_layouts(layouts, header["n_items"], len(header["departed"]))
+            constraint = _constraint(header, constraint)
+            policy = _policy(header, archive, constraint, policy)
+            policy.check(constraint)
+            _validate.check_extra(layouts, policy, constraint, header["minimize"])
+            arrays = archive.read()
+            _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
+            _validate.check_plays(arrays, header, constraint)
+        learner = kind(
+            constraint,
+            policy,
+            minimize=header["minimize"],
+            seed=header["seed"],
+            id=header["id"],
+            holdout=header["holdout"],
+            max_departed=header["max_departed"],
+            engine=engine,
+        )
         _restore(learner, header, arrays)
-    except SerializationError as error:
-        raise SerializationError(f"{path}: {error}") from None
-    except (KeyError, TypeError, ValueError, MemoryError) as error:
-        raise SerializationError(f"{path}: malformed learner: {error}") from error
+        with archives.malformed("learner"):
+            policy.check_extra(learner._agent.state)
     return learner
+
+
+def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+    """Give a fresh learner what was read and found sound."""
+    state = learner._agent.state
+    for name in _validate.PLAYS:
+        getattr(state, name)[0] = arrays[name]
+    if "priors/means" in arrays:
+        state.prior_means, state.prior_counts = arrays["priors/means"][None], arrays["priors/counts"][None]
+    state.restore_totals(**{key: arrays[f"totals/{key}"] for key in state.totals()})
+    state.n_waiting[:] = state.waiting.sum(axis=1)
+    state.update(np.arange(state.n_items))
+    for key, array in state.extra.items():
+        array[:] = arrays[f"extra/{key}"]
+    columns = {
+        name.removeprefix("departed/"): array for name, array in arrays.items() if name.startswith("departed/")
+    }
+    learner._departed = Departed([decode(label) for label in header["departed"]], columns)
+    learner._reader = Reader(learner)
+    learner._episode, learner._n_changes = header["episode"], header["n_changes"]
+    learner._features = arrays.get("features")
+    _restore_open(learner, arrays)
+
+
+def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
+    """The plays that wait, laid end to end, and what their requests asked for."""
+    plays = learner._agent.open
+    told = [np.zeros(play.items.size, bool) if play.told is None else play.told for play in plays.values()]
+    arrays: dict[str, AnyArray] = {
+        "open/ids": np.fromiter(plays, np.int64, len(plays)),
+        "open/sizes": np.array([play.items.size for play in plays.values()], np.int64),
+        "open/items": np.concatenate([np.empty(0, np.int64), *(play.items[0] for play in plays.values())]),
+        "open/told": np.concatenate([np.empty(0, bool), *told]),
+        "open/held_out": np.array([id in learner._held_out for id in plays], bool),
+    }
+    rows = [play.features for play in plays.values() if play.features is not None]
+    if rows:
+        arrays["open/features"] = np.concatenate(rows)
+    if learner._wanted:
+        arrays["wanted/ids"] = np.fromiter(learner._wanted, np.int64, len(learner._wanted))
+        for name in _validate.WANTED:
+            lists = [getattr(wanted, name) for wanted in learner._wanted.values()]
+            sizes = [-1 if items is None else items.size for items in lists]
+            arrays[f"wanted/{name}/sizes"] = np.array(sizes, np.int64)
+            given = [items for items in lists if items is not None]
+            arrays[f"wanted/{name}/items"] = np.concatenate([np.empty(0, np.int64), *given])
+    return arrays
+
+
+def _restore_open(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
+    edges = offsets(arrays["open/sizes"]).tolist()
+    items, told, rows = arrays["open/items"], arrays["open/told"], arrays.get("open/features")
+    stream, plays = learner._stream, learner._agent.open
+    sizes = {size: frozen(np.array([size])) for size in set(arrays["open/sizes"].tolist())}
+    is_partly = np.add.reduceat(told, edges[:-1]) > 0 if told.size and min(sizes) > 0 else None
+    for k, (id, lo, hi) in enumerate(zip(arrays["open/ids"].tolist(), edges[:-1], edges[1:], strict=True)):
+        part = told[lo:hi].copy() if (is_partly[k] if is_partly is not None else told[lo:hi].any()) else None
+        features = None if rows is None else rows[lo:hi]
+        plays[id] = Play(Request(id, stream), items[None, lo:hi], sizes[hi - lo], part, features)
+    learner._held_out = set(arrays["open/ids"][arrays["open/held_out"]].tolist())
+    if "wanted/ids" in arrays:
+        lists = [_split(arrays[f"wanted/{name}/sizes"], arrays[f"wanted/{name}/items"]) for name in _validate.WANTED]
+        for id, available, exclude, pinned in zip(arrays["wanted/ids"].tolist(), *lists, strict=True):
+            none = np.empty(0, np.int64)
+            learner._wanted[id] = Wanted(
+                available, none if exclude is None else exclude, none if pinned is None else pinned
+            )
+
+
+def _split(sizes: IntArray, items: IntArray) -> list[IntArray | None]:
+    """Arrays that were laid end to end; None where a size is -1."""
+    edges = offsets(np.maximum(sizes, 0)).tolist()
+    return [
+        None if size < 0 else items[lo:hi] for size, lo, hi in zip(sizes.tolist(), edges[:-1], edges[1:], strict=True)
+    ]
 
 
 def _params(policy: Policy) -> dict[str, Any] | None:
@@ -86,75 +193,80 @@ def _params(policy: Policy) -> dict[str, Any] | None:
         params = policy.params()
     except PolicyError:
         return None
-    return params if all(map(_is_plain, params.values())) else None
+    is_plain = all(_is_plain(value) for value in params.values())
+    return params if is_plain else None
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a parameter can be stored as it is: a plain value, an array, or a list of plain values."""
-    if isinstance(value, (list, tuple)):
-        return all(_is_plain(part) and not isinstance(part, np.ndarray) for part in value)
-    return isinstance(value, (str, int, float, bool, np.ndarray)) or value is None
+    """Whether a policy's argument can be stored: a number, a word, an array, or a list of plain values."""
+    if isinstance(value, list):
+        return all(_is_plain(each) for each in value)
+    return value is None or isinstance(value, (str, int, float, bool, np.ndarray))
+
+
+def _form(constraint: Constraint) -> dict[str, Any] | None:
+    """The constraint as JSON; None where it is code."""
+    try:
+        return constraint.to_dict()
+    except SerializationError:
+        return None
+
+
+def _fingerprint(constraint: Constraint) -> str:
+    """What tells a constraint that cannot be stored from others: its labels, and the best sets for random weights."""
+    items, sizes = constraint.best_sets(Stream(0, range(4)).uniform(0, np.arange(constraint.n_items)))
+    sets = [row[:size] for row, size in zip(items.tolist(), sizes.tolist(), strict=True)]
+    labels = []
+    for label in constraint.labels if constraint.has_labels else ():
+        try:
+            labels.append(encode(label, "label"))
+        except SerializationError:  # an object, which nothing is known of from one process to the next
+            labels.append(None)
+    return hashlib.sha256(json.dumps([constraint.n_items, labels, sets]).encode()).hexdigest()
 
 
 def _constraint(header: Mapping[str, Any], given: Constraint | None) -> Constraint:
-    stored = None if header["matroid"] is None else matroid_from_dict(header["matroid"])
+    form, n_items = header["matroid"], header["n_items"]
+    stored = None if form is None else matroid_from_dict(form)
+    if stored is not None and stored.n_items != n_items:
+        raise SerializationError(f"expected a matroid of {n_items} items, got {stored!r}")
     if given is None:
         if stored is None:
             raise SerializationError("the matroid could not be stored; pass it as constraint=...")
         return stored
-    if stored is not None and given != stored:
+    mark = header.get("fingerprint")
+    is_other = given != stored if stored is not None else mark is not None and mark != _fingerprint(given)
+    if is_other and given.n_items == n_items:
         raise SerializationError(f"expected the matroid that the learner was saved with, got {given!r}")
     return given
 
 
-def _policy(header: Mapping[str, Any], arrays: Mapping[str, AnyArray], given: Policy | None) -> Policy:
-    if given is not None:
-        return given
-    name = header["policy"]
-    if header["params"] is None:
+def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint, given: Policy | None) -> Policy:
+    name, params, n_items = header["policy"], header["params"], header["n_items"]
+    arrays = {key for key in archive.layouts if key.startswith("policy/")}
+    if params is None and given is None:
         raise SerializationError(f"the policy {name} could not be stored; pass it as policy=...")
-    if name not in POLICIES:
+    if name not in POLICIES and given is None:
         raise SerializationError(f"the policy {name} is not defined here: import it, or pass it as policy=...")
-    return POLICIES[name](**header["params"] | _unprefixed(arrays, "policy/"))
-
-
-def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-    state = learner._agent.state
-    counts, sums = arrays["counts"], arrays["sums"]
-    if (
-        _layout(counts) != _layout(state.counts[0])
-        or _layout(sums) != _layout(state.sums[0])
-        or (counts < 0).any()
-        or not np.isfinite(sums).all()
-    ):
-        raise ValueError("counts and sums do not fit the matroid")
-    extra = _unprefixed(arrays, "extra/")
-    if {key: _layout(value) for key, value in extra.items()} != {k: _layout(v) for k, v in state.extra.items()}:
-        raise ValueError("the policy's arrays do not fit the matroid")
-    state.restore(counts, sums)
-    for key, value in extra.items():
-        state.extra[key][:] = value
-    episode = operator.index(header["episode"])
-    if not 0 <= episode < learner.MOST_DECISIONS:
-        raise ValueError(f"a learner cannot have made {episode} decisions")
-    learner._episode = episode
-    for id, items, told in header["open"]:
-        if (
-            not 1 <= operator.index(id) <= episode
-            or not isinstance(items, list)
-            or (told is not None and len(told) != len(items))
-        ):
-            raise ValueError("an outstanding decision was never made")
-        chosen = learner.constraint.as_items(np.asarray(items))  # numbers, whatever the labels
-        request = Request(int(id), learner._stream)
-        learner._agent.open[int(id)] = Play(
-            request, chosen[None], np.array([chosen.size]), None if told is None else np.array(told, bool)
+    kind = POLICIES[name] if given is None else type(given)
+    if kind.__name__ != name or constraint.n_items != n_items:
+        raise SerializationError(
+            f"expected a matroid of {n_items} items and a {name}, got {constraint.n_items} items and {given!r}"
         )
-
-
-def _layout(array: AnyArray) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    return array.shape, array.dtype
-
-
-def _unprefixed(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
-    return {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+    known = inspect.signature(kind).parameters if params is not None else {}
+    for key in arrays:
+        if key.removeprefix("policy/") not in known:
+            raise ValueError(f"{name} got an unexpected keyword argument, the array {key!r}")
+    if params is None:
+        assert given is not None
+        return given
+    stored = params | archive.read("policy/")
+    if given is None:
+        return kind(**stored)
+    with contextlib.suppress(PolicyError):  # of a policy that does not keep its arguments
+        own = given.params()
+        if own.keys() != stored.keys() or not all(np.array_equal(own[key], stored[key]) for key in own):
+            raise SerializationError(
+                f"expected the {name} that the learner was saved with, {shown(params)}, got {given!r}"
+            )
+    return given

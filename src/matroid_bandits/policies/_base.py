@@ -34,7 +34,8 @@ class Policy(ABC):
     4. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
        has counted it by then;
     5. `wait` when plays have not been answered by the time something else happens, and `drop` when they never will
-       be; most policies go by the state's counts of those.
+       be; most policies go by the state's counts of those;
+    6. `check_extra` when a live learner is saved or loaded.
 
     Attributes
     ----------
@@ -133,6 +134,12 @@ class Policy(ABC):
     def features_of(self, items: IntArray) -> FloatArray | None:
         """The features (n, d) that the policy was made with for some items; None for a policy made without."""
         return None
+
+    def check_extra(self, state: State) -> None:  # noqa: B027 - most policies keep nothing
+        """Raise `PolicyError` when those arrays cannot be what `prepare` and `observe` made.
+
+        Called when a learner is saved and when it is loaded; their types and shapes are known to be right.
+        """
 
     def params(self) -> dict[str, Any]:
         """The constructor's arguments: plain JSON values and arrays.

@@ -16,6 +16,9 @@ from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
+#: What rounding may do to a covariance, as a share of the prior's.
+_ROUNDING = 1e-6
+
 
 class _LinearPolicy(Policy):
     """A Gaussian belief over theta, where an item's mean weight is its features times theta."""
@@ -59,8 +62,24 @@ class _LinearPolicy(Policy):
     def prepare(self, state: State) -> None:
         d = self._features.shape[1]
         state.extra["theta"] = np.zeros((state.n_runs, d))
-        state.extra["covariance"] = np.tile(self._prior_scale**2 * np.eye(d), (state.n_runs, 1, 1))
-        state.extra["narrowed"] = state.extra["covariance"].copy()
+        state.extra["covariance"] = covariance = np.zeros((state.n_runs, d, d))
+        covariance[:, np.arange(d), np.arange(d)] = self._prior_scale**2
+        state.extra["narrowed"] = covariance.copy()
+
+    def check_extra(self, state: State) -> None:
+        if not np.isfinite(state.extra["theta"]).all():
+            raise PolicyError("expected finite coefficients theta, got NaN or infinity")
+        for name in ("covariance", "narrowed"):
+            self._check_covariance(state.extra[name])
+
+    def _check_covariance(self, covariance: FloatArray) -> None:
+        prior = self._prior_scale**2
+        variances = np.diagonal(covariance, axis1=1, axis2=2)
+        is_possible = (-_ROUNDING * prior <= variances) & (variances <= (1.0 + _ROUNDING) * prior)
+        if not is_possible.all():
+            raise PolicyError(f"expected variances from 0 to the prior's {prior:g}, got {variances[~is_possible][0]}")
+        if not (np.abs(covariance - covariance.transpose(0, 2, 1)) <= _ROUNDING * prior).all():
+            raise PolicyError("expected a symmetric covariance, got another")
 
     def observe(self, state: State, feedback: Feedback) -> None:
         theta, covariance = state.extra["theta"], state.extra["covariance"]

@@ -1,0 +1,205 @@
+"""Whether what a learner's file says can be true: one function for each part of it, called before anything is built.
+
+Each raises ValueError with what was expected and what was given; a part that is added to the file gets a function
+here, or a line in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._util.archives import Layout
+from matroid_bandits._util.arrays import offsets
+from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer, as_number
+from matroid_bandits._util.text import shown
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.learner._items import NOWHERE
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.policies import Policy, State
+
+#: Episodes of decisions lie below this; those past it address further looks at items before the first decision.
+MOST_DECISIONS: Final = 2**47
+
+#: Arrays of a learner's state with a number per item, and what a request may ask for.
+PLAYS: Final = ("counts", "waiting", "lost", "sums", "means")
+WANTED: Final = ("available", "exclude", "pinned")
+
+_KEYS = (
+    "matroid", "n_items", "policy", "params", "minimize", "seed", "id", "holdout", "max_departed", "episode",
+    "n_changes", "departed",
+)  # fmt: skip
+_OPTIONAL_KEYS = ("fingerprint",)
+
+
+def check_header(header: Mapping[str, Any]) -> None:
+    """The header by itself: every key, every type, and the decisions that wait."""
+    for key in _KEYS:
+        if key not in header:
+            raise ValueError(f"{key!r} is missing")
+    for key in header:
+        if key not in _KEYS + _OPTIONAL_KEYS:
+            raise ValueError(f"expected nothing called {shown(key)}")
+    _check_type("matroid", header["matroid"], dict, type(None))
+    _check_type("policy", header["policy"], str)
+    _check_type("params", header["params"], dict, type(None))
+    _check_type("fingerprint", header.get("fingerprint"), str, type(None))
+    as_integer("n_items", header["n_items"])
+    as_flag("minimize", header["minimize"])
+    as_integer("a seed", header["seed"], 0, 2**64 - 1)
+    episode = header["episode"]
+    if type(episode) is not int or not 0 <= episode < MOST_DECISIONS:
+        raise ValueError(f"a learner cannot have made {shown(episode)} decisions")
+    if type(header["id"]) is not str or not header["id"]:
+        raise ValueError(f"expected id to be a string, got {shown(header['id'])}")
+    as_number("holdout", header["holdout"], 0.0, 1.0)
+    as_integer("max_departed", header["max_departed"])
+    as_integer("n_changes", header["n_changes"])
+    _check_type("departed", header["departed"], list)
+    if len(header["departed"]) > header["max_departed"]:
+        raise ValueError(f"expected at most {header['max_departed']} departed items, got {len(header['departed'])}")
+
+
+def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) -> None:
+    """The arrays of a learner before they are read: which there are, of what types and shapes."""
+    whole, real, flag = (np.dtype(kind) for kind in (np.int64, np.float64, np.bool_))
+    kinds = {"counts": whole, "waiting": whole, "lost": whole, "sums": real, "means": real}
+    expected = {name: Layout(kinds[name], (n_items,)) for name in PLAYS}
+    if any(layouts.get(name) != layout for name, layout in expected.items()):
+        raise ValueError(f"counts and sums do not fit {n_items} items")
+    if any(name.startswith("priors/") for name in layouts):
+        expected |= {f"priors/{name}": Layout(real, (n_items,)) for name in ("means", "counts")}
+    expected |= {"totals/partials": Layout(real, (40,)), "totals/n_partials": Layout(whole, ())}
+    expected["totals/n_answers"] = Layout(whole, ())
+    n_open, n_cells = (layouts[name].shape[:1] if name in layouts else () for name in ("open/ids", "open/items"))
+    expected |= {f"open/{name}": Layout(whole, n_open) for name in ("ids", "sizes")}
+    expected |= {"open/held_out": Layout(flag, n_open), "open/items": Layout(whole, n_cells)}
+    expected["open/told"] = Layout(flag, n_cells)
+    if "wanted/ids" in layouts:
+        expected["wanted/ids"] = Layout(whole, layouts["wanted/ids"].shape[:1])
+        for name in WANTED:
+            items = layouts.get(f"wanted/{name}/items", Layout(whole, ()))
+            expected[f"wanted/{name}/sizes"] = expected["wanted/ids"]
+            expected[f"wanted/{name}/items"] = Layout(whole, items.shape[:1])
+    for name, layout in expected.items():
+        if layouts.get(name) != layout:
+            raise ValueError(f"expected {name} as {layout}, got {layouts.get(name)}")
+    for name, layout in layouts.items():
+        is_rows = name in ("features", "open/features") and len(layout.shape) == 2 and layout.dtype == real
+        is_column = name.startswith("departed/") and len(layout.shape) >= 2 and layout.shape[1] == n_departed
+        if name not in expected and not is_rows and not is_column and not name.startswith(("policy/", "extra/")):
+            raise ValueError(f"expected no array called {shown(name)}")
+
+
+def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], constraint: Constraint) -> None:
+    """The plays that wait: decisions that were made, of items that are known, and as many as the state says."""
+    ids, sizes, items, told = (arrays[f"open/{name}"] for name in ("ids", "sizes", "items", "told"))
+    if ids.size and (ids[0] < 1 or ids[-1] > header["episode"] or (np.diff(ids) <= 0).any()):
+        raise ValueError(f"expected outstanding decisions in 1..{header['episode']}, in the order they were made")
+    if (sizes < 0).any() or sizes.sum() != items.size:
+        raise ValueError("expected the sizes of outstanding decisions to add up to their items")
+    n_departed = len(header["departed"])
+    is_known = (items == NOWHERE) | ((items >= -n_departed) & (items < constraint.n_items))
+    if not is_known.all():
+        raise ValueError(f"expected items in 0..{constraint.n_items - 1}, got {items[~is_known][0]}")
+    owner = np.repeat(np.arange(ids.size), sizes)
+    n_untold = np.bincount(owner[~told], minlength=ids.size)
+    if ((n_untold == 0) & (sizes > 0)).any():
+        raise ValueError(
+            f"expected something to wait for in decision {ids[((n_untold == 0) & (sizes > 0)).argmax()]}"
+        )
+    waits = np.bincount(items[(items >= 0) & ~told], minlength=constraint.n_items)
+    if (arrays["waiting"] != waits).any() or (arrays["lost"] < 0).any():
+        e = int((arrays["waiting"] != waits).argmax())
+        raise ValueError(f"expected {waits[e]} waiting plays of item {e}, got {arrays['waiting'][e]}")
+    if not np.isfinite(arrays["means"]).all():
+        raise ValueError("expected finite means, got others")
+    if "priors/means" in arrays:
+        means, counts = arrays["priors/means"], arrays["priors/counts"]
+        if not (np.isfinite(means).all() and (counts >= 0.0).all() and np.isfinite(counts).all()):
+            raise ValueError("expected finite priors worth 0 plays or more, got others")
+    if "features" in arrays and not np.isfinite(arrays["features"]).all():
+        raise ValueError("expected finite features, got others")
+    _check_totals(arrays)
+    _check_wanted(arrays, constraint.n_items)
+    if header["n_changes"] == 0:
+        _check_sets(ids, sizes, items, constraint)
+
+
+def _check_totals(arrays: Mapping[str, AnyArray]) -> None:
+    n, partials = int(arrays["totals/n_partials"]), arrays["totals/partials"]
+    if not 0 <= n <= partials.size or not np.isfinite(partials).all() or int(arrays["totals/n_answers"]) < 0:
+        raise ValueError("expected a finite total of the gains answered, got another")
+
+
+def _check_wanted(arrays: Mapping[str, AnyArray], n_items: int) -> None:
+    if "wanted/ids" not in arrays:
+        return
+    if not np.isin(arrays["wanted/ids"], arrays["open/ids"]).all():
+        raise ValueError("expected requests of outstanding decisions, got others")
+    for name in WANTED:
+        sizes, items = arrays[f"wanted/{name}/sizes"], arrays[f"wanted/{name}/items"]
+        if (sizes < -1).any() or np.maximum(sizes, 0).sum() != items.size:
+            raise ValueError(f"expected the sizes of {name} to add up to their items")
+        if ((items < 0) | (items >= n_items)).any():
+            raise ValueError(f"expected items in 0..{n_items - 1} in {name}")
+
+
+def _check_sets(ids: IntArray, sizes: IntArray, items: IntArray, constraint: Constraint) -> None:
+    """Sets that the constraint lets one choose, ascending; where nothing has changed since they were chosen."""
+    starts = offsets(sizes)[:-1]
+    is_first = np.zeros(items.size + 1, bool)
+    is_first[starts] = True
+    present = (items >= 0)[1:] & (items >= 0)[:-1]
+    if (present & ~is_first[1:-1] & (np.diff(items) <= 0)).any():
+        raise ValueError("expected the items of outstanding decisions ascending, got others")
+    if not isinstance(constraint, Matroid) or not ids.size or not getattr(constraint, "is_exact", True):
+        return  # rounding may depend on the order of items
+    if (items < 0).any():
+        return  # what was forgotten cannot be checked
+    rows = np.zeros((ids.size, int(sizes.max())), np.int64)
+    rows[np.arange(rows.shape[1]) < sizes[:, None]] = items
+    is_wrong = constraint.greedy(rows, sizes)[1] != sizes
+    if is_wrong.any():
+        raise ValueError(f"expected decision {ids[is_wrong.argmax()]} to be a set that may be chosen, got another")
+
+
+def check_extra(layouts: Mapping[str, Layout], policy: Policy, constraint: Constraint, minimize: bool) -> None:
+    """The arrays that the policy keeps, before they are read; `Policy.check_extra` looks at their numbers."""
+    state = State(constraint, 0, minimize)  # a state without runs takes no memory
+    try:
+        policy.prepare(state)
+    except Exception:  # a policy that cannot prepare nothing
+        state = State(constraint, 1, minimize)
+        policy.prepare(state)
+    expected = {f"extra/{key}": Layout(array.dtype, (1, *array.shape[1:])) for key, array in state.extra.items()}
+    found = {name: layout for name, layout in layouts.items() if name.startswith("extra/")}
+    if found != expected:
+        raise ValueError(f"the policy's arrays do not fit: expected {shown(expected)}, got {shown(found)}")
+
+
+def check_statistics(counts: IntArray, sums: FloatArray, policy: Policy, minimize: bool) -> None:
+    """Counts that can be reached, and sums that so many weights can have."""
+    if (counts < 0).any() or (counts > 2 * MOST_DECISIONS).any() or not np.isfinite(sums).all():
+        raise ValueError("counts and sums do not fit each other: expected counts from 0 to 2**48 and finite sums")
+    low, high = max(policy.support[0], -MOST_WEIGHT), min(policy.support[1], MOST_WEIGHT)
+    if minimize:
+        low, high = -high, -low
+    n = counts.astype(np.float64)
+    slack = n * n * np.finfo(np.float64).eps * max(-low, high)  # what adding up n numbers can round to
+    is_wrong = ~((low * n - slack <= sums) & (sums <= high * n + slack))
+    if is_wrong.any():
+        e = int(is_wrong.argmax())
+        raise ValueError(
+            f"counts and sums do not fit each other: expected gains in [{low:g}, {high:g}], got a sum of {sums[e]} "
+            f"from {counts[e]} of item {e}"
+        )
+
+
+def _check_type(what: str, value: Any, *kinds: type) -> None:
+    if type(value) not in kinds:
+        names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
+        raise ValueError(f"expected {what} to be of type {names}, got {shown(value)}")

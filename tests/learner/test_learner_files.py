@@ -1,0 +1,233 @@
+"""What a learner's file may hold: damaged, edited, oversized and foreign ones are refused, in little memory."""
+
+import contextlib
+import copy
+import json
+import math
+import os
+import random
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+import matroid_bandits as mb
+import saved_files
+from matroid_bandits.exceptions import FeedbackError, SerializationError
+from samples import GRAPH, MATROIDS, POLICIES
+
+ADS = mb.PartitionMatroid({"boots": "shoes", "heels": "shoes", "fedora": "hats", "cap": "hats", "visor": "hats"})
+FEATURES = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, -1.0], [0.0, 0.5]])
+
+
+def history(policy=None, constraint=ADS, **settings):
+    """A learner with decision 1 told, 2 partly, 3 not."""
+    learner = mb.Learner(constraint, policy or mb.KLOSM(), seed=4, **settings)
+    decisions = [learner.ask() for _ in range(3)]
+    learner.tell(decisions[0], np.linspace(0.25, 1.0, decisions[0].items.size))
+    if decisions[1].items.size:
+        learner.tell(decisions[1], {int(decisions[1].items[-1]): 0.25})
+    return learner
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "learner"
+
+
+def known(learner):
+    """What a learner knows, as plain values."""
+    state = learner._agent.state
+    arrays = {"counts": state.counts, "sums": state.sums, **state.extra}
+    waiting = [(d.id, d.items.tolist()) for d in learner.outstanding]
+    return {key: value.tolist() for key, value in arrays.items()}, learner.n_decisions, learner.seed, waiting
+
+
+# Edited files
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ({"seed": None}, "malformed learner: expected a seed to be an integer"),
+        ({"seed": 1.0}, "malformed learner: expected a seed"),
+        ({"seed": True}, "malformed learner: expected a seed"),
+        ({"seed": 2**64}, "malformed learner: expected a seed"),
+        ({"minimize": "false"}, "expected minimize to be True or False"),
+        ({"minimize": 0}, "expected minimize to be True or False"),
+        ({"n_items": 5.0}, "expected n_items to be an integer"),
+        ({"n_items": 10**8}, "counts and sums do not fit 100000000 items"),
+        ({"episode": 3.0}, "a learner cannot have made 3.0 decisions"),
+        ({"episode": True}, "a learner cannot have made True decisions"),
+        ({"episode": 2**47}, "a learner cannot have made 140737488355328 decisions"),
+        ({"policy": 3}, "expected policy to be of type str, got 3"),
+        ({"params": [0.0]}, "expected params to be of type dict or null"),
+        ({"matroid": "partition"}, "expected matroid to be of type dict or null"),
+        ({"fingerprint": 7}, "expected fingerprint to be of type str or null"),
+        ({"note": "hello"}, "expected nothing called 'note'"),
+        (
+            {"open": [[3, [0, 2], None], [3, [0, 2], None]]},
+            "expected outstanding decisions in the order .* 3 after 3",
+        ),
+        ({"open": [[3, [0, 2], None], [2, [0, 2], None]]}, "in the order they were made, got 2 after 3"),
+        ({"open": [[3, [0, 2], [True, True]]]}, "and one False, for what was told of 3"),
+        ({"open": [[3, [0, 2], [0, 1]]]}, "expected True or False"),
+        ({"open": [[3, [2, 0], [True, False]]]}, r"expected the items of decision 3 ascending, got \[2, 0\]"),
+        ({"open": [[3, [0, 0], None]]}, "expected the items of decision 3 ascending"),
+        ({"open": [[3, [0, 1], None]]}, r"expected decision 3 to be a basis of 2 items, got \[0, 1\]"),
+        ({"open": [[3, [0], None]]}, r"expected decision 3 to be a basis of 2 items, got \[0\]"),
+        ({"open": [[3, [0, 2.0], None]]}, "an outstanding decision was never made"),
+        ({"open": [[3, [False, 2], None]]}, "an outstanding decision was never made"),
+        ({"open": [[True, [0, 2], None]]}, "an outstanding decision was never made"),
+        ({"open": [[3, {"0": 2}, None]]}, "an outstanding decision was never made"),
+        ({"open": {"3": [0, 2]}}, "expected open to be of type list"),
+    ],
+)
+def test_a_header_that_cannot_be_true_is_refused(path, header, message):
+    history().save(path)
+    saved_files.edit(path, header)
+    with pytest.raises(SerializationError, match=message):
+        mb.Learner.load(path)
+
+
+def nan_at(array, place, value=math.nan):
+    array = np.array(array, float)
+    array[place] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("policy", "name", "change", "message"),
+    [
+        (mb.KLOSM(), "counts", lambda a: a + 2**62, "expected counts from 0 to 2"),
+        (mb.KLOSM(), "counts", lambda a: a - 1, "expected counts from 0 to 2"),
+        (mb.KLOSM(), "sums", lambda a: nan_at(a, 0), "finite sums"),
+        (mb.KLOSM(), "sums", lambda a: a + 5.0, r"expected gains in \[0, 1\], got a sum of 5.25 from 1 of item 0"),
+        (mb.OMM(), "sums", lambda a: a + 1.0, r"expected gains in \[-1e\+100, 1e\+100\], got a sum of 1.0 from 0"),
+        (mb.OMM(), "sums", lambda a: a * 1e105, r"expected gains in \[-1e\+100, 1e\+100\]"),
+        (mb.ThompsonSampling(), "extra/successes", lambda a: a - 1, "expected a number of successes from 0 to 1"),
+        (mb.ThompsonSampling(), "extra/successes", lambda a: nan_at(a, (0, 0)), "expected a number of successes"),
+        (mb.ThompsonSampling(), "extra/successes", lambda a: a + 7, "successes from 0 to 1 for item 0, got [78].0"),
+        (mb.ThompsonSampling(), "extra/successes", lambda a: a + 0.5, "expected a number of successes"),
+        (mb.CombLinTS(FEATURES), "extra/theta", lambda a: nan_at(a, (0, 1)), "expected finite coefficients theta"),
+        (
+            mb.CombLinTS(FEATURES),
+            "extra/covariance",
+            lambda a: nan_at(a, (0, 1, 1), -1.0),
+            "expected variances from 0",
+        ),
+        (mb.CombLinTS(FEATURES), "extra/covariance", lambda a: nan_at(a, (0, 1, 1), 2.0), "to the prior's 1, got 2"),
+        (
+            mb.CombLinTS(FEATURES),
+            "extra/covariance",
+            lambda a: nan_at(a, (0, 0, 1)),
+            "expected a symmetric covariance",
+        ),
+        (mb.CombLinTS(FEATURES), "extra/covariance", lambda a: nan_at(a, (0, 0, 1), 9.0), "expected a symmetric"),
+        (mb.CombLinTS(FEATURES), "extra/covariance", lambda a: a[:, :1], "the policy's arrays do not fit"),
+        (mb.CombLinTS(FEATURES), "policy/features", lambda a: a[:3], "expected features for 5 items, got 3 rows"),
+        (
+            mb.CombLinTS(FEATURES),
+            "policy/colour",
+            lambda a: np.zeros(3),
+            "unexpected keyword argument.*policy/colour",
+        ),
+        (mb.KLOSM(), "notes", lambda a: np.zeros(3), "expected no array called 'notes'"),
+    ],
+)
+def test_arrays_that_cannot_be_true_are_refused(path, policy, name, change, message):
+    history(policy).save(path)
+    _, arrays = saved_files.members(path)
+    saved_files.edit(path, arrays={name: change(arrays.get(name))})
+    with pytest.raises(SerializationError, match=message):
+        mb.Learner.load(path)
+
+
+# What is passed to load must be what was saved
+
+
+@pytest.mark.parametrize(
+    ("saved", "given"),
+    [
+        (mb.OMM(2.0), mb.OMM(1.0)),
+        (mb.ThompsonSampling(), mb.ThompsonSampling("normal")),
+        (mb.FixedSet([0, 2]), mb.FixedSet([0, 3])),
+        (mb.CombLinTS(FEATURES), mb.CombLinTS(FEATURES + 1.0)),
+    ],
+)
+def test_a_policy_given_must_be_the_saved_one(path, saved, given):
+    history(saved).save(path)
+    with pytest.raises(SerializationError, match="that the learner was saved with, .* got "):
+        mb.Learner.load(path, policy=given)
+    assert mb.Learner.load(path, policy=copy.deepcopy(saved)).policy == saved
+
+
+def test_a_matroid_that_cannot_be_stored_leaves_a_fingerprint(path):
+    def at_most(rank):
+        return mb.OracleMatroid(6, lambda X: len(X) <= rank, labels="abcdef")
+
+    history(mb.OMM(), at_most(3)).save(path)
+    assert known(mb.Learner.load(path, constraint=at_most(3))) == known(history(mb.OMM(), at_most(3)))
+    others = [
+        at_most(2),
+        mb.OracleMatroid(6, lambda X: len(X & {0, 1}) <= 1 and len(X) <= 3, labels="abcdef"),
+        mb.OracleMatroid(6, lambda X: len(X) <= 3, labels="abcdeg"),
+        mb.OracleMatroid(6, lambda X: len(X) <= 3),
+    ]
+    for other in others:
+        with pytest.raises(SerializationError, match="expected the matroid that the learner was saved with, got Ora"):
+            mb.Learner.load(path, constraint=other)
+    saved_files.edit(path, {"fingerprint": None})  # as files were before
+    assert mb.Learner.load(path, constraint=at_most(3)).n_decisions == 3
+
+
+# What is saved can be loaded
+
+
+@pytest.mark.parametrize("weight", [1e308, -1e308, 1.0001e100])
+def test_weights_are_bounded_so_that_sums_stay_finite(weight, path):
+    learner = mb.Learner(mb.UniformMatroid(2, 1), mb.OMM(), seed=0)
+    with pytest.raises(FeedbackError, match=r"expected weights of at most 1e\+100 in size, got -?1"):
+        learner.observe({0: weight})
+    with pytest.raises(FeedbackError, match=r"expected weights of at most 1e\+100 in size"):
+        learner.tell(learner.ask(), [weight])
+    for _ in range(3):
+        learner.tell(learner.ask(), [math.copysign(1e100, weight)])
+    learner.save(path)
+    assert known(mb.Learner.load(path)) == known(learner)
+
+
+class Drifting(mb.Policy):
+    """A user's own whose array must stay positive."""
+
+    def prepare(self, state):
+        state.extra["level"] = np.ones(state.counts.shape)
+        assert state.n_runs, "not for nothing"
+
+    def indices(self, state, request):
+        return state.means
+
+    def check_extra(self, state):
+        if not (state.extra["level"] > 0.0).all():
+            raise mb.exceptions.PolicyError("expected positive levels")
+
+
+def test_what_load_would_refuse_is_not_written(path):
+    learner = history(Drifting())
+    learner.save(path)
+    assert known(mb.Learner.load(path)) == known(learner)
+    old = path.read_bytes()
+    learner._agent.state.extra["level"][0, 2] = -1.0
+    with pytest.raises(SerializationError, match="malformed learner: expected positive levels"):
+        learner.save(path)
+    assert path.read_bytes() == old
+
+
+@pytest.mark.parametrize("matroid", MATROIDS.values(), ids=MATROIDS.keys())
+@pytest.mark.parametrize("minimize", [False, True])
+def test_every_matroid_comes_back(path, matroid, minimize):
+    for policy in (mb.ThompsonSampling(), mb.OMM(), mb.CombLinUCB(np.ones((matroid.n_items, 2)))):
+        learner = history(policy, matroid, minimize=minimize)
+        learner.save(path)
+        assert known(mb.Learner.load(path)) == known(learner)
