@@ -228,3 +228,113 @@ def kl_index(p, target):
             q = (lo + hi) / 2
             lo, hi = (q, hi) if kl(p, q) <= Decimal(target) else (lo, q)
         return float(lo)
+
+
+class LiveOMM:
+    """A live learner with OMM, written out: dictionaries by label, exact totals, one item at a time.
+
+    `independent(labels)` says which sets may be chosen; `labels` is the order in which ties go.
+    """
+
+    def __init__(self, labels, independent, *, scale=1.0, minimize=False):
+        self.labels, self.independent, self.scale = list(labels), independent, scale
+        self.sign = -1.0 if minimize else 1.0
+        self.t, self.total, self.n_answers = 0, Fraction(0), 0
+        self.known = {}  # label -> dict, of those who have left too
+        self.open = {}  # episode -> {label: whether its answer counts}
+
+    def item(self, label):
+        fresh = {"N": 0, "S": 0.0, "waiting": 0, "lost": 0, "m": 0.0, "prior": None}
+        return self.known.setdefault(label, fresh)
+
+    def index(self, label):
+        x = self.item(label)
+        c = self.scale * math.sqrt(2 * math.log(max(self.t, 1)))  # of episode t + 1
+        if x["prior"] is not None:
+            mu, n0 = x["prior"]
+            return (x["S"] + n0 * mu) / (x["N"] + n0) + c * (1 / math.sqrt(x["N"] + x["waiting"] + n0))
+        if x["N"]:
+            return x["S"] / x["N"] + c * (1 / math.sqrt(x["N"] + x["waiting"]))
+        asked = x["waiting"] + x["lost"]
+        return x["m"] + c * (1 / math.sqrt(asked)) if asked else math.inf
+
+    def ask(self, available=None, exclude=(), pinned=()):
+        order = sorted(self.labels, key=lambda label: (-self.index(label), self.labels.index(label)))
+        chosen = set(pinned)
+        for label in order:
+            is_open = (available is None or label in available) and label not in exclude
+            if is_open and label not in chosen and self.independent(chosen | {label}):
+                chosen.add(label)
+        self.t += 1
+        typical = float(self.total) / self.n_answers if self.n_answers else 0.0
+        for label in chosen:
+            x = self.item(label)
+            x["waiting"] += 1
+            if not x["N"]:
+                x["m"] = typical
+        self.open[self.t] = dict.fromkeys(chosen, True)
+        return sorted(chosen, key=self.labels.index)
+
+    def observe(self, weights):
+        for label, w in weights.items():
+            self.item(label)["waiting"] += 1
+            self.count(label, w)
+
+    def count(self, label, w):
+        x = self.item(label)
+        x["waiting"] -= 1
+        x["N"] += 1
+        x["S"] += self.sign * w
+        self.total += Fraction(self.sign * w)
+        self.n_answers += 1
+
+    def tell(self, t, weights):
+        for label, w in weights.items():
+            if self.open[t].pop(label):
+                self.count(label, w)
+        if not self.open[t]:
+            del self.open[t]
+
+    def close(self, t, default=None):
+        for label, counts in self.open.pop(t).items():
+            if counts and default is not None:
+                self.count(label, default)
+            elif counts:
+                self.item(label)["waiting"] -= 1
+                self.item(label)["lost"] += 1
+
+    def forget(self, label):
+        self.known.pop(label, None)
+        for play in self.open.values():
+            if label in play:
+                play[label] = False
+
+    def change(self, labels, independent, priors=(), forget=()):
+        for label in forget:
+            self.forget(label)
+        newcomers = [label for label in labels if label not in self.known]
+        answered = [self.known[x] for x in self.labels if x in self.known and self.known[x]["N"]]
+        if priors == "typical":
+            priors = {}
+            if answered:
+                means = [self.mean(x) for x in answered]
+                mu, n0 = float(np.median(means)), float(np.median([x["N"] for x in answered]))
+                priors = {label: (self.sign * mu, n0) for label in newcomers}
+        for label, (mu, n0) in dict(priors).items():
+            if n0 > 0:
+                self.item(label)["prior"] = (self.sign * mu, n0)
+        self.labels, self.independent = list(labels), independent
+        for label in labels:
+            self.item(label)
+
+    def mean(self, x):
+        if x["prior"] is not None:
+            mu, n0 = x["prior"]
+            return (x["S"] + n0 * mu) / (x["N"] + n0)
+        return x["S"] / x["N"]
+
+    def restart(self, labels):
+        for label in labels:
+            self.forget(label)
+        if set(labels) == set(self.labels):
+            self.total, self.n_answers = Fraction(0), 0

@@ -1,13 +1,7 @@
 """What a learner's file may hold: damaged, edited, oversized and foreign ones are refused, in little memory."""
 
-import contextlib
 import copy
-import json
 import math
-import os
-import random
-import tracemalloc
-import zipfile
 
 import numpy as np
 import pytest
@@ -15,7 +9,7 @@ import pytest
 import matroid_bandits as mb
 import saved_files
 from matroid_bandits.exceptions import FeedbackError, SerializationError
-from samples import GRAPH, MATROIDS, POLICIES
+from samples import MATROIDS
 
 ADS = mb.PartitionMatroid({"boots": "shoes", "heels": "shoes", "fedora": "hats", "cap": "hats", "visor": "hats"})
 FEATURES = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, -1.0], [0.0, 0.5]])

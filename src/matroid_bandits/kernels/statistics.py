@@ -242,15 +242,15 @@ def kl_indices(means, counts, offset, budget, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def kalman(runs, items, gains, features, variance, theta, covariance):
+def kalman(runs, features, gains, variance, theta, covariance):
     """Condition each run's Gaussian belief theta (R, d), covariance (R, d, d) on noisy linear observations.
 
-    Observation i is the gain (n,) of an item (n,) with its row of `features` (L, d), in its run (n,).
+    Observation i is a gain (n,) with its row of `features` (n, d), in its run (n,).
     """
     d = features.shape[1]
     direction = np.empty(d, np.float64)
-    for k in range(items.shape[0]):
-        mean, cov, x = theta[runs[k]], covariance[runs[k]], features[items[k]]
+    for k in range(runs.shape[0]):
+        mean, cov, x = theta[runs[k]], covariance[runs[k]], features[k]
         spread, error = variance, gains[k]
         for i in range(d):
             total = 0.0
@@ -266,12 +266,12 @@ def kalman(runs, items, gains, features, variance, theta, covariance):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def narrow(runs, items, features, variance, covariance):
-    """Condition each run's covariance (R, d, d) on seeing `items` (n,) in `runs` (n,), whatever will be seen."""
+def narrow(runs, features, variance, covariance):
+    """Condition each run's covariance (R, d, d) on observations with `features` (n, d), whatever they will be."""
     d = features.shape[1]
     direction = np.empty(d, np.float64)
-    for k in range(items.shape[0]):
-        cov, x = covariance[runs[k]], features[items[k]]
+    for k in range(runs.shape[0]):
+        cov, x = covariance[runs[k]], features[k]
         spread = variance
         for i in range(d):
             total = 0.0

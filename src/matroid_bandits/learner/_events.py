@@ -134,8 +134,7 @@ def apply(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
                 forget=[decode(label) for label in event["forget"]],
             )
         if kind == "restarted":
-            items = event["items"]
-            return learner.restart(None if items is None else [decode(label) for label in items])
+            return learner.restart(None if event["items"] is None else _numbers(learner, event["items"]))
     except MatroidBanditsError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -172,9 +171,7 @@ def policy_from_form(form: Mapping[str, Any]) -> Policy:
 
 
 def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
-    wanted = {
-        key: [decode(label) for label in event[key]] for key in ("available", "exclude", "pinned") if key in event
-    }
+    wanted = {key: _numbers(learner, event[key]) for key in ("available", "exclude", "pinned") if key in event}
     chosen = [decode(label) for label in event["items"]]
     if event["decision"] != learner.n_decisions + 1:
         raise ReplayError(f"expected decision {learner.n_decisions + 1} next, got {event['decision']!r}")
@@ -183,6 +180,11 @@ def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
         return learner._ask(wanted, features, taken=(chosen, bool(event.get("held_out", False))))
     decision = learner._ask(wanted, features, expected=chosen)
     return decision
+
+
+def _numbers(learner: Learner, labels: Any) -> IntArray:
+    """Items by their labels alone: a number that is another item's label means nothing in a log."""
+    return np.array([learner.constraint.item(decode(label)) for label in labels], np.int64)
 
 
 def _weights_form(labels: list[Label], weights: FloatArray) -> list[list[Any]]:

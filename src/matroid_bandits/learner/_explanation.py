@@ -161,9 +161,7 @@ class Explanation:
         name = _name(self.label)
         known = f"mean {self.mean:.4g} over {self.plays:g} plays, index {self.index:.4g}"
         if self.mean != self.mean:
-            known = (
-                "never told a weight" if self.plays == 0 else f"asked for {self.plays:g} times, never told a weight"
-            )
+            known = f"asked for {self.plays:g} times, never told a weight" if self.plays else "never asked for"
         if self.is_held_out:
             return f"{name} is {'in' if self.is_chosen else 'out'}: the set was drawn at random ({known})"
         if self.standing == "chosen":

@@ -23,6 +23,7 @@ class Reader:
 
     def __init__(self, learner: Learner) -> None:
         self._constraint, self._policy, self._departed = learner.constraint, learner.policy, learner._departed
+        self._find = learner._item
         low, high = self._policy.support
         self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
 
@@ -74,13 +75,13 @@ class Reader:
     def _item(self, key: Any) -> int:
         """An item by its label or its number, or the code of one that has left by its label."""
         code = self._departed.code(key)
-        return self._constraint.as_item(key) if code is None else code
+        return self._find(key) if code is None else code
 
     def _read_mapping(
         self, weights: Mapping[Any, float], items: IntArray, episode: int
     ) -> tuple[IntArray, FloatArray]:
         keys = np.array([self._item(key) for key in weights], np.int64)
-        order = np.argsort(items, kind="stable") if self._departed.labels else np.arange(items.size)
+        order = np.argsort(items, kind="stable")  # after a change they may stand in any order
         found = np.searchsorted(items[order], keys)
         is_stray = np.append(items[order], NOWHERE)[found] != keys
         if is_stray.any():

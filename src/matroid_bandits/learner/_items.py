@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ def changed(
     departed: Departed,
     constraint: Constraint,
     features: FloatArray | None,
-    forget: Iterable[Any],
+    forgotten: set[Label],
     engine: Any,
     most_departed: int,
 ) -> tuple[Agent, Policy, Departed, BoolArray]:
@@ -93,7 +93,6 @@ def changed(
                 f"expected labels, by which items are matched when they change; the {which} constraint has none"
             )
     agent.settle()
-    forgotten = _labels(forget, old.constraint, departed)
     before = {label: e for e, label in enumerate(old.constraint.labels) if label not in forgotten}
     gone = {label: departed.code(label) for label in departed.labels if label not in forgotten}
     # what each new item was: a number, a code, or NOWHERE for a newcomer
@@ -147,7 +146,11 @@ def restart(agent: Agent, policy: Policy, items: IntArray | None) -> None:
 
 
 def as_priors(
-    priors: Any, state: State, newcomers: BoolArray, typical: tuple[float, float] | None
+    priors: Any,
+    state: State,
+    newcomers: BoolArray,
+    typical: tuple[float, float] | None,
+    find: Callable[[Any], int],
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Items with their prior mean gains and what these are worth in plays.
 
@@ -168,7 +171,7 @@ def as_priors(
     sign = -1.0 if state.minimize else 1.0
     rows = []
     for key, prior in priors.items():
-        e = state.constraint.as_item(key)
+        e = find(key)
         if not newcomers[e]:
             raise ItemError(f"expected priors of newcomers, got one for {key!r}, which is known already")
         try:
@@ -184,23 +187,22 @@ def as_priors(
     return items.astype(np.int64), means.astype(np.float64), counts.astype(np.float64)
 
 
-def typical(state: State) -> tuple[float, float] | None:
+def typical(state: State, departed: Departed, forgotten: set[Label]) -> tuple[float, float] | None:
     """The median of the living items' mean gains and of their plays; None before anything was answered."""
     is_answered = state.counts[0] > 0
+    for label in forgotten:
+        if departed.code(label) is None:
+            is_answered[state.constraint.item(label)] = False
     if not is_answered.any():
         return None
     return float(np.median(state.means[0, is_answered])), float(np.median(state.counts[0, is_answered]))
 
 
-def _labels(forget: Iterable[Any], constraint: Constraint, departed: Departed) -> set[Label]:
-    """Labels of items to forget, present or departed."""
-    found = set()
-    for key in forget:
-        if departed.code(key) is not None:
-            found.add(key)
-        else:
-            found.add(constraint.labels[constraint.as_item(key)])
-    return found
+def labels_of(
+    keys: Iterable[Any], constraint: Constraint, departed: Departed, find: Callable[[Any], int]
+) -> list[Label]:
+    """The labels of items given by label or number, present or departed."""
+    return [key if departed.code(key) is not None else constraint.labels[find(key)] for key in keys]
 
 
 def _columns(state: State, policy: Policy) -> dict[str, AnyArray]:

@@ -116,6 +116,7 @@ class Learner:
         self._features = None if features is None else read_features(constraint, policy, features)
         if priors is not None and isinstance(priors, str):
             raise FeedbackError(f"expected priors by item before anything is known, got {priors!r}")
+        self._is_replaying = False
         self._set_priors(priors, np.ones(constraint.n_items, bool), None)
         self._departed = Departed([], {})
         self._wanted: dict[int, Wanted] = {}
@@ -352,11 +353,18 @@ class Learner:
         with self._lock:
             if not isinstance(constraint, Constraint):
                 raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
-            listed = list(forget)
-            known = _items.typical(self._agent.state)
+            listed = _items.labels_of(forget, self._constraint, self._departed, self._item)
+            known = _items.typical(self._agent.state, self._departed, set(listed))
             rows = self._newcomers_features(constraint, features)
             agent, policy, departed, newcomers = _items.changed(
-                self._agent, self._policy, self._departed, constraint, rows, listed, self._engine, self._max_departed
+                self._agent,
+                self._policy,
+                self._departed,
+                constraint,
+                rows,
+                set(listed),
+                self._engine,
+                self._max_departed,
             )
             own = None
             if self._policy.n_features is not None and self._features is not None:
@@ -404,7 +412,11 @@ class Learner:
             The event does not fit, or the learner decides otherwise than the log says; nothing is changed.
         """
         with self._lock:
-            return _events.apply(self, event, as_flag("trust", trust, error=ReplayError))
+            self._is_replaying = True
+            try:
+                return _events.apply(self, event, as_flag("trust", trust, error=ReplayError))
+            finally:
+                self._is_replaying = False
 
     @classmethod
     def replay(
@@ -686,10 +698,14 @@ class Learner:
     def _set_priors(self, priors: Any, newcomers: Any, known: tuple[float, float] | None) -> None:
         if priors is not None and not self._policy.takes_priors:
             raise PolicyError(f"expected no priors, since {self._policy!r} has beliefs of its own; got some")
-        items, means, counts = _items.as_priors(priors, self._agent.state, newcomers, known)
+        items, means, counts = _items.as_priors(priors, self._agent.state, newcomers, known, self._item)
         if items.size:
             self._agent.state.set_priors(items, means, counts)
             self._agent.refresh(items)
+
+    def _item(self, key: Any) -> int:
+        """An item by its label or number; in a log by its label alone."""
+        return self._constraint.item(key) if self._is_replaying else self._constraint.as_item(key)
 
     def _log(self, event: dict[str, Any]) -> None:
         if self._record is not None:

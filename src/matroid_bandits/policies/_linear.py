@@ -83,23 +83,26 @@ class _LinearPolicy(Policy):
 
     def observe(self, state: State, feedback: Feedback) -> None:
         theta, covariance = state.extra["theta"], state.extra["covariance"]
-        statistics.kalman(
-            feedback.runs, feedback.items, feedback.gains, self._features, self._noise**2, theta, covariance
-        )
+        statistics.kalman(feedback.runs, self._rows(feedback), feedback.gains, self._noise**2, theta, covariance)
 
     def wait(self, state: State, plays: Plays) -> None:
         """Narrow the belief by what will be seen, as if it were known already; its mean stays."""
         covariance, narrowed = state.extra["covariance"], state.extra["narrowed"]
         before = state.n_waiting - np.bincount(plays.runs, minlength=state.n_runs)
         narrowed[before == 0] = covariance[before == 0]
-        statistics.narrow(plays.runs, plays.items, self._features, self._noise**2, narrowed)
+        statistics.narrow(plays.runs, self._rows(plays), self._noise**2, narrowed)
 
     def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
         """Narrow the belief anew by the plays that still wait."""
         narrowed = state.extra["narrowed"]
         narrowed[:] = state.extra["covariance"]
         for plays in waiting:
-            statistics.narrow(plays.runs, plays.items, self._features, self._noise**2, narrowed)
+            statistics.narrow(plays.runs, self._rows(plays), self._noise**2, narrowed)
+
+    def _rows(self, plays: Plays | Feedback) -> FloatArray:
+        """The features of some plays: those that came with them, or the items' own."""
+        rows: FloatArray = self._features[plays.items] if plays.features is None else plays.features
+        return rows
 
     def _covariance(self, state: State) -> FloatArray:
         """The belief's covariance given the answers and what is still to come."""
