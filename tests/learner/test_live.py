@@ -51,7 +51,7 @@ def test_a_random_history_equals_the_obvious_model(data, seed, minimize, engine)
     )
     model = reference.LiveOMM(matroid.labels, independent, scale=0.7, minimize=minimize)
     if rng.random() < 0.5:
-        first = {label: float(rng.integers(0, 5)) / 3 for label in matroid.labels if rng.random() < 0.6}
+        first = {label: float(rng.integers(0, 5)) / 7 for label in matroid.labels if rng.random() < 0.6}
         learner.observe(first)
         model.observe(first)
     for _ in range(25):
@@ -115,7 +115,7 @@ def tell(learner, model, rng):
     waiting = [label for label in model.open[t] if model.open[t][label] or learner._departed.code(label) is not None]
     told = [label for label in waiting if rng.random() < 0.7]
     nobody = [label for label in told if not model.open[t][label]]
-    weights = {label: float(rng.integers(0, 5)) / 3 for label in told if label not in nobody}
+    weights = {label: float(rng.integers(0, 5)) / 7 for label in told if label not in nobody}
     if weights:
         learner.tell(t, weights)
         model.tell(t, weights)
@@ -397,7 +397,7 @@ def test_items_are_matched_by_label_and_who_returns_is_remembered():
 
 
 def test_only_so_many_departed_items_are_remembered():
-    learner = mb.Learner(mb.UniformMatroid(4, 4, labels="abcd"), mb.OMM(), max_departed=2)
+    learner = mb.Learner(mb.UniformMatroid(4, 4, labels="abcd"), mb.OMM(3.0), max_departed=2)
     learner.observe([1.0, 2.0, 3.0, 4.0])
     late = learner.ask()
     learner.change(mb.UniformMatroid(1, 1, labels="x"))

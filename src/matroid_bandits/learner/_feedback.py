@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import warnings
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_WEIGHT
-from matroid_bandits.exceptions import FeedbackError
+from matroid_bandits._util.names import pairs_of
+from matroid_bandits.exceptions import FeedbackError, ScaleWarning
 from matroid_bandits.kernels import statistics
-from matroid_bandits.learner._items import NOWHERE
+from matroid_bandits.policies import OMM
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
@@ -26,6 +30,8 @@ class Reader:
         self._find = learner._item
         low, high = self._policy.support
         self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
+        self._width = self._policy.scale if isinstance(self._policy, OMM) and self._policy.scale > 0.0 else math.inf
+        self._seen = math.inf, -math.inf  # the least and the largest weight so far
 
     def read(self, weights: Any, items: IntArray, episode: int) -> tuple[IntArray | None, FloatArray]:
         """The places among `items` that are told, None for all of them, and a weight for each.
@@ -38,15 +44,30 @@ class Reader:
         ItemError
             A key is neither an item nor a label.
         """
-        if isinstance(weights, Mapping):
-            places, values = self._read_mapping(weights, items, episode)
-            self._check_values(items[places], values)
-            if places.size == items.size:
-                return None, values[np.argsort(places)]
-            return places, values
-        values = _read_array(weights, items)
-        self._check_values(items, values)
-        return None, values
+        named = pairs_of(weights)
+        if named is None:
+            places: IntArray | None = None
+            values = _read_array(weights, items)
+            self._check_values(items, values)
+        else:
+            told, values = self._read_pairs(*named, items, episode)
+            self._check_values(items[told], values)
+            is_whole = told.size == items.size
+            places, values = (None, values[np.argsort(told)]) if is_whole else (told, values)
+        if self._width < math.inf and statistics.first_outside(values, *self._seen) >= 0:
+            self._widen(values)
+        return places, values
+
+    def renewed(self, learner: Learner) -> Reader:
+        """A reader for other items that has seen the same weights."""
+        reader = Reader(learner)
+        reader._seen, reader._width = self._seen, self._width
+        return reader
+
+    @cached_property
+    def all_items(self) -> IntArray:
+        """All items of the constraint, made once however often items are observed."""
+        return frozen(np.arange(self._constraint.n_items))
 
     def default(self, value: Any) -> float | None:
         """A weight that stands for those that were not told; None for none."""
@@ -77,20 +98,35 @@ class Reader:
         code = self._departed.code(key)
         return self._find(key) if code is None else code
 
-    def _read_mapping(
-        self, weights: Mapping[Any, float], items: IntArray, episode: int
+    def _read_pairs(
+        self, keys: list[Any], weights: list[Any], items: IntArray, episode: int
     ) -> tuple[IntArray, FloatArray]:
-        keys = np.array([self._item(key) for key in weights], np.int64)
-        order = np.argsort(items, kind="stable")  # after a change they may stand in any order
-        found = np.searchsorted(items[order], keys)
-        is_stray = np.append(items[order], NOWHERE)[found] != keys
+        named = np.array([self._item(key) for key in keys], np.int64)
+        order = np.argsort(items, kind="stable") if episode else items  # after a change they may stand in any order
+        found = np.searchsorted(items[order], named)
+        is_stray = found == items.size
+        is_stray[~is_stray] = items[order[found[~is_stray]]] != named[~is_stray]
         if is_stray.any():
             where = f"decision {episode}" if episode else "this learner"
-            raise FeedbackError(f"expected items of {where}, got {self.name(keys[is_stray][0])}")
+            raise FeedbackError(f"expected items of {where}, got {self.name(named[is_stray][0])}")
         places = order[found]
         if np.unique(places).size < places.size:
-            raise FeedbackError("expected each item once, got one by its label and by its number")
-        return places, np.array([_as_weight(key, value) for key, value in weights.items()], np.float64)
+            raise FeedbackError("expected each item once, got one twice, as by its label and by its number")
+        return places, np.array([_as_weight(*pair) for pair in zip(keys, weights, strict=True)], np.float64)
+
+    def _widen(self, values: FloatArray) -> None:
+        """Take note of weights beyond those seen so far, and warn once when all of them do not fit the policy."""
+        low, high = min(self._seen[0], float(values.min())), max(self._seen[1], float(values.max()))
+        self._seen = low, high
+        if high - low <= self._width:
+            return
+        self._width = math.inf
+        warnings.warn(
+            f"{self._policy!r} expects weights in a range of width {self._policy.scale:g}, and was told some from "  # type: ignore[attr-defined]
+            f"{low:g} to {high:g}: it explores too little unless its scale is at least {high - low:g}",
+            ScaleWarning,
+            stacklevel=4,
+        )
 
     def _check_values(self, items: IntArray, values: FloatArray) -> None:
         wrong = statistics.first_outside(values, *self._range)

@@ -224,8 +224,9 @@ class Learner:
             The decision or its id.
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
-            follow later, in any order. An integer that is one item's label and another's number is an error. No
-            weight may be larger than 1e100 in size, so that sums stay finite.
+            follow later, in any order. An integer that is one item's label and another's number is an error. A
+            pandas Series is a mapping: its index names the items. No weight may be larger than 1e100 in size, so that
+            sums stay finite.
 
         Raises
         ------
@@ -305,7 +306,7 @@ class Learner:
         with self._lock:
             if self._episode:
                 raise DecisionClosedError("expected observe() before the first ask(); use tell() after it")
-            items = np.arange(self._constraint.n_items)
+            items = self._reader.all_items
             places, values = self._reader.read(weights, items, 0)
             seen = items if places is None else places
             # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
@@ -378,7 +379,7 @@ class Learner:
             except BaseException:
                 self._constraint, self._policy, self._agent, self._departed, self._features = rest
                 raise
-            self._reader = Reader(self)
+            self._reader = self._reader.renewed(self)
             self._wanted.clear()  # in the numbers of other items
             self._n_changes += 1
             if event is not None:

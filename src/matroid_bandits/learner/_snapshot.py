@@ -14,7 +14,7 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, IntArray
 from matroid_bandits._util import archives
-from matroid_bandits._util.archives import Archive
+from matroid_bandits._util.archives import PLAIN_KINDS, Archive, Layout
 from matroid_bandits._util.arrays import frozen, offsets
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits._util.text import shown
@@ -70,6 +70,8 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
         arrays["features"] = learner._features
     with archives.malformed("learner"):
         _validate.check_statistics(state.counts[0], state.sums[0], policy, learner.minimize)
+        layouts = {name: Layout.of(array) for name, array in arrays.items()}
+        _validate.check_extra(layouts, policy, constraint, learner.minimize)
         policy.check_extra(state)
     archives.save(path, _FORMAT, _VERSION, header, arrays)
 
@@ -201,7 +203,9 @@ def _is_plain(value: Any) -> bool:
     """Whether a policy's argument can be stored: a number, a word, an array, or a list of plain values."""
     if isinstance(value, list):
         return all(_is_plain(each) for each in value)
-    return value is None or isinstance(value, (str, int, float, bool, np.ndarray))
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in PLAIN_KINDS
+    return value is None or isinstance(value, (str, int, float, bool))
 
 
 def _form(constraint: Constraint) -> dict[str, Any] | None:
@@ -254,8 +258,9 @@ def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint,
             f"expected a matroid of {n_items} items and a {name}, got {constraint.n_items} items and {given!r}"
         )
     known = inspect.signature(kind).parameters if params is not None else {}
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())
     for key in arrays:
-        if key.removeprefix("policy/") not in known:
+        if key.removeprefix("policy/") not in known and not takes_any:
             raise ValueError(f"{name} got an unexpected keyword argument, the array {key!r}")
     if params is None:
         assert given is not None

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
-from matroid_bandits._util.archives import Layout
+from matroid_bandits._util.archives import PLAIN_KINDS, Layout
 from matroid_bandits._util.arrays import offsets
 from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer, as_number
 from matroid_bandits._util.text import shown
@@ -177,8 +177,10 @@ def check_extra(layouts: Mapping[str, Layout], policy: Policy, constraint: Const
         policy.prepare(state)
     expected = {f"extra/{key}": Layout(array.dtype, (1, *array.shape[1:])) for key, array in state.extra.items()}
     found = {name: layout for name, layout in layouts.items() if name.startswith("extra/")}
-    if found != expected:
-        raise ValueError(f"the policy's arrays do not fit: expected {shown(expected)}, got {shown(found)}")
+    if found != expected or any(layout.dtype.kind not in PLAIN_KINDS for layout in found.values()):
+        raise ValueError(
+            f"the policy's arrays do not fit: expected {_listed(expected)} of plain data, got {_listed(found)}"
+        )
 
 
 def check_statistics(counts: IntArray, sums: FloatArray, policy: Policy, minimize: bool) -> None:
@@ -197,6 +199,10 @@ def check_statistics(counts: IntArray, sums: FloatArray, policy: Policy, minimiz
             f"counts and sums do not fit each other: expected gains in [{low:g}, {high:g}], got a sum of {sums[e]} "
             f"from {counts[e]} of item {e}"
         )
+
+
+def _listed(layouts: Mapping[str, Layout]) -> str:
+    return shown({name: str(layout) for name, layout in layouts.items()})
 
 
 def _check_type(what: str, value: Any, *kinds: type) -> None:
