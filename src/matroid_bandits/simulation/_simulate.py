@@ -97,11 +97,12 @@ def simulate(
 def _collect(names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float) -> SimulationResult:
     problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
     curves = np.empty((2, len(names), n_runs, points.size))
-    choices = np.zeros((len(names), problem.n_items), np.int64)
+    choices, surplus = np.zeros((len(names), problem.n_items), np.int64), np.zeros(n_runs)
     for part in parts:
         p, rows = names.index(part.slice.name), slice(part.slice.first, part.slice.last)
         curves[0, p, rows], curves[1, p, rows] = part.returns, part.regret
         choices[p] += part.choices
+        surplus[rows] = part.surplus  # of the world, so of every policy
     means = curves.mean(axis=2)
     errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
     return SimulationResult(
@@ -119,7 +120,7 @@ def _collect(names: tuple[str, ...], parts: list[Part], settings: Settings, wall
         seed=settings.seed,
         start=settings.start,
         minimize=problem.minimize,
-        optimal_value=problem.optimal_value,
+        optimal_value=problem.optimal_value + float(surplus.mean()) / settings.n_episodes,
         wall_time=wall_time,
         versions=versions(),
     )
