@@ -38,7 +38,9 @@ def simulate(
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
     All policies meet the same weights (common random numbers), and a run's numbers are a function of (seed, run)
-    alone: they do not change with the number of runs, threads, processes or policies beside it.
+    alone: they do not change with the number of runs, threads, processes or policies beside it. In an environment that
+    does not offer everything (see `AvailabilityEnvironment`) regret is against the best available set of each episode;
+    answers that come late (see `DelayedEnvironment`) are learnt when they come, and count when the set is chosen.
 
     Parameters
     ----------
@@ -51,8 +53,8 @@ def simulate(
     seed : int, optional
         By default a fresh one, which the result carries.
     start : "observe" or "explore", default "observe"
-        "observe": every item is seen once before episode 1 (the paper's w_0). "explore": nothing is; an item never
-        seen comes first in the greedy order.
+        "observe": every item is seen once before episode 1 (the paper's w_0), available or not. "explore": nothing
+        is; an item never seen comes first in the greedy order.
     checkpoints : array_like of int, optional
         Episodes at which to record the curves; by default about 100, evenly spaced in the logarithm.
     n_jobs : int, optional
