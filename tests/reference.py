@@ -161,6 +161,47 @@ def omm(n_items, is_independent, draw, n_episodes, *, minimize=False, scale=1.0,
     return bases
 
 
+def waiting_omm(n_items, is_independent, draw, n_episodes, *, available, delays, minimize, scale, observe):
+    """OMM where not everything is available and answers are late, line by line: the set of every episode.
+
+    `available(t)` gives the items of episode t; `delays(t, items)` how many episodes later the weights of `items`,
+    chosen in t, are known: after the decision of that episode, never where negative. A play that waits narrows the
+    radius at once; an item never answered has the mean of all gains known when it was last asked for.
+    """
+    E, sign = range(n_items), -1.0 if minimize else 1.0
+    answered, waiting, asked = (dict.fromkeys(E, 0) for _ in range(3))
+    total, guess = dict.fromkeys(E, 0.0), dict.fromkeys(E, 0.0)
+    known, due, sets = [], [], []
+
+    def index(e, c):
+        if answered[e]:
+            return total[e] / answered[e] + c * (1 / math.sqrt(answered[e] + waiting[e]))
+        return guess[e] + c * (1 / math.sqrt(asked[e])) if asked[e] else math.inf
+
+    def learn(e, gain):
+        answered[e] += 1
+        total[e] += gain
+        known.append(gain)
+
+    if observe:
+        for e, w in zip(E, draw(0, E), strict=True):
+            learn(e, sign * float(w))
+    for t in range(1, n_episodes + 1):
+        c = scale * math.sqrt(2 * math.log(max(t - 1, 1)))
+        U = {e: index(e, c) for e in available(t)}
+        A = greedy(sorted(U, key=lambda e: (-U[e], e)), is_independent)
+        for e, w, d in zip(A, draw(t, A), delays(t, A), strict=True):
+            asked[e], waiting[e] = asked[e] + 1, waiting[e] + 1
+            guess[e] = math.fsum(known) / len(known) if known else 0.0
+            due.append((t + int(d) if d >= 0 else math.inf, t, e, sign * float(w)))
+        for _, _, e, gain in sorted(answer for answer in due if answer[0] == t):
+            waiting[e] -= 1
+            learn(e, gain)
+        due = [answer for answer in due if answer[0] > t]
+        sets.append(A)
+    return sets
+
+
 def remembered(is_independent):
     """The same test, each set looked at once."""
     known = {}
@@ -185,6 +226,20 @@ class Watched(Environment):
         if stream.purpose == WEIGHTS:
             for run, basis in zip(stream.runs.tolist(), items.tolist(), strict=True):
                 self.bases.setdefault(run, []).append(basis)
+        return self.world.draw(stream, t, items)
+
+
+class Diary(Environment):
+    """Another environment's weights, and a note of every item they were asked for: `asked[run, t]`."""
+
+    def __init__(self, world):
+        super().__init__(world.mean_weights, world.support)
+        self.world, self.asked = world, {}
+
+    def draw(self, stream, t, items):
+        if stream.purpose == WEIGHTS:
+            for run, row in zip(stream.runs.tolist(), items.tolist(), strict=True):
+                self.asked.setdefault((run, t), []).extend(row)
         return self.world.draw(stream, t, items)
 
 

@@ -8,8 +8,10 @@ from matroid_bandits import bounds, exceptions, testing
 from matroid_bandits._version import __version__
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.environments import (
+    AvailabilityEnvironment,
     BernoulliEnvironment,
     BetaEnvironment,
+    DelayedEnvironment,
     Environment,
     ExponentialEnvironment,
     GaussianEnvironment,
@@ -54,6 +56,7 @@ __all__ = [
     "KLOSM",
     "OMM",
     "AffinePolicy",
+    "AvailabilityEnvironment",
     "BernoulliEnvironment",
     "BestSet",
     "BetaEnvironment",
@@ -61,6 +64,7 @@ __all__ = [
     "CombLinUCB",
     "Constraint",
     "Decision",
+    "DelayedEnvironment",
     "Environment",
     "EpsilonGreedy",
     "Estimates",

@@ -24,9 +24,22 @@ START: Final = 1  # the paper's w_0, seen before episode 1
 POLICY: Final = 2  # a policy's choices
 ROUNDING: Final = 3  # a policy's randomised rounding of what it saw
 HOLDOUT: Final = 4  # which decisions a learner draws at random, and what it draws
+AVAILABILITY: Final = 5  # which items a simulated world offers
+DELAY: Final = 6  # when a simulated world answers
 USER: Final = 16
 
-__all__ = ["HOLDOUT", "POLICY", "ROUNDING", "START", "USER", "WEIGHTS", "Stream", "as_seed"]
+__all__ = [
+    "AVAILABILITY",
+    "DELAY",
+    "HOLDOUT",
+    "POLICY",
+    "ROUNDING",
+    "START",
+    "USER",
+    "WEIGHTS",
+    "Stream",
+    "as_seed",
+]
 
 _N_SEEDS, _N_RUNS, _N_EPISODES, _N_PURPOSES = 2**64, 2**32, 2**48, 2**8
 _RUN_ITEM = np.array([[2**32 - 1]], dtype=np.int64)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
@@ -16,6 +16,9 @@ class Environment(Immutable, ABC):
     A family passes its means to this constructor and writes `draw`. Environments are immutable. A simulation reads
     `mean_weights` and `support` once, and calls `draw` for every item with a stream whose purpose is `START` where
     runs begin with a look at everything, then once an episode for the chosen items of all runs.
+
+    A world that does not offer everything in every episode, or does not answer at once, says so in `availability` and
+    `delays`; `AvailabilityEnvironment` and `DelayedEnvironment` say it for any other environment.
 
     Parameters
     ----------
@@ -66,6 +69,50 @@ class Environment(Immutable, ABC):
         ndarray of float64, shape (R, K)
         """
 
+    def availability(self, stream: Stream, t: int) -> BoolArray | None:
+        """Which items may be chosen in episode t of each run; by default everything.
+
+        A simulation asks once an episode, before the decision. Whether an item is there depends on the stream's
+        (seed, run), on t and on the item alone, so every policy meets the same items.
+
+        Parameters
+        ----------
+        stream : Stream
+            Random numbers by address, of purpose `AVAILABILITY`.
+        t : int
+            The episode, from 1.
+
+        Returns
+        -------
+        ndarray of bool, shape (R, L), or None
+            None for everything.
+        """
+        return None
+
+    def delays(self, stream: Stream, t: int, items: IntArray) -> IntArray | None:
+        """How many episodes after episode t the weights of `items`, chosen in t, become known; by default at once.
+
+        The answer to a play of episode t with delay d comes after the decision of episode t + d and before the next:
+        0 is an answer at once, and a negative delay one that never comes. A delay depends on the stream's (seed,
+        run), on t and on the item alone, as a weight does.
+
+        Parameters
+        ----------
+        stream : Stream
+            Random numbers by address, of purpose `DELAY`.
+        t : int
+            The episode of the decision, from 1.
+        items : ndarray of int64, shape (R, K) or (K,)
+            A row per run, or one row for all of them.
+
+        Returns
+        -------
+        ndarray of int64, shape (R, K), or None
+            None for an environment that always answers at once. Where it is not None in one episode it is in none: a
+            simulation asks before the first, with K = 0, whether it has to keep plays that wait.
+        """
+        return None
+
     @property
     def mean_weights(self) -> FloatArray:
         """Expected weights, shape (L,), read-only."""
@@ -84,6 +131,59 @@ class Environment(Immutable, ABC):
     def __repr__(self) -> str:
         means = f", means {self.mean_weights.min():.4g} to {self.mean_weights.max():.4g}" if self.n_items else ""
         return f"<{type(self).__name__}: {self.n_items} items{means}>"
+
+
+def availability_of(environment: Environment, stream: Stream, t: int) -> BoolArray | None:
+    """What `Environment.availability` says, checked: a mask of shape (R, L), or None for everything.
+
+    Raises
+    ------
+    InvalidEnvironmentError
+        It says something else.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.environments import availability_of
+    >>> world = mb.AvailabilityEnvironment(mb.BernoulliEnvironment([0.5, 0.5]), [True, False])
+    >>> availability_of(world, mb.Stream(seed=0, runs=[0]), t=1)
+    array([[ True, False]])
+    """
+    mask = environment.availability(stream, t)
+    if mask is not None:
+        _expect(f"{type(environment).__name__}.availability", mask, np.bool_, (stream.n_runs, environment.n_items))
+    return mask
+
+
+def delays_of(environment: Environment, stream: Stream, t: int, items: IntArray) -> IntArray | None:
+    """What `Environment.delays` says, checked: whole numbers of shape (R, K), or None where nothing is ever late.
+
+    Raises
+    ------
+    InvalidEnvironmentError
+        It says something else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.environments import delays_of
+    >>> world = mb.DelayedEnvironment(mb.BernoulliEnvironment([0.5, 0.5]), [0, 7])
+    >>> delays_of(world, mb.Stream(seed=0, runs=[0]), t=1, items=np.array([1]))
+    array([[7]])
+    """
+    delays = environment.delays(stream, t, items)
+    if delays is not None:
+        _expect(f"{type(environment).__name__}.delays", delays, np.int64, (stream.n_runs, items.shape[-1]))
+    return delays
+
+
+def _expect(who: str, given: object, dtype: type, shape: tuple[int, ...]) -> None:
+    if not (isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype):
+        got = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
+        raise InvalidEnvironmentError(
+            f"expected {who} to give {np.dtype(dtype)} of shape {shape}, or None; got {got}"
+        )
 
 
 def as_numbers(name: str, values: ArrayLike, ndim: int) -> AnyArray:

@@ -156,24 +156,30 @@ def exact_mean(partials, n_partials, n_answers):
 
 
 @njit(cache=True, nogil=True)
-def total_mean(items, mean_weights):
-    """The expected weight of a set, added up as `add_totals` does."""
-    mean = 0.0
-    for k in range(items.shape[0]):
-        mean += mean_weights[items[k]]
-    return mean
+def total_means(items, sizes, mean_weights, out):
+    """The expected weight (R,) of the first `sizes` (R,) entries of each row, added up as `add_totals` does."""
+    for run in range(items.shape[0]):
+        mean = 0.0
+        for k in range(sizes[run]):
+            mean += mean_weights[np.uint64(items[run, k])]
+        out[run] = mean
 
 
 @njit(cache=True, nogil=True)
-def add_totals(items, weights, mean_weights, best, sign, returns, regret):
-    """Add each row's total weight to `returns` (R,), and to `regret` (R,) what it expects to lose to `best`."""
+def add_totals(items, sizes, weights, mean_weights, best, sign, returns, regret):
+    """Add each row's total weight to `returns` (R,), and to `regret` (R,) what it expects to lose to `best` (R,).
+
+    A row's items are its first `sizes` (R,) entries; `weights` (n,) has one for each, row after row.
+    """
+    i = np.uint64(0)
     for run in range(items.shape[0]):
         total, mean = 0.0, 0.0
-        for k in range(items.shape[1]):
-            total += weights[run, k]
+        for k in range(sizes[run]):
+            total += weights[i]
             mean += mean_weights[np.uint64(items[run, k])]
+            i += np.uint64(1)
         returns[run] += total
-        regret[run] += sign * (best - mean)
+        regret[run] += sign * (best[run] - mean)
 
 
 @njit(cache=True, nogil=True)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
-from matroid_bandits.agent import Agent
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits.agent import Agent, Play
 from matroid_bandits.engines import EngineChoice
-from matroid_bandits.environments import Environment
+from matroid_bandits.environments import Environment, availability_of, delays_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import statistics
+from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request
 from matroid_bandits.problem import Problem
-from matroid_bandits.stream import POLICY, START, Stream
+from matroid_bandits.simulation._answers import Answers
+from matroid_bandits.stream import AVAILABILITY, DELAY, POLICY, START, Stream
 
 Start = Literal["observe", "explore"]
 
@@ -54,12 +57,16 @@ class Slice:
 
 @dataclass(frozen=True)
 class Part:
-    """What one slice found: cumulative return and regret of each run at each checkpoint, and all choices."""
+    """What one slice found: cumulative return and regret of each run at each checkpoint, and all choices.
+
+    `surplus` is how much more, per run and in all, the best available sets were worth than the best set of all items.
+    """
 
     slice: Slice
     returns: FloatArray
     regret: FloatArray
     choices: IntArray
+    surplus: FloatArray
 
 
 class Stopped(Exception):
@@ -74,32 +81,38 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     problem, n_batch, points = settings.problem, slice.n_runs, settings.checkpoints
     environment, n_episodes = problem.environment, settings.n_episodes
     stream = Stream(settings.seed, np.arange(slice.first, slice.last))
-    own = stream.with_purpose(POLICY)
+    own, offered, late = (stream.with_purpose(purpose) for purpose in (POLICY, AVAILABILITY, DELAY))
+    waits = delays_of(environment, late, 1, np.empty((n_batch, 0), np.int64)) is not None
     agent = Agent(
         problem.constraint,
         slice.policy,
         n_runs=n_batch,
         minimize=problem.minimize,
         engine=settings.engine,
-        waits=False,
+        waits=waits,
     )
     if settings.start == "observe":
         everything = np.tile(np.arange(problem.n_items), (n_batch, 1))
         agent.observe(Request(0, own), everything, _draw(environment, stream.with_purpose(START), 0, everything))
         del everything
     seen_before = agent.state.counts.sum(axis=0)
-    # added up as the sets played are, so that the optimum has regret 0 exactly
-    best = statistics.total_mean(problem.optimal_basis, environment.mean_weights)
+    answers = Answers(agent, environment, late, n_episodes) if waits else None
+    optimum = _Optimum(problem, n_batch)
     total, regret = np.zeros(n_batch), np.zeros(n_batch)
     returns_at = np.empty((n_batch, points.size))
     regret_at = np.empty((n_batch, points.size))
-    sign = -1.0 if problem.minimize else 1.0
+    sign, means = -1.0 if problem.minimize else 1.0, environment.mean_weights
+    is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
     point, since = 0, 0
     for t in range(1, n_episodes + 1):
-        chosen = agent.decide(Request(t, own))
-        weights = _draw(environment, stream, t, chosen.items)
-        statistics.add_totals(chosen.items, weights, environment.mean_weights, best, sign, total, regret)
-        agent.learn(chosen, weights)
+        available = availability_of(environment, offered, t)
+        chosen = agent.decide(Request(t, own, available))
+        weights = _weigh(environment, stream, t, chosen, is_full=is_matroid and available is None)
+        statistics.add_totals(chosen.items, chosen.sizes, weights, means, optimum.of(available), sign, total, regret)
+        if answers is None:
+            agent.learn(chosen, weights)
+        else:
+            answers.expect(chosen, weights)
         if t == points[point]:
             if not np.isfinite(total).all():
                 raise InvalidEnvironmentError(f"{environment!r}: expected finite weights; got others by episode {t}")
@@ -110,7 +123,40 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
             if tick(since):
                 raise Stopped
             since = 0
-    return Part(slice, returns_at, regret_at, agent.state.counts.sum(axis=0) - seen_before)
+    agent.settle()
+    return Part(slice, returns_at, regret_at, agent.state.asked.sum(axis=0) - seen_before, optimum.surplus)
+
+
+class _Optimum:
+    """What the best sets are expected to be worth, added up as sets played are: whoever plays them has regret 0."""
+
+    def __init__(self, problem: Problem, n_runs: int) -> None:
+        self._problem, self._best = problem, np.empty(n_runs)
+        basis = np.tile(problem.optimal_basis, (n_runs, 1))
+        statistics.total_means(basis, np.full(n_runs, basis.shape[1]), problem.environment.mean_weights, self._best)
+        self.surplus = np.zeros(n_runs)
+
+    def of(self, available: BoolArray | None) -> FloatArray:
+        """The worth (R,) of each run's best set of what is available in one episode."""
+        if available is None:
+            return self._best
+        items, sizes = self._problem.constraint.best_sets(self._gains, available=available)
+        best = np.empty(self._best.size)
+        statistics.total_means(items, sizes, self._problem.environment.mean_weights, best)
+        self.surplus += best - self._best
+        return best
+
+    @cached_property
+    def _gains(self) -> FloatArray:
+        return np.tile(self._problem.gains, (self._best.size, 1))
+
+
+def _weigh(environment: Environment, stream: Stream, t: int, play: Play, is_full: bool) -> FloatArray:
+    """The weight (n,) of every choice, in the order of `Play.cells`; nothing else is drawn."""
+    if is_full:
+        return _draw(environment, stream, t, play.items).reshape(-1)
+    runs, items = play.cells()
+    return _draw(environment, stream.take(runs), t, items[:, None]).reshape(-1)
 
 
 def _draw(environment: Environment, stream: Stream, t: int, items: IntArray) -> FloatArray:

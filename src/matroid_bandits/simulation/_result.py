@@ -31,11 +31,13 @@ class SimulationResult:
     returns, returns_se : float64 arrays (P, C)
         Cumulative realised return (total weight, cost when `minimize`), its mean over runs and standard error.
     regret, regret_se : float64 arrays (P, C)
-        Cumulative regret of expected weights.
+        Cumulative regret of expected weights, against the best available set of each episode.
     final_returns, final_regret : float64 arrays (P, R)
         The same for every run, after the last episode.
     choices : int64 array (P, L)
         How often each item was chosen, over all runs.
+    optimal_value : float
+        What the best set is expected to be worth; the mean over episodes and runs where not everything is available.
 
     Examples
     --------

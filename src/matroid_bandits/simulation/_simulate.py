@@ -38,7 +38,9 @@ def simulate(
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
     All policies meet the same weights (common random numbers), and a run's numbers are a function of (seed, run)
-    alone: they do not change with the number of runs, threads, processes or policies beside it.
+    alone: they do not change with the number of runs, threads, processes or policies beside it. In an environment that
+    does not offer everything (see `AvailabilityEnvironment`) regret is against the best available set of each episode;
+    answers that come late (see `DelayedEnvironment`) are learnt when they come, and count when the set is chosen.
 
     Parameters
     ----------
@@ -51,8 +53,8 @@ def simulate(
     seed : int, optional
         By default a fresh one, which the result carries.
     start : "observe" or "explore", default "observe"
-        "observe": every item is seen once before episode 1 (the paper's w_0). "explore": nothing is; an item never
-        seen comes first in the greedy order.
+        "observe": every item is seen once before episode 1 (the paper's w_0), available or not. "explore": nothing
+        is; an item never seen comes first in the greedy order.
     checkpoints : array_like of int, optional
         Episodes at which to record the curves; by default about 100, evenly spaced in the logarithm.
     n_jobs : int, optional
@@ -97,11 +99,12 @@ def simulate(
 def _collect(names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float) -> SimulationResult:
     problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
     curves = np.empty((2, len(names), n_runs, points.size))
-    choices = np.zeros((len(names), problem.n_items), np.int64)
+    choices, surplus = np.zeros((len(names), problem.n_items), np.int64), np.zeros(n_runs)
     for part in parts:
         p, rows = names.index(part.slice.name), slice(part.slice.first, part.slice.last)
         curves[0, p, rows], curves[1, p, rows] = part.returns, part.regret
         choices[p] += part.choices
+        surplus[rows] = part.surplus  # of the world, so of every policy
     means = curves.mean(axis=2)
     errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
     return SimulationResult(
@@ -119,7 +122,7 @@ def _collect(names: tuple[str, ...], parts: list[Part], settings: Settings, wall
         seed=settings.seed,
         start=settings.start,
         minimize=problem.minimize,
-        optimal_value=problem.optimal_value,
+        optimal_value=problem.optimal_value + float(surplus.mean()) / settings.n_episodes,
         wall_time=wall_time,
         versions=versions(),
     )

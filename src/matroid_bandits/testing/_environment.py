@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
-from matroid_bandits.environments import Environment
-from matroid_bandits.exceptions import ContractError
-from matroid_bandits.stream import START, Stream
+from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
+from matroid_bandits.environments import Environment, availability_of, delays_of
+from matroid_bandits.exceptions import ContractError, InvalidEnvironmentError
+from matroid_bandits.stream import AVAILABILITY, DELAY, START, Stream
+
+#: The runs of the batch that is tried.
+_RUNS = (0, 1, 2, 7, 8, 100)
 
 
 def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: int = 0) -> None:
@@ -17,7 +23,8 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
 
     Weights must be finite floats within `support`, one per run and item asked for; a weight must depend on (seed,
     run, t, item) alone, not on what else is asked for or in which batch; episodes must differ; and `mean_weights`
-    must be constant and what the weights average to.
+    must be constant and what the weights average to. `availability` must be a mask and `delays` whole numbers, both
+    by address too; `delays` is None in every episode or in none.
 
     Parameters
     ----------
@@ -57,7 +64,9 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
     if not isinstance(environment, Environment):
         raise ContractError(f"expected an Environment, got {environment!r}")
     _check_means(environment)
-    _check_addresses(environment, seed)
+    _check_weights(environment, seed)
+    _check_availability(environment, seed)
+    _check_delays(environment, seed)
     if environment.n_items:
         _check_averages(environment, n_draws, seed)
 
@@ -84,34 +93,84 @@ def _check_means(environment: Environment) -> None:
         raise ContractError(f"expected mean_weights within support [{low:g}, {high:g}], got {means[e]} for item {e}")
 
 
-def _check_addresses(environment: Environment, seed: int) -> None:
-    rng, n = np.random.default_rng(seed), environment.n_items
-    runs = [0, 1, 2, 7, 8, 100]
-    stream, everything = Stream(seed, runs), np.arange(n)
-    weights = _draw(environment, stream, 3, everything)
-    for what, its in (
-        ("again", everything),
-        ("for each run", np.tile(everything, (len(runs), 1))),
-        ("in another order", everything[::-1].copy()),
-        ("with some of the items", rng.permutation(n)[: (n + 1) // 2]),
-        ("for each run with items of its own", np.array([rng.permutation(n)[: (n + 2) // 3] for _ in runs])),
-    ):
-        shown = np.take_along_axis(weights, np.broadcast_to(its, (len(runs), its.shape[-1])), axis=1)
-        _expect_weights(f"asked {what}", _draw(environment, stream, 3, its), shown, its)
-    for i, run in enumerate(runs):
-        alone = _draw(environment, Stream(seed, [run]), 3, everything)
-        _expect_weights(f"asked for run {run} alone", alone, weights[i : i + 1], everything)
+def _check_weights(environment: Environment, seed: int) -> None:
+    stream, everything = Stream(seed, _RUNS), np.arange(environment.n_items)
+    weights = _by_address("a weight", partial(_draw, environment), stream, everything)
     _draw(environment, stream.with_purpose(START), 0, everything)
     other = _draw(environment, stream, 4, everything)
-    if n and np.array_equal(weights, other) and (weights != weights[0]).any():
+    if everything.size and np.array_equal(weights, other) and (weights != weights[0]).any():
         raise ContractError("expected weights to be drawn anew in each episode, got those of episode 3 in episode 4")
 
 
-def _expect_weights(when: str, given: FloatArray, expected: FloatArray, items: IntArray) -> None:
+def _check_availability(environment: Environment, seed: int) -> None:
+    stream, everything = Stream(seed, _RUNS, AVAILABILITY), np.arange(environment.n_items)
+
+    def ask(stream: Stream, t: int) -> BoolArray:
+        mask = _checked(availability_of, environment, stream, t)
+        return np.ones((stream.n_runs, environment.n_items), bool) if mask is None else mask
+
+    for t in (1, 3):
+        masks = ask(stream, t)
+        _expect_same("availability", "asked again", ask(stream, t), masks, everything)
+        for i, run in enumerate(_RUNS):
+            alone = ask(Stream(seed, [run], AVAILABILITY), t)
+            _expect_same("availability", f"asked for run {run} alone", alone, masks[i : i + 1], everything)
+
+
+def _check_delays(environment: Environment, seed: int) -> None:
+    stream, everything = Stream(seed, _RUNS, DELAY), np.arange(environment.n_items)
+
+    def ask(stream: Stream, t: int, items: IntArray) -> IntArray | None:
+        given = items.copy()
+        delays: IntArray | None = _checked(delays_of, environment, stream, t, items)
+        if not np.array_equal(items, given):
+            raise ContractError("expected delays to leave the items it is given")
+        return delays
+
+    nothing = everything[:0]
+    answers = [ask(stream, t, items) for t, items in ((1, nothing), (1, everything), (3, everything), (4, nothing))]
+    n_silent = sum(delays is None for delays in answers)
+    if 0 < n_silent < len(answers):
+        raise ContractError("expected delays to be None in every episode or in none, got both")
+    if n_silent == 0:
+        _by_address("a delay", ask, stream, everything)
+
+
+def _checked(ask: Callable[..., Any], *arguments: Any) -> Any:
+    """What an environment answers, its mistakes as broken promises."""
+    try:
+        return ask(*arguments)
+    except InvalidEnvironmentError as error:
+        raise ContractError(str(error)) from None
+
+
+def _by_address(what: str, ask: Callable[..., Any], stream: Stream, everything: IntArray) -> AnyArray:
+    """What `ask` gives for all items in episode 3, when it gives the same however it is asked."""
+    rng, n = np.random.default_rng(stream.seed), everything.size
+    values: AnyArray = ask(stream, 3, everything)
+    for how, its in (
+        ("again", everything),
+        ("for each run", np.tile(everything, (len(_RUNS), 1))),
+        ("in another order", everything[::-1].copy()),
+        ("with some of the items", rng.permutation(n)[: (n + 1) // 2]),
+        ("for each run with items of its own", np.array([rng.permutation(n)[: (n + 2) // 3] for _ in _RUNS])),
+    ):
+        expected = np.take_along_axis(values, np.broadcast_to(its, (len(_RUNS), its.shape[-1])), axis=1)
+        _expect_same(what, f"asked {how}", ask(stream, 3, its), expected, its)
+    for i, run in enumerate(_RUNS):
+        alone = ask(Stream(stream.seed, [run], stream.purpose), 3, everything)
+        _expect_same(what, f"asked for run {run} alone", alone, values[i : i + 1], everything)
+    places = np.repeat(np.arange(len(_RUNS)), n)  # as where the sets of a batch differ in size
+    each = ask(stream.take(places), 3, np.tile(everything, len(_RUNS))[:, None])
+    _expect_same(what, "asked one by one", each.reshape(values.shape), values, everything)
+    return values
+
+
+def _expect_same(what: str, when: str, given: AnyArray, expected: AnyArray, items: IntArray) -> None:
     if not np.array_equal(given, expected):
         run, k = np.argwhere(given != expected)[0]
         raise ContractError(
-            f"expected a weight to depend on (seed, run, t, item) alone; {when}, item "
+            f"expected {what} to depend on (seed, run, t, item) alone; {when}, item "
             f"{np.broadcast_to(items, given.shape)[run, k]} has {given[run, k]} instead of {expected[run, k]}"
         )
 

@@ -1,0 +1,127 @@
+"""Answers that come late or never."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.text import shown
+from matroid_bandits.environments._base import Environment, as_numbers
+from matroid_bandits.environments._wrapper import Wrapper
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.stream import Stream
+
+#: Delays of items chosen in an episode, int64 (R, K); negative for an answer that never comes.
+Schedule = Callable[[Stream, int, IntArray], IntArray]
+
+#: The longest delay, and the largest mean of one: later than the last episode of any simulation.
+_MOST = 2**47
+
+
+class DelayedEnvironment(Wrapper):
+    r"""Another environment whose weights become known late, or never.
+
+    The answer to a play of episode t with delay d is learnt after the decision of episode t + d, before that of the
+    next: with delay 0 at once. Until then the play waits, and a policy knows no more than that (see `State`); a play
+    that is never answered waits for ever. Returns and regret count in the episode of the decision.
+
+    Parameters
+    ----------
+    environment : Environment
+        Where the weights come from.
+    delays : int, array_like of int, shape (L,), or callable, default 0
+        The delay of each item's answers in episodes; one number is for all. Or a function of (stream, t, items) that
+        gives an int64 array (R, K) for items of shape (R, K) or (K,), negative for never, as `Environment.delays`
+        does; its random numbers are those of the stream.
+    mean : float, or array_like of float, shape (L,), default 0
+        The mean of a geometric number of episodes, drawn for each answer, that is added to `delays`: it is k or more
+        with probability :math:`(m / (1 + m))^k`.
+    never : float, or array_like of float, shape (L,), default 0
+        The probability that an answer never comes.
+
+    Notes
+    -----
+    Wrappers nest. Delays add up, their draws are independent, and an answer comes when none of them says never.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> world = mb.BernoulliEnvironment([0.9, 0.5, 0.1])
+    >>> late = mb.DelayedEnvironment(world, [0, 5, 20], never=[0.0, 0.0, 1.0])
+    >>> late.delays(mb.Stream(seed=0, runs=range(2)), t=1, items=np.array([1, 2]))
+    array([[ 5, -1],
+           [ 5, -1]])
+    >>> clicks = mb.Problem(mb.UniformMatroid(3, 1), mb.DelayedEnvironment(world, mean=50, never=0.1))
+    >>> result = mb.simulate(clicks, [mb.OMM()], n_episodes=300, n_runs=10, seed=0, start="explore")
+    >>> bool((result.choices > 0).all())
+    True
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        delays: int | ArrayLike | Schedule = 0,
+        *,
+        mean: float | ArrayLike = 0.0,
+        never: float | ArrayLike = 0.0,
+    ) -> None:
+        super().__init__(environment)
+        self._schedule = delays if callable(delays) else None
+        self._fixed = np.zeros(self.n_items, np.int64) if callable(delays) else self._as_delays(delays)
+        self._fixed.flags.writeable = False
+        self._mean, self._never = self._per_item("mean", mean, float(_MOST)), self._per_item("never", never, 1.0)
+        self._is_random = bool(self._mean.any() or self._never.any())
+        self._is_late = self._is_random or self._schedule is not None or bool(self._fixed.any())
+
+    def delays(self, stream: Stream, t: int, items: IntArray) -> IntArray | None:
+        """The delays of the inner environment and of this one, added up."""
+        inner = super().delays(stream, t, items)
+        if not self._is_late:
+            return inner
+        shape = (stream.n_runs, items.shape[-1])
+        mine = self._scheduled(stream, t, items, shape)
+        if self._is_random:
+            drawn = self._drawn(stream.uniform(t, items + self._first), items)
+            mine = np.where((mine < 0) | (drawn < 0), -1, mine + drawn)
+        return mine if inner is None else np.where((mine < 0) | (inner < 0), -1, mine + inner)
+
+    def _drawn(self, u: FloatArray, items: IntArray) -> IntArray:
+        """Geometric numbers of uniform ones; the least of those, a share `never`, become -1 for never."""
+        never, mean = self._never[items], self._mean[items]
+        is_never = u < never
+        share = np.where(is_never, 1.0, 1.0 - u) / np.where(is_never, 1.0, 1.0 - never)  # in (0, 1], to a rounding
+        with np.errstate(divide="ignore"):  # a mean of 0 has an infinite rate
+            waits = np.maximum(-np.log(share), 0.0) / np.log1p(1.0 / mean)
+        return np.where(is_never, -1, waits.astype(np.int64))
+
+    def _scheduled(self, stream: Stream, t: int, items: IntArray, shape: tuple[int, int]) -> IntArray:
+        if self._schedule is None:
+            return np.ascontiguousarray(np.broadcast_to(self._fixed[items], shape))
+        given = self._schedule(stream, t, items)
+        if not (isinstance(given, np.ndarray) and given.dtype == np.int64 and given.shape == shape):
+            got = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else shown(given)
+            raise InvalidEnvironmentError(
+                f"expected delays(stream, {t}, items) to give int64 of shape {shape}; got {got}"
+            )
+        return np.minimum(given, _MOST)
+
+    def _as_delays(self, delays: int | ArrayLike) -> IntArray:
+        """A fixed delay for each item, of one for all or of a row."""
+        if isinstance(delays, (int, float, np.generic)):
+            one = as_integer("delays", delays, 0, _MOST, error=InvalidEnvironmentError)
+            return np.full(self.n_items, one)
+        row = as_numbers("delays", delays, ndim=1)
+        if row.dtype.kind not in "iu" and row.size:
+            raise InvalidEnvironmentError(f"expected delays to be whole numbers of episodes; got type {row.dtype}")
+        is_wrong = (row < 0) | (row > _MOST)
+        if is_wrong.any():
+            e = int(is_wrong.argmax())
+            raise InvalidEnvironmentError(
+                f"expected delays from 0 to {_MOST}; got {row[e]} for item {e} (never=1 is for what never comes)"
+            )
+        fixed: IntArray = self._sized("delays", row).astype(np.int64)
+        return fixed
