@@ -22,7 +22,7 @@ class KineticEngine(Engine):
 
     The items of each innermost group compete in a kinetic tournament (see `kernels.kinetic`); as many of the best
     as the group could ever place are kept in reserve, and the greedy algorithm runs over the reserves alone. Where a
-    request bars or pins a few items, the tournaments are read beyond the reserves, as far as places are left.
+    request bars or pins items, the tournaments are read beyond the reserves, as far as places are left.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class KineticEngine(Engine):
     #: With fewer items a compiled scan of all of them is as fast while much is still being explored.
     LEAST_ITEMS = 2**15
 
-    #: A request that bars or pins more than one item in so many is answered by a compiled scan of all items.
-    ITEMS_PER_BARRED = 128
+    #: A request that bars so many that more than one in so many leaders would be looked at is scanned.
+    ITEMS_PER_LEADER = 512
 
     def __init__(self, constraint: Constraint, policy: Policy, state: State, margin: float = 2.0**-49) -> None:
         super().__init__(constraint, policy, state)
@@ -84,14 +84,13 @@ class KineticEngine(Engine):
         )
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode; a request that bars or pins many items is scanned."""
+        """The sets of the request's episode; where too many of the best are not available, all items are scanned."""
         if request.is_open:
             return self._choose(self._follow(request))
-        barred = self._barred(request)
-        if barred is None:
+        if request.available is not None and request.available.ndim > 1:
             return self.scan(request)
-        c = self._follow(request)
-        return self._choose_beside(c, barred, request.pinned) if barred.size else self._choose(c)
+        chosen = self._choose_beside(self._follow(request), request)
+        return self.scan(request) if chosen is None else chosen
 
     def refresh(self, runs: IntArray, items: IntArray) -> None:
         if self._c < np.inf:
@@ -122,18 +121,6 @@ class KineticEngine(Engine):
             kinetic.settle(self._reserves, self._is_changed, self._bases)
         return c
 
-    def _barred(self, request: Request) -> IntArray | None:
-        """The items that do not compete in a request, being pinned or not available; None where they are many."""
-        n_items = self.state.n_items
-        most = max(64, n_items // self.ITEMS_PER_BARRED)
-        parts = [items for items in (request.excluded, request.pinned) if items is not None]
-        available = request.available
-        if available is not None:
-            if available.size != n_items or n_items - np.count_nonzero(available) > most:
-                return None
-            parts.append(np.flatnonzero(~available.reshape(-1)))
-        return np.concatenate(parts) if sum(items.size for items in parts) <= most else None
-
     def _choose(self, c: float) -> tuple[IntArray, IntArray]:
         """The sets of a request that is open to all: the reserves, or the greedy choice among them."""
         if self._is_flat:
@@ -142,18 +129,24 @@ class KineticEngine(Engine):
         bases.sort(axis=1)
         return bases, self._full
 
-    def _choose_beside(self, c: float, barred: IntArray, pinned: IntArray | None) -> tuple[IntArray, IntArray]:
-        """The sets around what is pinned, of items that are not barred."""
-        n_runs = self.state.n_runs
-        taken = np.empty(0, np.int64) if pinned is None else np.array(pinned, np.int64)
+    def _choose_beside(self, c: float, request: Request) -> tuple[IntArray, IntArray] | None:
+        """The sets of a request that bars or pins items; None where a scan is as fast."""
+        n_runs, n_items = self.state.n_runs, self.state.n_items
+        excluded, pinned = (
+            np.empty(0, np.int64) if items is None else items for items in (request.excluded, request.pinned)
+        )
+        barred = np.concatenate([pinned, excluded])
+        taken = barred[: pinned.size]
+        is_barred = self._is_barred if request.available is None else ~request.available
         room = np.empty(self._capacities.size, np.int64)
         laminar.room_beside(taken, self._group, self._parent, self._capacities, room)
         best, sizes = np.empty(self._reserves.shape, np.int64), np.empty(n_runs, np.int64)
-        kinetic.best_beside(
+        if not kinetic.best_beside(
             self._starts, self._members, self._places, self._tree_starts, self._reserve_starts, self._innermost,
-            self._parent, room, barred, self._means, self._radii, c, self._is_out, self._nodes, self._reserves,
-            self._is_barred, best, sizes,
-        )  # fmt: skip
+            self._parent, room, self._means, self._radii, c, self._is_out, self._nodes, self._reserves, barred,
+            is_barred, max(64, n_items // self.ITEMS_PER_LEADER), best, sizes,
+        ):  # fmt: skip
+            return None
         best = best[:, : sizes.max(initial=0)]  # all runs find as many, since all bar the same items
         if self._is_flat:
             items = np.concatenate([np.broadcast_to(taken, (n_runs, taken.size)), best], axis=1)
@@ -180,7 +173,7 @@ class KineticEngine(Engine):
 
     @cached_property
     def _is_barred(self) -> BoolArray:
-        """Work space of `best_beside`."""
+        """Work space of `best_beside`, where nothing stays marked."""
         return np.zeros(self.state.n_items, bool)
 
 

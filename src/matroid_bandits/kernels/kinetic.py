@@ -320,25 +320,26 @@ def _list_beaten(item, place, members, nodes, is_out, is_barred, means, radii, c
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def best_beside(starts, members, places, tree_starts, reserve_starts, innermost, parent, room, barred, means, radii,
-                c, is_out, nodes, reserves, is_barred, best, sizes):  # fmt: skip
+def best_beside(starts, members, places, tree_starts, reserve_starts, innermost, parent, room, means, radii, c, is_out,
+                nodes, reserves, barred, is_barred, budget, best, sizes):  # fmt: skip
     """The best of every cell that are not barred, as many as the `room` (G,) of the groups around it leaves.
 
     The tournaments must have been brought up to c. They are read and not changed: after the leader come those it has
-    beaten, and so on. `innermost` (cells,) is each cell's group or -1; `barred` (n,) are items that do not take part,
-    and `is_barred` (L,) is work space, all False before and after. Fills the first sizes[run] entries of each row of
-    `best` (R, as much as the reserves hold).
+    beaten, and so on. `innermost` (cells,) is each cell's group or -1. What `is_barred` (L,) marks does not take
+    part, nor do the items `barred` (n,), which are marked meanwhile. Fills the first sizes[run] entries of each row of
+    `best` (R, as much as the reserves hold); False when more than `budget` leaders of a run had to be looked at.
     """
     for i in range(barred.shape[0]):
         is_barred[barred[i]] = True
     widest = 0
     for cell in range(starts.shape[0] - 1):
         widest = max(widest, reserve_starts[cell + 1] - reserve_starts[cell])
-    size = (widest + barred.shape[0]) * _MOST_BEATEN + 1
+    size = max(widest, budget * _MOST_BEATEN) + 1
     values, items = np.empty(size), np.empty(size, np.int64)
+    left = budget
     for run in range(means.shape[0]):
         mean, radius, out = means[run], radii[run], is_out[run]
-        total = 0
+        left, total = budget, 0
         for cell in range(starts.shape[0] - 1):
             reserve = reserves[run, reserve_starts[cell] : reserve_starts[cell + 1]]
             wanted, g = reserve.shape[0], innermost[cell]
@@ -360,11 +361,11 @@ def best_beside(starts, members, places, tree_starts, reserve_starts, innermost,
             total += n
             own = members[starts[cell] : starts[cell + 1]]
             tree = nodes[run, tree_starts[cell] : tree_starts[cell + 1]]
-            if n == wanted or tree[_ROOT, _WINNER] < 0.0:
-                continue
-            values[0], items[0] = -_index(tree[_ROOT, _A], tree[_ROOT, _B], c), -np.int64(tree[_ROOT, _WINNER])
-            n_listed = 1
-            while n < wanted and n_listed > 0:
+            n_listed = 0
+            if tree[_ROOT, _WINNER] >= 0.0:
+                values[0], items[0] = -_index(tree[_ROOT, _A], tree[_ROOT, _B], c), -np.int64(tree[_ROOT, _WINNER])
+                n_listed = 1
+            while n < wanted and n_listed > 0 and left > 0:
                 e = -items[0]
                 _pop(values, items, n_listed)
                 n_listed = _list_beaten(
@@ -373,9 +374,16 @@ def best_beside(starts, members, places, tree_starts, reserve_starts, innermost,
                 if not is_barred[e]:
                     best[run, total] = e
                     total, n = total + 1, n + 1
+                left -= 1
+            if n < wanted and n_listed > 0:
+                left = -1
+                break
         sizes[run] = total
+        if left < 0:
+            break
     for i in range(barred.shape[0]):
         is_barred[barred[i]] = False
+    return left >= 0
 
 
 @njit(cache=True, nogil=True)
