@@ -37,7 +37,7 @@ class Reader:
         ItemError
             A key is neither an item nor a label.
         """
-        if isinstance(weights, Mapping):
+        if not isinstance(weights, np.ndarray) and isinstance(weights, Mapping):
             places, values = self._read_mapping(weights, items, episode)
             self._check_values(items[places], values)
             if places.size == items.size:
