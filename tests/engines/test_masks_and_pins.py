@@ -78,7 +78,7 @@ def check_trajectory(matroid, policy, rng, n_episodes, *, n_runs=2, minimize=Fal
                     agent.close([(agent.open[id], places)])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_engines_agree_on_random_matroids_and_requests(data):
     matroid, _ = data.draw(strategies.nested())

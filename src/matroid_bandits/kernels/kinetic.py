@@ -320,65 +320,82 @@ def _list_beaten(item, place, members, nodes, is_out, is_barred, means, radii, c
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def best_beside(starts, members, places, tree_starts, reserve_starts, innermost, parent, room, means, radii, c, is_out,
-                nodes, reserves, barred, is_barred, budget, best, sizes):  # fmt: skip
+def _keep_best(reserve, wanted, is_barred, means, radii, c, values, items):
+    """Copy the best of a reserve that are not barred, at most `wanted`, to the start of `items`; returns how many."""
+    n = 0
+    for i in range(reserve.shape[0]):
+        e = reserve[i]
+        if not is_barred[e]:
+            values[n], items[n] = _index(means[e], radii[e], c), e
+            n += 1
+    if n > wanted:
+        for i in range(n // 2 - 1, -1, -1):
+            _sift_down(values, items, i, n)
+    while n > wanted:
+        _pop(values, items, n)
+        n -= 1
+    return n
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _read_leaders(members, places, nodes, is_out, is_barred, means, radii, c, values, items, budget, leaders):
+    """Fill `leaders` with the best of a tournament that are not barred, reading on from its root.
+
+    Returns how many there are and what is left of the number of items to look at, -1 where that was too small.
+    """
+    if nodes[_ROOT, _WINNER] < 0.0:
+        return 0, budget
+    values[0], items[0] = -_index(nodes[_ROOT, _A], nodes[_ROOT, _B], c), -np.int64(nodes[_ROOT, _WINNER])
+    found, n = 0, 1
+    while found < leaders.shape[0] and n > 0:
+        if budget == 0:
+            return found, -1
+        budget -= 1
+        e = -items[0]
+        _pop(values, items, n)
+        n = _list_beaten(e, places[e], members, nodes, is_out, is_barred, means, radii, c, values, items, n - 1)
+        if not is_barred[e]:
+            leaders[found] = e
+            found += 1
+    return found, budget
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def best_beside(starts, members, places, tree_starts, reserve_starts, innermost, parent, room, means, radii, c,
+                is_out, nodes, reserves, barred, is_barred, budget, best, sizes):  # fmt: skip
     """The best of every cell that are not barred, as many as the `room` (G,) of the groups around it leaves.
 
-    The tournaments must have been brought up to c. They are read and not changed: after the leader come those it has
-    beaten, and so on. `innermost` (cells,) is each cell's group or -1. What `is_barred` (L,) marks does not take
-    part, nor do the items `barred` (n,), which are marked meanwhile. Fills the first sizes[run] entries of each row of
-    `best` (R, as much as the reserves hold); False when more than `budget` leaders of a run had to be looked at.
+    The tournaments must have been brought up to c; they are read and not changed. `innermost` (cells,) is each cell's
+    group or -1. What `is_barred` (L,) marks does not take part, nor do the items `barred` (n,), which are marked
+    meanwhile. Fills the first sizes[run] entries of each row of `best` (R, as much as the reserves hold). Returns
+    False when more than `budget` items of a run's tournaments would have to be looked at.
     """
     for i in range(barred.shape[0]):
         is_barred[barred[i]] = True
-    widest = 0
-    for cell in range(starts.shape[0] - 1):
-        widest = max(widest, reserve_starts[cell + 1] - reserve_starts[cell])
-    size = max(widest, budget * _MOST_BEATEN) + 1
+    size = max(reserves.shape[1], budget * _MOST_BEATEN) + 1
     values, items = np.empty(size), np.empty(size, np.int64)
     left = budget
     for run in range(means.shape[0]):
         mean, radius, out = means[run], radii[run], is_out[run]
-        left, total = budget, 0
+        left, k = budget, 0
         for cell in range(starts.shape[0] - 1):
             reserve = reserves[run, reserve_starts[cell] : reserve_starts[cell + 1]]
             wanted, g = reserve.shape[0], innermost[cell]
             while g >= 0:
                 wanted, g = min(wanted, max(room[g], 0)), parent[g]
-            n = 0
-            for i in range(reserve.shape[0]):
-                e = reserve[i]
-                if not is_barred[e]:
-                    values[n], items[n] = _index(mean[e], radius[e], c), e
-                    n += 1
-            if n > wanted:
-                for i in range(n // 2 - 1, -1, -1):
-                    _sift_down(values, items, i, n)
-                while n > wanted:
-                    _pop(values, items, n)
-                    n -= 1
-            best[run, total : total + n] = items[:n]
-            total += n
-            own = members[starts[cell] : starts[cell + 1]]
-            tree = nodes[run, tree_starts[cell] : tree_starts[cell + 1]]
-            n_listed = 0
-            if tree[_ROOT, _WINNER] >= 0.0:
-                values[0], items[0] = -_index(tree[_ROOT, _A], tree[_ROOT, _B], c), -np.int64(tree[_ROOT, _WINNER])
-                n_listed = 1
-            while n < wanted and n_listed > 0 and left > 0:
-                e = -items[0]
-                _pop(values, items, n_listed)
-                n_listed = _list_beaten(
-                    e, places[e], own, tree, out, is_barred, mean, radius, c, values, items, n_listed - 1
-                )
-                if not is_barred[e]:
-                    best[run, total] = e
-                    total, n = total + 1, n + 1
-                left -= 1
-            if n < wanted and n_listed > 0:
-                left = -1
+            n = _keep_best(reserve, wanted, is_barred, mean, radius, c, values, items)
+            best[run, k : k + n] = items[:n]
+            if n < wanted:
+                found, left = _read_leaders(
+                    members[starts[cell] : starts[cell + 1]], places,
+                    nodes[run, tree_starts[cell] : tree_starts[cell + 1]],
+                    out, is_barred, mean, radius, c, values, items, left, best[run, k + n : k + wanted],
+                )  # fmt: skip
+                n += found
+            k += n
+            if left < 0:
                 break
-        sizes[run] = total
+        sizes[run] = k
         if left < 0:
             break
     for i in range(barred.shape[0]):
