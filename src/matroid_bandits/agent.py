@@ -184,8 +184,8 @@ class Agent:
         places : int64 array (n,), optional
             Which of the choices are answered; the others may be answered later. Each is answered once.
         """
-        is_whole = places is None and play.told is None
-        if not (is_whole and play is self._fresh):
+        is_fresh = places is None and play is self._fresh
+        if not is_fresh and self._fresh is not None:
             self.settle()
         runs, items = play.cells(places)
         request = play.request
@@ -194,7 +194,7 @@ class Agent:
         if features is not None and places is not None:
             features = features[places]
         feedback = Feedback(runs, items, gains, request.episode, request.stream, features)
-        self._count(feedback, was_waiting=self._waits and play is not self._fresh and request.episode in self.open)
+        self._count(feedback, was_waiting=self._waits and not is_fresh and request.episode in self.open)
         if self._waits:
             self._tick_off(play, places)
         self._engine.refresh(runs, items)

@@ -406,6 +406,7 @@ def test_only_so_many_departed_items_are_remembered():
     assert learner.estimates().counts.tolist() == [0, 0, 2, 2]
 
 
+@pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")  # clicks are noisier than one thinks
 def test_newcomers_with_a_typical_prior_do_not_flood():
     names = [f"old {i}" for i in range(200)]
     learner = mb.Learner(mb.UniformMatroid(200, 6, labels=names), mb.OMM(0.25), seed=0)

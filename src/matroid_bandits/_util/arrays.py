@@ -10,7 +10,7 @@ from matroid_bandits._typing import AnyArray, IntArray
 def frozen(array: AnyArray) -> AnyArray:
     """A read-only view; the caller's own array stays as it is."""
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 

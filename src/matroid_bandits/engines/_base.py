@@ -65,12 +65,14 @@ class Engine(ABC):
 
     def scan(self, request: Request) -> tuple[IntArray, IntArray]:
         """Decide by every index, whatever the request masks or pins: what an engine falls back on."""
+        if request.is_open:
+            return self.constraint.best_sets(self._indices(request))
         available = request.available
         if request.excluded is not None:
             available = np.ones(self.state.n_items, bool) if available is None else available.copy()
             available[..., request.excluded] = False
         items, sizes = self.constraint.best_sets(self._indices(request), available=available, pinned=request.pinned)
-        return (items, sizes) if request.is_open else (items[:, : sizes.max(initial=0)], sizes)
+        return items[:, : sizes.max(initial=0)], sizes
 
     def _indices(self, request: Request) -> FloatArray:
         """The indices (R, L); those of an affine policy in one pass over room that is used again."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
-from matroid_bandits._util.arrays import offsets
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._util.arrays import frozen, offsets
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.kernels import kinetic
+from matroid_bandits.kernels import kinetic, laminar
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import AffinePolicy, Policy, Request, State, coefficient
@@ -19,7 +21,8 @@ class KineticEngine(Engine):
     """For affine policies on quotas: time per episode grows with the basis, not with the number of items.
 
     The items of each innermost group compete in a kinetic tournament (see `kernels.kinetic`); as many of the best
-    as the group could ever place are kept in reserve, and the greedy algorithm runs over the reserves alone.
+    as the group could ever place are kept in reserve, and the greedy algorithm runs over the reserves alone. Where a
+    request bars or pins items, the tournaments are read beyond the reserves, as far as places are left.
 
     Parameters
     ----------
@@ -35,6 +38,9 @@ class KineticEngine(Engine):
 
     #: With fewer items a compiled scan of all of them is as fast while much is still being explored.
     LEAST_ITEMS = 2**15
+
+    #: A request that bars so many that more than one in so many leaders would be looked at is scanned.
+    ITEMS_PER_LEADER = 512
 
     def __init__(self, constraint: Constraint, policy: Policy, state: State, margin: float = 2.0**-49) -> None:
         super().__init__(constraint, policy, state)
@@ -57,8 +63,8 @@ class KineticEngine(Engine):
         self._places[self._members] = np.arange(n_items) - np.repeat(self._starts[:-1], sizes)
         self._tree_starts = offsets(kinetic.tree_size(sizes))
         room = _room(self._parent, self._capacities)
-        innermost = self._group[self._members[self._starts[:-1]]] if n_items else np.zeros(0, np.int64)
-        depth = np.where(innermost < 0, sizes, np.append(room, 0)[innermost])
+        self._innermost = self._group[self._members[self._starts[:-1]]] if n_items else np.zeros(0, np.int64)
+        depth = np.where(self._innermost < 0, sizes, np.append(room, 0)[self._innermost])
         self._reserve_starts = offsets(np.minimum(depth, sizes))
         n_nodes, n_reserved = self._tree_starts[-1], self._reserve_starts[-1]
         self._is_out = np.zeros((n_runs, n_items), bool)
@@ -78,9 +84,23 @@ class KineticEngine(Engine):
         )
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode; what masks or pins items is scanned."""
-        if not request.is_open:
+        """The sets of the request's episode; where too many of the best are not available, all items are scanned."""
+        if request.is_open:
+            return self._choose(self._follow(request))
+        if request.available is not None and request.available.ndim > 1:
             return self.scan(request)
+        chosen = self._choose_beside(self._follow(request), request)
+        return self.scan(request) if chosen is None else chosen
+
+    def refresh(self, runs: IntArray, items: IntArray) -> None:
+        if self._c < np.inf:
+            kinetic.touch(
+                runs, items, self._starts, self._members, self._cells, self._places, self._tree_starts,
+                self._means, self._radii, self._c, self._margin, self._is_out, self._nodes,
+            )  # fmt: skip
+
+    def _follow(self, request: Request) -> float:
+        """Bring the tournaments up to the request's coefficient, which is returned."""
         assert self._affine is not None
         c = coefficient(self._affine, self.state, request)
         trees = (self._is_out, self._nodes, self._reserves)
@@ -97,30 +117,64 @@ class KineticEngine(Engine):
                 self._means, self._radii, c, self._margin, *trees, self._values, self._is_changed,
             )  # fmt: skip
         self._c = c
-        if not self._is_flat:
-            return self._choose(c), self._full
-        if n_changed:
+        if n_changed and self._is_flat:
             kinetic.settle(self._reserves, self._is_changed, self._bases)
-        return self._bases.copy(), self._full
+        return c
 
-    def refresh(self, runs: IntArray, items: IntArray) -> None:
-        if self._c < np.inf:
-            kinetic.touch(
-                runs, items, self._starts, self._members, self._cells, self._places, self._tree_starts,
-                self._means, self._radii, self._c, self._margin, self._is_out, self._nodes,
+    def _choose(self, c: float) -> tuple[IntArray, IntArray]:
+        """The sets of a request that is open to all: the reserves, or the greedy choice among them."""
+        if self._is_flat:
+            return self._bases.copy(), self._full
+        bases = self._matroid.bases_along(self._order(c, self._reserves))
+        bases.sort(axis=1)
+        return bases, self._full
+
+    def _choose_beside(self, c: float, request: Request) -> tuple[IntArray, IntArray] | None:
+        """The sets of a request that bars or pins items; None where a scan is as fast."""
+        n_runs, n_items = self.state.n_runs, self.state.n_items
+        excluded, pinned = (
+            np.empty(0, np.int64) if items is None else items for items in (request.excluded, request.pinned)
+        )
+        barred = np.concatenate([pinned, excluded])
+        taken = barred[: pinned.size]
+        is_barred = self._is_barred if request.available is None else ~request.available
+        room = np.empty(self._capacities.size, np.int64)
+        laminar.room_beside(taken, self._group, self._parent, self._capacities, room)
+        best, sizes = np.empty(self._reserves.shape, np.int64), np.empty(n_runs, np.int64)
+        if not kinetic.best_beside(
+            self._starts, self._members, self._places, self._tree_starts, self._reserve_starts, self._innermost,
+            self._parent, room, self._means, self._radii, c, self._is_out, self._nodes, self._reserves, barred,
+            is_barred, max(64, n_items // self.ITEMS_PER_LEADER), best, sizes,
+        ):  # fmt: skip
+            return None
+        best = best[:, : sizes.max(initial=0)]  # all runs find as many, since all bar the same items
+        if self._is_flat:
+            items = np.concatenate([np.broadcast_to(taken, (n_runs, taken.size)), best], axis=1)
+            sizes += taken.size
+        else:
+            items = np.empty((n_runs, self._matroid.rank), np.int64)
+            items[:, : taken.size] = taken
+            laminar.greedy_quotas(
+                self._order(c, best), np.empty(0, np.int64), self._group, self._parent, frozen(room), taken.size,
+                self._matroid.rank, items, sizes,
             )  # fmt: skip
+            items = items[:, : sizes.max(initial=0)]
+        items.sort(axis=1)
+        return items, sizes
 
-    def _choose(self, c: float) -> IntArray:
-        """Greedy over the reserves."""
-        items = np.sort(self._reserves, axis=1)  # so that ties by position are ties by item
+    def _order(self, c: float, items: IntArray) -> IntArray:
+        """Some items of each run along its greedy order."""
+        items = np.sort(items, axis=1)  # so that ties by position are ties by item
         U: FloatArray = np.empty(items.shape)
         kinetic.indices(items, self._means, self._radii, c, U)
         orders = np.empty(items.shape, np.int64)
         order_kernels.argsort_rows(U, orders)
-        orders = np.take_along_axis(items, orders, axis=1)
-        bases = self._matroid.bases_along(orders)
-        bases.sort(axis=1)
-        return bases
+        return np.take_along_axis(items, orders, axis=1)
+
+    @cached_property
+    def _is_barred(self) -> BoolArray:
+        """Work space of `best_beside`, where nothing stays marked."""
+        return np.zeros(self.state.n_items, bool)
 
 
 def _room(parent: IntArray, capacities: IntArray) -> IntArray:

@@ -22,6 +22,8 @@ BUCKET = 8
 _TINY, _HUGE = 1e-290, 1e100
 _WINNER, _A, _B, _UNTIL = 0, 1, 2, 3
 _ROOT = 3
+#: How many opponents a leader has at most: the rest of its bucket, and three in each of at most 15 matches above.
+_MOST_BEATEN = BUCKET + 3 * 15
 
 
 def tree_size(n_items: Any) -> Any:
@@ -268,6 +270,137 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
                 value = _index(tree[_ROOT, _A], tree[_ROOT, _B], c)
         n_changed += is_changed[run]
     return n_changed
+
+
+@njit(forceinline=True, error_model="numpy")
+def _push(values, items, n, value, item):
+    """Add an entry to a heap of n whose root is the worst."""
+    while n > 0:
+        above = (n - 1) // 2
+        if not _is_better(values[above], items[above], value, item):
+            break
+        values[n], items[n] = values[above], items[above]
+        n = above
+    values[n], items[n] = value, item
+
+
+@njit(forceinline=True, error_model="numpy")
+def _pop(values, items, n):
+    """Take the root out of a heap of n."""
+    values[0], items[0] = values[n - 1], items[n - 1]
+    _sift_down(values, items, 0, n - 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _list_beaten(item, place, members, nodes, is_out, is_barred, means, radii, c, values, items, n):
+    """Add those who lost a match to `item` to a heap of n; returns its new size.
+
+    Values and items are negated there, so that the root is the best.
+    """
+    bucket = _first_bucket(members.shape[0])
+    node = bucket + place // BUCKET
+    if nodes[node, _WINNER] != item:
+        return n
+    lo = (node - bucket) * BUCKET
+    for i in range(lo, min(lo + BUCKET, members.shape[0])):
+        e = members[i]
+        if e != item and not is_out[e] and not is_barred[e]:
+            _push(values, items, n, -_index(means[e], radii[e], c), -e)
+            n += 1
+    end = bucket + (members.shape[0] + BUCKET - 1) // BUCKET
+    while node != _ROOT and nodes[node // 4 + 2, _WINNER] == item:
+        above = node // 4 + 2
+        for player in range(4 * above - 8, min(4 * above - 4, end)):
+            if player != node and nodes[player, _WINNER] >= 0.0:
+                value = _index(nodes[player, _A], nodes[player, _B], c)
+                _push(values, items, n, -value, -np.int64(nodes[player, _WINNER]))
+                n += 1
+        node = above
+    return n
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _keep_best(reserve, wanted, is_barred, means, radii, c, values, items):
+    """Copy the best of a reserve that are not barred, at most `wanted`, to the start of `items`; returns how many."""
+    n = 0
+    for i in range(reserve.shape[0]):
+        e = reserve[i]
+        if not is_barred[e]:
+            values[n], items[n] = _index(means[e], radii[e], c), e
+            n += 1
+    if n > wanted:
+        for i in range(n // 2 - 1, -1, -1):
+            _sift_down(values, items, i, n)
+    while n > wanted:
+        _pop(values, items, n)
+        n -= 1
+    return n
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _read_leaders(members, places, nodes, is_out, is_barred, means, radii, c, values, items, budget, leaders):
+    """Fill `leaders` with the best of a tournament that are not barred, reading on from its root.
+
+    Returns how many there are and what is left of the number of items to look at, -1 where that was too small.
+    """
+    if nodes[_ROOT, _WINNER] < 0.0:
+        return 0, budget
+    values[0], items[0] = -_index(nodes[_ROOT, _A], nodes[_ROOT, _B], c), -np.int64(nodes[_ROOT, _WINNER])
+    found, n = 0, 1
+    while found < leaders.shape[0] and n > 0:
+        if budget == 0:
+            return found, -1
+        budget -= 1
+        e = -items[0]
+        _pop(values, items, n)
+        n = _list_beaten(e, places[e], members, nodes, is_out, is_barred, means, radii, c, values, items, n - 1)
+        if not is_barred[e]:
+            leaders[found] = e
+            found += 1
+    return found, budget
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def best_beside(starts, members, places, tree_starts, reserve_starts, innermost, parent, room, means, radii, c,
+                is_out, nodes, reserves, barred, is_barred, budget, best, sizes):  # fmt: skip
+    """The best of every cell that are not barred, as many as the `room` (G,) of the groups around it leaves.
+
+    The tournaments must have been brought up to c; they are read and not changed. `innermost` (cells,) is each cell's
+    group or -1. What `is_barred` (L,) marks does not take part, nor do the items `barred` (n,), which are marked
+    meanwhile. Fills the first sizes[run] entries of each row of `best` (R, as much as the reserves hold). Returns
+    False when more than `budget` items of a run's tournaments would have to be looked at.
+    """
+    for i in range(barred.shape[0]):
+        is_barred[barred[i]] = True
+    size = max(reserves.shape[1], budget * _MOST_BEATEN) + 1
+    values, items = np.empty(size), np.empty(size, np.int64)
+    left = budget
+    for run in range(means.shape[0]):
+        mean, radius, out = means[run], radii[run], is_out[run]
+        left, k = budget, 0
+        for cell in range(starts.shape[0] - 1):
+            reserve = reserves[run, reserve_starts[cell] : reserve_starts[cell + 1]]
+            wanted, g = reserve.shape[0], innermost[cell]
+            while g >= 0:
+                wanted, g = min(wanted, max(room[g], 0)), parent[g]
+            n = _keep_best(reserve, wanted, is_barred, mean, radius, c, values, items)
+            best[run, k : k + n] = items[:n]
+            if n < wanted:
+                found, left = _read_leaders(
+                    members[starts[cell] : starts[cell + 1]], places,
+                    nodes[run, tree_starts[cell] : tree_starts[cell + 1]],
+                    out, is_barred, mean, radius, c, values, items, left, best[run, k + n : k + wanted],
+                )  # fmt: skip
+                n += found
+            k += n
+            if left < 0:
+                break
+        sizes[run] = k
+        if left < 0:
+            break
+    for i in range(barred.shape[0]):
+        is_barred[barred[i]] = False
+    return left >= 0
 
 
 @njit(cache=True, nogil=True)

@@ -76,20 +76,28 @@ def wait(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, me
         _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
 
 
+@njit(cache=True, nogil=True)
+def release(runs, items, waiting, n_waiting):
+    """Take back a waiting play of each of `items` (n,) in its run (n,); its line is brought up to date elsewhere."""
+    for i in range(items.shape[0]):
+        waiting[runs[i], items[i]] -= 1
+        n_waiting[runs[i]] -= 1
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def answer(runs, items, gains, was_waiting, counts, waiting, lost, sums, prior_means, prior_counts, means, radii,
-           n_waiting, partials, n_partials, n_answers):  # fmt: skip
-    """Count the gain (n,) of each of `items` (n,) in its run (n,), and in the exact total of the run."""
+def answer(runs, items, gains, counts, waiting, sums, means, radii, partials, n_partials, n_answers):
+    """Count the gain (n,) of each of `items` (n,) in its run (n,), and in the exact total of the run.
+
+    Leaves the lines of items that have no prior up to date.
+    """
     for i in range(items.shape[0]):
         run, e = runs[i], items[i]
         counts[run, e] += 1
         sums[run, e] += gains[i]
-        if was_waiting:
-            waiting[run, e] -= 1
-            n_waiting[run] -= 1
+        means[run, e] = sums[run, e] / counts[run, e]
+        radii[run, e] = _radius(counts[run, e] + waiting[run, e])
         n_partials[run] = _add_exactly(gains[i], partials[run], n_partials[run])
         n_answers[run] += 1
-        _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -53,7 +53,7 @@ class Decision:
         pinned: IntArray | None = None,
         is_held_out: bool = False,
     ) -> None:
-        self._id, self._items, self._constraint, self._learner = id, frozen(items), constraint, learner
+        self._id, self._items, self._constraint, self._learner = id, items, constraint, learner
         self._pinned, self._is_held_out = pinned, is_held_out
 
     @property
@@ -74,7 +74,7 @@ class Decision:
     @property
     def items(self) -> IntArray:
         """The chosen items, ascending, read-only."""
-        return self._items
+        return frozen(self._items)
 
     @property
     def labels(self) -> tuple[Label, ...]:

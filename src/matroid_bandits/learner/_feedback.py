@@ -44,7 +44,7 @@ class Reader:
         ItemError
             A key is neither an item nor a label.
         """
-        named = pairs_of(weights)
+        named = None if isinstance(weights, np.ndarray) else pairs_of(weights)
         if named is None:
             places: IntArray | None = None
             values = _read_array(weights, items)

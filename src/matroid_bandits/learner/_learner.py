@@ -35,6 +35,10 @@ from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
 #: Called with every event that happened to a learner, as a plain JSON form.
 Record = Callable[[dict[str, Any]], None]
 
+#: What `ask` is given where nothing is asked for besides a set.
+_NOTHING: tuple[Any, ...] = ()
+_PLAIN: dict[str, Any] = {}
+
 
 class Learner:
     """Learns the best sets of a constraint from what its choices turn out to be worth.
@@ -213,6 +217,8 @@ class Learner:
         PolicyError
             The policy takes no features, or needs them.
         """
+        if available is None and exclude is _NOTHING and pinned is _NOTHING:
+            return self._ask(_PLAIN, features)
         return self._ask({"available": available, "exclude": exclude, "pinned": pinned}, features)
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
@@ -393,6 +399,7 @@ class Learner:
         with self._lock:
             which = None if items is None else self._constraint.as_items(items)
             _items.restart(self._agent, self._policy, which)
+            self._n_changes += 1
             if self._record is not None:
                 labels = None if which is None else [self._constraint.labels[e] for e in which.tolist()]
                 self._log(_events.restarted(labels))
@@ -572,20 +579,20 @@ class Learner:
                 if found != expected:
                     raise ReplayError(f"decision {t}: the log says {expected}, this learner decides {found}")
             play = self._agent.play(request, items, sizes)
-            play.request = Request(t, self._stream)  # without its masks, which may be large
             self._episode = t
             if asked is not None:
+                play.request = Request(t, self._stream)  # without its masks, which may be large
                 self._wanted[t] = asked
             if is_held_out:
                 self._held_out.add(t)
             if self._record is not None:
                 self._log(_events.asked(t, items[0], asked, self._constraint, is_held_out))
-            return self._decision(t, play)
+            return Decision(t, items[0], self._constraint, self._id, request.pinned, is_held_out)
 
     def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
         """Count weights, those of items that have left where they are kept."""
         items = play.items[0]
-        if self._departed.labels or (items.size and items.min() < 0):
+        if self._n_changes:  # before the first change nobody can have left
             told = np.arange(items.size) if places is None else places
             is_here = items[told] >= 0
             if not is_here.all():
@@ -593,7 +600,8 @@ class Learner:
                 places, values = told[is_here], values[is_here]
         if places is None or places.size:
             self._agent.learn(play, values, places)
-        self._forget_request(play)
+        if self._wanted or self._held_out:
+            self._forget_request(play)
 
     def _learn_departed(self, play: Play, values: Any, places: IntArray) -> None:
         sign = -1.0 if self.minimize else 1.0
@@ -636,18 +644,15 @@ class Learner:
     def _find(self, decision: Decision | int) -> Play:
         """The open play of a decision."""
         if isinstance(decision, Decision):
-            if decision.learner != self._id:
+            if decision._learner != self._id:
                 raise UnknownDecisionError(
                     f"expected a decision of learner {self._id}, got {decision!r} of learner {decision.learner}"
                 )
-            id: Any = decision.id
+            id: Any = decision._id
         else:
             id = decision
-        if isinstance(id, int) and not isinstance(id, bool):
-            play = self._agent.open.get(id)
-            if play is not None:
-                return play
-        return self._find_otherwise(id)
+        play = self._agent.open.get(id) if type(id) is int else None
+        return self._find_otherwise(id) if play is None else play
 
     def _find_otherwise(self, id: Any) -> Play:
         try:
@@ -662,13 +667,15 @@ class Learner:
         wanted = self._wanted.get(id)
         pinned = None if wanted is None or not wanted.pinned.size else wanted.pinned
         items = play.items[0]
-        if (items.size and items[0] < 0) or self._departed.labels:
+        if self._n_changes:
             items = np.sort(items[items >= 0])
         return Decision(id, items, self._constraint, self._id, pinned, id in self._held_out)
 
     def _read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
-        if features is None and self._features is not None:
+        if features is None:
             features = self._features
+        if not wanted and features is None and self._policy.n_features is None:
+            return None
         return read_wanted(
             self._constraint,
             self._policy,

@@ -135,9 +135,15 @@ class State:
 
     def answer(self, feedback: Feedback, was_waiting: bool) -> None:
         """Count what was answered, of plays that wait or that did not have to."""
+        runs, items, gains = feedback[:3]
+        if was_waiting:
+            statistics.release(runs, items, self.waiting, self.n_waiting)
         statistics.answer(
-            feedback.runs, feedback.items, feedback.gains, was_waiting, *self._lines, self.n_waiting, *self._total
-        )
+            runs, items, gains, self.counts, self.waiting, self.sums, self.means, self.radii,
+            self._partials, self._n_partials, self._n_answers,
+        )  # fmt: skip
+        if self.has_priors:
+            statistics.update_lines(runs, items, *self._lines)
 
     def wait(self, runs: IntArray, items: IntArray) -> None:
         """Count plays of `items` (n,) in `runs` (n,) that wait for an answer from now on."""
