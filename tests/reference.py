@@ -374,7 +374,7 @@ class LiveOMM:
             if answered:
                 means = [self.mean(x) for x in answered]
                 mu, n0 = float(np.median(means)), float(np.median([x["N"] for x in answered]))
-                priors = {label: (self.sign * mu, n0) for label in newcomers}
+                priors = dict.fromkeys(newcomers, (self.sign * mu, n0))
         for label, (mu, n0) in dict(priors).items():
             if n0 > 0:
                 self.item(label)["prior"] = (self.sign * mu, n0)

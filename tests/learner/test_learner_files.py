@@ -60,22 +60,14 @@ def known(learner):
         ({"matroid": "partition"}, "expected matroid to be of type dict or null"),
         ({"fingerprint": 7}, "expected fingerprint to be of type str or null"),
         ({"note": "hello"}, "expected nothing called 'note'"),
-        (
-            {"open": [[3, [0, 2], None], [3, [0, 2], None]]},
-            "expected outstanding decisions in the order .* 3 after 3",
-        ),
-        ({"open": [[3, [0, 2], None], [2, [0, 2], None]]}, "in the order they were made, got 2 after 3"),
-        ({"open": [[3, [0, 2], [True, True]]]}, "and one False, for what was told of 3"),
-        ({"open": [[3, [0, 2], [0, 1]]]}, "expected True or False"),
-        ({"open": [[3, [2, 0], [True, False]]]}, r"expected the items of decision 3 ascending, got \[2, 0\]"),
-        ({"open": [[3, [0, 0], None]]}, "expected the items of decision 3 ascending"),
-        ({"open": [[3, [0, 1], None]]}, r"expected decision 3 to be a basis of 2 items, got \[0, 1\]"),
-        ({"open": [[3, [0], None]]}, r"expected decision 3 to be a basis of 2 items, got \[0\]"),
-        ({"open": [[3, [0, 2.0], None]]}, "an outstanding decision was never made"),
-        ({"open": [[3, [False, 2], None]]}, "an outstanding decision was never made"),
-        ({"open": [[True, [0, 2], None]]}, "an outstanding decision was never made"),
-        ({"open": [[3, {"0": 2}, None]]}, "an outstanding decision was never made"),
-        ({"open": {"3": [0, 2]}}, "expected open to be of type list"),
+        ({"id": ""}, "expected id to be a string, got ''"),
+        ({"id": 7}, "expected id to be a string, got 7"),
+        ({"holdout": 1.5}, r"expected holdout to be a number in \[0, 1\], got 1.5"),
+        ({"max_departed": -1}, "expected max_departed to be an integer of at least 0"),
+        ({"n_changes": "one"}, "expected n_changes to be an integer"),
+        ({"departed": "ab"}, "expected departed to be of type list"),
+        ({"departed": ["a"], "max_departed": 0}, "expected at most 0 departed items, got 1"),
+        ({"open": []}, "expected nothing called 'open'"),
     ],
 )
 def test_a_header_that_cannot_be_true_is_refused(path, header, message):
@@ -100,9 +92,14 @@ def nan_at(array, place, value=math.nan):
         (mb.KLOSM(), "sums", lambda a: a + 5.0, r"expected gains in \[0, 1\], got a sum of 5.25 from 1 of item 0"),
         (mb.OMM(), "sums", lambda a: a + 1.0, r"expected gains in \[-1e\+100, 1e\+100\], got a sum of 1.0 from 0"),
         (mb.OMM(), "sums", lambda a: a * 1e105, r"expected gains in \[-1e\+100, 1e\+100\]"),
-        (mb.ThompsonSampling(), "extra/successes", lambda a: a - 1, "expected a number of successes from 0 to 1"),
+        (mb.ThompsonSampling(), "extra/successes", lambda a: a - 1, "expected a number of successes from 0 to [01]"),
         (mb.ThompsonSampling(), "extra/successes", lambda a: nan_at(a, (0, 0)), "expected a number of successes"),
-        (mb.ThompsonSampling(), "extra/successes", lambda a: a + 7, "successes from 0 to 1 for item 0, got [78].0"),
+        (
+            mb.ThompsonSampling(),
+            "extra/successes",
+            lambda a: a + 7,
+            "successes from 0 to [01] for item 0, got [78].0",
+        ),
         (mb.ThompsonSampling(), "extra/successes", lambda a: a + 0.5, "expected a number of successes"),
         (mb.CombLinTS(FEATURES), "extra/theta", lambda a: nan_at(a, (0, 1)), "expected finite coefficients theta"),
         (
@@ -128,6 +125,23 @@ def nan_at(array, place, value=math.nan):
             "unexpected keyword argument.*policy/colour",
         ),
         (mb.KLOSM(), "notes", lambda a: np.zeros(3), "expected no array called 'notes'"),
+        (mb.OMM(), "open/ids", lambda a: a[::-1], r"expected outstanding decisions in 1\.\.3, in the order"),
+        (mb.OMM(), "open/ids", lambda a: a * 0 + 3, r"expected outstanding decisions in 1\.\.3"),
+        (mb.OMM(), "open/ids", lambda a: a + 1, r"expected outstanding decisions in 1\.\.3"),
+        (mb.OMM(), "open/ids", lambda a: a.astype(float), "expected open/ids as int64"),
+        (mb.OMM(), "open/sizes", lambda a: a + 1, "sizes of outstanding decisions to add up to their items"),
+        (mb.OMM(), "open/items", lambda a: a * 0 + 99, r"expected items in 0\.\.4, got 99"),
+        (mb.OMM(), "open/items", lambda a: a * 0 - 7, r"expected items in 0\.\.4, got -7"),
+        (mb.OMM(), "open/told", lambda a: a | True, "expected something to wait for in decision 2"),
+        (mb.OMM(), "open/told", lambda a: a & False, "expected . waiting plays of item ., got ."),
+        (mb.OMM(), "open/told", lambda a: a.astype(int), "expected open/told as bool"),
+        (mb.OMM(), "waiting", lambda a: a + 1, "expected . waiting plays of item 0, got ."),
+        (mb.OMM(), "lost", lambda a: a - 1, "waiting plays of item 0"),
+        (mb.OMM(), "means", lambda a: nan_at(a, 0), "expected finite means"),
+        (mb.OMM(), "totals/partials", lambda a: nan_at(a, 0), "expected a finite total"),
+        (mb.OMM(), "totals/n_partials", lambda a: a + 99, "expected a finite total"),
+        (mb.OMM(), "priors/means", lambda a: np.zeros(5), "expected priors/counts as float64"),
+        (mb.OMM(), "departed/counts", lambda a: np.zeros((1, 3), int), "expected no array called 'departed/counts'"),
     ],
 )
 def test_arrays_that_cannot_be_true_are_refused(path, policy, name, change, message):
@@ -136,6 +150,45 @@ def test_arrays_that_cannot_be_true_are_refused(path, policy, name, change, mess
     saved_files.edit(path, arrays={name: change(arrays.get(name))})
     with pytest.raises(SerializationError, match=message):
         mb.Learner.load(path)
+
+
+def test_outstanding_sets_must_be_ones_that_may_be_chosen(path):
+    learner = mb.Learner(ADS, mb.OMM(), seed=4)
+    learner.ask()
+    learner.save(path)
+    waiting = np.array([1, 1, 0, 0, 0])
+    saved_files.edit(path, arrays={"open/items": np.array([0, 1]), "waiting": waiting})  # both are shoes
+    with pytest.raises(SerializationError, match="expected decision 1 to be a set that may be chosen"):
+        mb.Learner.load(path)
+    saved_files.edit(path, arrays={"open/items": np.array([1, 0]), "waiting": waiting})
+    with pytest.raises(SerializationError, match="expected the items of outstanding decisions ascending"):
+        mb.Learner.load(path)
+
+
+def test_everything_about_a_live_learner_comes_back(path):
+    learner = mb.Learner(ADS, mb.ThompsonSampling(), seed=4, id="ads", holdout=0.3, priors={"cap": (0.5, 3.0)})
+    decisions = [learner.ask(exclude=["visor"], pinned=["cap"] if t % 2 else []) for t in range(9)]
+    learner.tell(decisions[0], {decisions[0].labels[0]: 1.0})
+    learner.close(decisions[1])
+    learner.close(decisions[2], default=0.0)
+    names = {"heels": "shoes", "clogs": "shoes", "fedora": "hats", "cap": "hats"}
+    learner.change(mb.PartitionMatroid(names), priors="typical")
+    learner.restart(["fedora"])
+    later = [learner.ask(available=["clogs", "cap", "heels"]) for _ in range(4)]
+    learner.save(path)
+    again = mb.Learner.load(path)
+    assert (again.id, again.holdout, again.n_decisions) == ("ads", 0.3, 13)
+    assert again.outstanding == learner.outstanding
+    assert [d.is_held_out for d in again.outstanding] == [d.is_held_out for d in learner.outstanding]
+    for each in (learner, again):
+        each.tell(decisions[3], np.ones(decisions[3].items.size))
+        each.tell(later[0], dict.fromkeys(later[0].labels, 1.0))
+        each.close_before(8)
+    assert str(again.explain("clogs", decision=later[1])) == str(learner.explain("clogs", decision=later[1]))
+    for each in (learner, again):
+        each.change(ADS, features=None)
+    assert known(again) == known(learner)
+    assert [again.ask().labels for _ in range(20)] == [learner.ask().labels for _ in range(20)]
 
 
 # What is passed to load must be what was saved

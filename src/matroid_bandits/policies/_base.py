@@ -258,7 +258,7 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
     if isinstance(policy, AffinePolicy):
         return policy.indices(state, request)
     has_unseen = policy.tries_unseen and not state.is_seen
-    if has_unseen:
+    if has_unseen or state.n_waiting.any():
         with np.errstate(divide="ignore", invalid="ignore"):  # of items never seen, whatever the formula
             given = policy.indices(state, request)
     else:
@@ -273,6 +273,8 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
         )
     if has_unseen:
         U = np.where(state.is_unseen, np.inf, U)
+    if policy.tries_unseen and state.n_waiting.any():
+        U = np.where(np.isnan(U) & (state.counts == 0), state.means, U)  # asked for, and not yet answered
     bad = order_kernels.first_nan(U.reshape(-1))
     if bad >= 0:
         run, item = request.stream.runs[bad // state.n_items], bad % state.n_items

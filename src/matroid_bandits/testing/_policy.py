@@ -173,17 +173,21 @@ class _Watched(Policy):
             raise ContractError(f"expected indices to return an array of floats, got {given}")
         if U.shape != state.counts.shape:
             raise ContractError(f"expected indices of shape {state.counts.shape}, a row per run, got {U.shape}")
-        is_open = state.is_unseen if self.tries_unseen else np.zeros(U.shape, bool)  # whatever the formula says
-        if (np.isnan(U) & ~is_open).any():
-            run, e = np.argwhere(np.isnan(U) & ~is_open)[0]
+        # whatever the formula says of items never seen, and where it has no number for those never answered
+        is_open = state.is_unseen if self.tries_unseen else np.zeros(U.shape, bool)
+        is_late = np.isnan(U) & (state.counts == 0) & ~is_open & self.tries_unseen
+        is_wrong = np.isnan(U) & ~is_open & ~is_late
+        if is_wrong.any():
+            run, e = np.argwhere(is_wrong)[0]
             unseen = ", which was never seen" if state.counts[run, e] == 0 else ""
             raise ContractError(f"expected indices that are numbers, got NaN for item {e}{unseen}, in episode {t}")
-        self.U = np.where(is_open, np.inf, U)
+        self.U = np.where(is_open, np.inf, np.where(is_late, state.means, U))
         again = self._policy.indices(state, request)
-        if np.shape(again) == U.shape and not np.array_equal(self.U, np.where(is_open, np.inf, again)):
-            run, e = np.argwhere(np.where(is_open, np.inf, again) != self.U)[0]
+        is_other = (np.shape(again) == U.shape) & (again != U) & ~is_open & ~is_late
+        if is_other.any():
+            run, e = np.argwhere(is_other)[0]
             raise ContractError(
-                f"expected indices to be a function of (state, request), got {self.U[run, e]} and then "
+                f"expected indices to be a function of (state, request), got {U[run, e]} and then "
                 f"{again[run, e]} for item {e} in episode {t}"
             )
         self._check_coefficient(state, request)
