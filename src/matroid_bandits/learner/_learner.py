@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -302,7 +303,7 @@ class Learner:
         with self._lock:
             until = as_integer("episode", episode, error=UnknownDecisionError)
             value = self._reader.default(default)
-            plays = [play for id, play in self._agent.open.items() if id < until]
+            plays = [play for _, play in takewhile(lambda entry: entry[0] < until, self._agent.open.items())]
             self._close(plays, value)
             self._log(_events.closed_before(until, value))
             return len(plays)
