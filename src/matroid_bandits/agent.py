@@ -149,6 +149,8 @@ class Agent:
         self._fresh: Play | None = None  # made last, and not yet counted as waiting
         # where a policy does not listen, nothing can fail after the state has changed
         self._can_fail = type(policy).observe is not Policy.observe
+        # while others wait, such a policy is told of every play that they wait beside
+        self._hears = type(policy).wait is not Policy.wait
 
     def decide(self, request: Request) -> Play:
         """Choose a set in every run, and let an episode pass."""
@@ -164,6 +166,8 @@ class Agent:
         """Let an episode pass in which these sets are chosen, the policy's or others."""
         if self._fresh is not None:
             self.settle()
+        if items.shape[0] == 1 and items.shape[1] != sizes[0]:
+            items = items[:, : sizes[0]]  # a single row is as wide as its set
         play = Play(request, items, sizes)
         if request.features is not None:
             play.features = _rows(request.features, *play.cells())
@@ -184,7 +188,7 @@ class Agent:
         places : int64 array (n,), optional
             Which of the choices are answered; the others may be answered later. Each is answered once.
         """
-        is_fresh = places is None and play is self._fresh
+        is_fresh = places is None and play is self._fresh and not (self._hears and self.state.n_waiting.any())
         if not is_fresh and self._fresh is not None:
             self.settle()
         runs, items = play.cells(places)

@@ -305,6 +305,41 @@ def test_waiting_plays_narrow_linear_beliefs_and_closing_widens_them_again():
     assert np.allclose(learner.estimates().indices, before, rtol=0, atol=1e-12)
 
 
+def test_an_answer_at_once_narrows_linear_beliefs_beside_those_that_wait():
+    learners = [mb.Learner(mb.UniformMatroid(2, 1), mb.CombLinUCB(np.eye(2)), seed=5) for _ in range(2)]
+    for learner, is_whole in zip(learners, (True, False), strict=True):
+        learner.apply({"event": "asked", "decision": 1, "items": [0]}, trust=True)  # waits for ever
+        decision = learner.apply({"event": "asked", "decision": 2, "items": [1]}, trust=True)
+        learner.estimates()
+        learner.tell(decision, [0.5] if is_whole else {1: 0.5})
+    narrowed = [learner._agent.state.extra["narrowed"][0] for learner in learners]
+    assert np.allclose(narrowed[0], narrowed[1], rtol=0, atol=1e-12)
+    assert np.allclose(np.diag(narrowed[0]), 0.01 / 1.01)
+
+
+class Uneven(mb.Constraint):
+    """Not a matroid: the best single item, or the pair of the last two."""
+
+    def best_sets(self, weights, *, available=None, pinned=None):
+        is_pair = weights[:, -2:].sum(axis=1) > weights.max(axis=1)
+        items = np.where(is_pair[:, None], [self.n_items - 2, self.n_items - 1], weights.argmax(axis=1)[:, None])
+        return items, np.where(is_pair, 2, 1)
+
+    def fields(self):
+        return {"n_items": self.n_items}
+
+
+def test_sets_of_other_constraints_may_differ_in_size():
+    learner = mb.Learner(Uneven(4), mb.OMM(scale=0.0), seed=0)
+    learner.observe([0.9, 0.0, 0.1, 0.2])
+    decision = learner.ask()
+    assert decision.labels == (0,)
+    learner.tell(decision, [0.0])
+    for _ in range(3):
+        learner.tell(learner.ask(), [0.0])
+    assert learner.estimates().counts.sum() == 4 + 4
+
+
 def test_closing():
     learner = mb.Learner(NEWS, mb.OMM(), seed=0)
     first, second, third = (learner.ask() for _ in range(3))

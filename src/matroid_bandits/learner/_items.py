@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,10 +93,15 @@ def changed(
                 f"expected labels, by which items are matched when they change; the {which} constraint has none"
             )
     agent.settle()
-    before = {label: e for e, label in enumerate(old.constraint.labels) if label not in forgotten}
-    gone = {label: departed.code(label) for label in departed.labels if label not in forgotten}
+    places = dict(zip(constraint.labels, range(constraint.n_items), strict=True))
+    before = dict(zip(old.constraint.labels, range(old.n_items), strict=True))
+    for label in forgotten:
+        before.pop(label, None)
     # what each new item was: a number, a code, or NOWHERE for a newcomer
-    sources = np.array([before.get(x, gone.get(x, NOWHERE)) for x in constraint.labels], np.int64).reshape(-1)
+    sources = np.array([before.get(label, NOWHERE) for label in places], np.int64)
+    for i, label in enumerate(departed.labels):
+        if label in places and label not in forgotten:
+            sources[places[label]] = -1 - i
     stays, returns = sources >= 0, (sources < 0) & (sources != NOWHERE)
     rows = _features(policy, departed, sources, features)
     new_policy = policy.change(old.constraint, np.where(stays, sources, -1), rows)
@@ -111,8 +116,15 @@ def changed(
         if f"extra/{name}" not in _columns(old, policy):
             state.extra[name][:] = array
     state.restore_totals(**old.totals())
-    left = _left(old, policy, departed, constraint, forgotten, most_departed)
-    _translate(agent, new, _codes(old, departed, constraint, left, forgotten))
+    is_gone = np.ones(old.n_items, bool)
+    is_gone[sources[stays]] = False
+    left = _left(old, policy, departed, np.flatnonzero(is_gone), places, forgotten, most_departed)
+
+    def now(label: Label) -> int:
+        found = None if label in forgotten else places.get(label, left.code(label))
+        return NOWHERE if found is None else found
+
+    _translate(agent, new, old.constraint.labels, departed.labels, now)
     state.n_waiting[:] = state.waiting.sum(axis=1)
     state.update(np.arange(state.n_items))
     new.renew()
@@ -239,12 +251,17 @@ def _features(
 
 
 def _left(
-    old: State, policy: Policy, departed: Departed, constraint: Constraint, forgotten: set[Label], most: int
+    old: State,
+    policy: Policy,
+    departed: Departed,
+    gone: IntArray,
+    places: Mapping[Label, int],
+    forgotten: set[Label],
+    most: int,
 ) -> Departed:
     """Who has left by now: those who had before and did not return, then those who leave now; the last `most`."""
-    present = set(constraint.labels)
-    before = [i for i, label in enumerate(departed.labels) if label not in present and label not in forgotten]
-    now = [e for e, label in enumerate(old.constraint.labels) if label not in present and label not in forgotten]
+    before = [i for i, label in enumerate(departed.labels) if label not in places and label not in forgotten]
+    now = [e for e in gone.tolist() if old.constraint.labels[e] not in forgotten]
     labels = [*(departed.labels[i] for i in before), *(old.constraint.labels[e] for e in now)]
     columns = _columns(old, policy)
     if (rows := policy.features_of(np.array(now, np.int64))) is not None:
@@ -261,32 +278,18 @@ def _left(
     return Departed(labels[max(len(labels) - most, 0) :], kept)
 
 
-def _codes(
-    old: State, departed: Departed, constraint: Constraint, left: Departed, forgotten: set[Label]
-) -> tuple[IntArray, IntArray]:
-    """What every old number, and every old code, is called from now on."""
-    places = {label: j for j, label in enumerate(constraint.labels)}
-
-    def now(label: Label) -> int:
-        found = None if label in forgotten else places.get(label, left.code(label))
-        return NOWHERE if found is None else found
-
-    numbers = np.array([now(label) for label in old.constraint.labels], np.int64).reshape(-1)
-    return numbers, np.array([now(label) for label in departed.labels], np.int64).reshape(-1)
-
-
-def _translate(old: Agent, new: Agent, codes: tuple[IntArray, IntArray]) -> None:
-    """Hand the open plays over, their items called by what they are now."""
-    numbers, former = codes
+def _translate(
+    old: Agent, new: Agent, labels: Sequence[Label], departed: Sequence[Label], now: Callable[[Label], int]
+) -> None:
+    """Hand the open plays over, their items called by what they are `now`."""
     plays = list(old.open.values())
     new.open = dict(old.open)
     if not plays:
         return
     flat = np.concatenate([play.items.reshape(-1) for play in plays])
-    is_former = (flat < 0) & (flat != NOWHERE)
-    flat = np.where(flat >= 0, numbers[np.maximum(flat, 0)] if numbers.size else NOWHERE, flat)
-    if is_former.any():
-        flat[is_former] = former[-1 - flat[is_former]]
+    known, where = np.unique(flat, return_inverse=True)
+    names = [NOWHERE if e == NOWHERE else now(labels[e] if e >= 0 else departed[-1 - e]) for e in known.tolist()]
+    flat = np.array(names, np.int64)[where]
     edges = np.cumsum([0, *(play.items.size for play in plays)])
     for play, lo, hi in zip(plays, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         new.open[play.request.episode] = play.renamed(flat[lo:hi].reshape(play.items.shape))
