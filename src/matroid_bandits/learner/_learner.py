@@ -576,7 +576,7 @@ class Learner:
             else:
                 items, sizes = self._agent.choose(request)
             if expected is not None:
-                found = [self._constraint.labels[e] for e in items[0].tolist()]
+                found = [self._constraint.labels[e] for e in items[0, : sizes[0]].tolist()]
                 if found != expected:
                     raise ReplayError(f"decision {t}: the log says {expected}, this learner decides {found}")
             play = self._agent.play(request, items, sizes)
@@ -587,8 +587,8 @@ class Learner:
             if is_held_out:
                 self._held_out.add(t)
             if self._record is not None:
-                self._log(_events.asked(t, items[0], asked, self._constraint, is_held_out))
-            return Decision(t, items[0], self._constraint, self._id, request.pinned, is_held_out)
+                self._log(_events.asked(t, play.items[0], asked, self._constraint, is_held_out))
+            return Decision(t, play.items[0], self._constraint, self._id, request.pinned, is_held_out)
 
     def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
         """Count weights, those of items that have left where they are kept."""
