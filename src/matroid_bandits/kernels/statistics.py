@@ -85,17 +85,21 @@ def release(runs, items, waiting, n_waiting):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def answer(runs, items, gains, counts, waiting, sums, means, radii, partials, n_partials, n_answers):
+def answer(runs, items, gains, counts, waiting, sums, means, radii, n_waiting, partials, n_partials, n_answers):
     """Count the gain (n,) of each of `items` (n,) in its run (n,), and in the exact total of the run.
 
     Leaves the lines of items that have no prior up to date.
     """
     for i in range(items.shape[0]):
-        run, e = runs[i], items[i]
-        counts[run, e] += 1
-        sums[run, e] += gains[i]
-        means[run, e] = sums[run, e] / counts[run, e]
-        radii[run, e] = _radius(counts[run, e] + waiting[run, e])
+        run, e = np.uint64(runs[i]), np.uint64(items[i])
+        n = counts[run, e] + 1
+        total = sums[run, e] + gains[i]
+        counts[run, e] = n
+        sums[run, e] = total
+        means[run, e] = total / n
+        radii[run, e] = _radius(n + waiting[run, e] if n_waiting[run] > 0 else n)  # mostly nothing to look up
+    for i in range(items.shape[0]):  # apart, so that the lines are fetched from memory side by side
+        run = runs[i]
         n_partials[run] = _add_exactly(gains[i], partials[run], n_partials[run])
         n_answers[run] += 1
 
@@ -120,13 +124,11 @@ def _add_exactly(x, partials, n):
     kept = 0
     for i in range(n):
         y = partials[i]
-        if abs(x) < abs(y):
-            x, y = y, x
         high = x + y
-        low = y - (high - x)
-        if low != 0.0:
-            partials[kept] = low
-            kept += 1
+        rest = high - x
+        low = (x - (high - rest)) + (y - rest)  # without asking which is larger (Knuth)
+        partials[kept] = low
+        kept += low != 0.0
         x = high
     partials[kept] = x
     return kept + 1

@@ -139,7 +139,7 @@ class State:
         if was_waiting:
             statistics.release(runs, items, self.waiting, self.n_waiting)
         statistics.answer(
-            runs, items, gains, self.counts, self.waiting, self.sums, self.means, self.radii,
+            runs, items, gains, self.counts, self.waiting, self.sums, self.means, self.radii, self.n_waiting,
             self._partials, self._n_partials, self._n_answers,
         )  # fmt: skip
         if self.has_priors:
