@@ -12,60 +12,60 @@ def _find(parent, v):
     return v
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _join(u, v, tree, size, after):
-    """Make the trees of two vertices one: relabel the smaller, and splice the rings that their vertices form."""
-    large, small = tree[u], tree[v]
-    if size[large] < size[small]:
-        u, v, large, small = v, u, small, large
-    size[large] += size[small]
-    w = v
-    while True:
-        tree[w] = large
-        w = np.uint64(after[w])
-        if w == v:
-            break
-    after[u], after[v] = after[v], after[u]
-
-
 @njit(cache=True, nogil=True)
-def greedy_forests(orders, lengths, taken, tails, heads, n_vertices, limit, forests, sizes):
-    """Kruskal along the first lengths[r] entries of each row of `orders` (R, M) int64, from the edges `taken` on.
+def greedy_forests(orders, lengths, tails, heads, n_vertices, n_taken, limit, forests, sizes):
+    """Kruskal along the first lengths[r] entries of each row of `orders` (R, M) int64.
 
-    No `lengths` (an empty array) means whole rows. Row r of `forests` (R, at least limit) gets the taken edges (P,)
-    and those accepted, `sizes[r]` in all and at most `limit`. Every vertex knows its tree and the vertices of a tree
-    form a ring: most edges are rejected, in one comparison without a search.
+    No `lengths` (an empty array) means whole rows. The first `n_taken` cells of each row of `forests` (R, limit) are
+    the caller's, who contracted those edges; accepted ones follow, `sizes[r]` in all and at most `limit`. Every
+    vertex knows its tree and the vertices of a tree form a ring: most edges are rejected, in one comparison without
+    a search, and a joined pair relabels the smaller tree.
     """
-    n_taken = taken.shape[0]
-    # unsigned indices spare the compiled code a test for negative ones at each access
-    us, vs = tails.view(np.uint64), heads.view(np.uint64)
     tree = np.empty(n_vertices, np.uint32)
     size = np.empty(n_vertices, np.uint32)
     after = np.empty(n_vertices, np.uint32)  # the next vertex of the ring
+    # unsigned indices spare the compiled code a test for negative ones at each access
+    us, vs = tails.view(np.uint64), heads.view(np.uint64)
+    if limit <= n_taken:
+        sizes[:] = n_taken
+        return
     for run in range(orders.shape[0]):
-        order, forest = orders[run].view(np.uint64), forests[run]
         for v in range(n_vertices):
             tree[v], size[v], after[v] = v, 1, v
-        for i in range(n_taken):
-            forest[i] = taken[i]
-            u, v = us[taken[i]], vs[taken[i]]
-            if tree[u] != tree[v]:
-                _join(u, v, tree, size, after)
+        order, forest = orders[run].view(np.uint64), forests[run]
         k = n_taken
         length = lengths[run] if lengths.shape[0] > 0 else order.shape[0]
-        if k >= limit:
-            length = 0
         for i in range(length):
             e = order[i]
             u, v = us[e], vs[e]
-            if tree[u] == tree[v]:
+            large, small = tree[u], tree[v]
+            if large == small:
                 continue
             forest[k] = e
             k += 1
             if k == limit:
                 break
-            _join(u, v, tree, size, after)
+            if size[large] < size[small]:
+                u, v, large, small = v, u, small, large
+            size[large] += size[small]
+            w = v
+            while True:
+                tree[w] = large
+                w = np.uint64(after[w])
+                if w == v:
+                    break
+            after[u], after[v] = after[v], after[u]
         sizes[run] = k
+
+
+@njit(cache=True, nogil=True)
+def contract(taken, tails, heads, n_vertices, new_tails, new_heads):
+    """The ends of all edges where each tree of the `taken` ones (P,) is a single vertex; those become self-loops."""
+    parent = np.arange(n_vertices)
+    for i in range(taken.shape[0]):
+        parent[_find(parent, tails[taken[i]])] = _find(parent, heads[taken[i]])
+    for e in range(tails.shape[0]):
+        new_tails[e], new_heads[e] = _find(parent, tails[e]), _find(parent, heads[e])
 
 
 @njit(cache=True, nogil=True)

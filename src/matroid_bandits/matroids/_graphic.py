@@ -95,9 +95,13 @@ class GraphicMatroid(Matroid):
         self, orders: IntArray, lengths: IntArray | None, taken: IntArray | None, limit: int
     ) -> tuple[IntArray, IntArray]:
         lengths, taken, forests, sizes = rows_for(orders, lengths, taken, limit)
-        graphic_kernels.greedy_forests(
-            orders, lengths, taken, self._tails, self._heads, self._n_vertices, limit, forests, sizes
-        )
+        tails, heads, n_vertices = self._tails, self._heads, self._n_vertices
+        if taken.size:
+            tails, heads = np.empty(self._n_items, np.int64), np.empty(self._n_items, np.int64)
+            graphic_kernels.contract(taken, self._tails, self._heads, n_vertices, tails, heads)
+            tails, heads = frozen(tails), frozen(heads)  # as those it was compiled for
+            forests[:, : taken.size] = taken
+        graphic_kernels.greedy_forests(orders, lengths, tails, heads, n_vertices, taken.size, limit, forests, sizes)
         return forests, sizes
 
     def span(self, independent: IntArray) -> BoolArray:

@@ -84,14 +84,14 @@ class PartitionMatroid(Matroid):
     @cached_property
     def _effective(self) -> IntArray:
         """Capacities no larger than the blocks."""
-        return np.minimum(self._capacities, np.bincount(self._blocks, minlength=len(self._names)))
+        return frozen(np.minimum(self._capacities, np.bincount(self._blocks, minlength=len(self._names))))
 
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
         """Items by block: where each block starts, and its items in ascending order."""
         starts = np.zeros(len(self._names) + 1, np.int64)
         np.cumsum(np.bincount(self._blocks, minlength=len(self._names)), out=starts[1:])
-        return starts, np.argsort(self._blocks, kind="stable")
+        return frozen(starts), frozen(np.argsort(self._blocks, kind="stable"))
 
     def find_rank(self) -> int:
         return int(self._effective.sum())

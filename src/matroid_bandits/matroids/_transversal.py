@@ -131,7 +131,7 @@ class TransversalMatroid(Matroid):
         masks = np.zeros(self._n_items, np.uint64)
         items = np.repeat(np.arange(self._n_items), np.diff(self._starts))
         np.bitwise_or.at(masks, items, np.uint64(1) << self._codes.astype(np.uint64))
-        return masks
+        return frozen(masks)
 
     def find_rank(self) -> int:
         limit = min(self._n_items, len(self._rights))
@@ -153,6 +153,7 @@ class TransversalMatroid(Matroid):
         if taken.size:
             entries = masks.copy()
             entries[taken] = 0
+            entries = frozen(entries)  # as the masks are: the kernel is compiled once
         transversal_kernels.greedy_mask_matchings(
             orders, lengths, taken, masks, entries, n_right, limit, items, sizes
         )

@@ -89,7 +89,7 @@ class UniformMatroid(Matroid):
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
         """All items as the one block of a partition, as `PartitionMatroid` keeps them."""
-        return np.array([0, self._n_items], np.int64), np.arange(self._n_items)
+        return frozen(np.array([0, self._n_items], np.int64)), frozen(np.arange(self._n_items))
 
     def span(self, independent: IntArray) -> BoolArray:
         mask = np.full(self._n_items, independent.size == self._size)
