@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matroid_bandits.cli._progress import Update
     from matroid_bandits.reporting import Chapter
     from matroid_bandits.simulation import SimulationResult
-    from matroid_bandits.specs import SimulationSpec
+    from matroid_bandits.specs import SimulationPlan
 
 _LEAD = "A problem of one's own: policies that learn the best basis of a matroid, raced."
 
@@ -46,7 +46,7 @@ def simulate(
     run_jobs([spec.name], lambda: [_job(spec)], report)
 
 
-def _job(spec: SimulationSpec) -> Job:
+def _job(spec: SimulationPlan) -> Job:
     from matroid_bandits.reporting import report_checkpoints, simulation_chapter
     from matroid_bandits.simulation import simulate as race
 
