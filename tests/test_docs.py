@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import pydoc
 import re
 from pathlib import Path
 
@@ -68,3 +69,20 @@ def test_no_placeholder_is_left():
         assert not re.findall(r"^[A-Z]+(?:_[A-Z]+)+$", page.read_text(encoding="utf-8"), flags=re.MULTILINE), (
             page.name
         )
+
+
+@pytest.mark.parametrize("thing", list(public_names()))
+def test_help_is_readable(thing):
+    """Names such as ArrayLike stay names, instead of the ten types behind them."""
+    assert "numpy._typing" not in pydoc.plain(pydoc.render_doc(thing))
+
+
+@pytest.mark.parametrize("thing", [thing for thing in vars(mb).values() if inspect.isclass(thing)])
+def test_class_attributes_are_in_the_docstring(thing):
+    documented = "\n".join(
+        base.__doc__ or "" for base in thing.__mro__ if base.__module__.startswith("matroid_bandits")
+    )
+    for name, value in vars(thing).items():
+        is_plain = not callable(value) and not hasattr(value, "__get__")
+        if is_plain and not name.startswith(("_", "model_")):
+            assert re.search(rf"\b{name}\b", documented), name

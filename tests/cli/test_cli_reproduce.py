@@ -53,6 +53,16 @@ def test_reproduce_some_with_options():
     assert "Diverse movies" in Path("there/index.html").read_text()
 
 
+def test_reproducing_more_adds_chapters():
+    for name in ("linear", "transversal"):
+        assert call("reproduce", name, *TINY).exit_code == 0
+    results = json.loads(Path("report/results.json").read_text())["experiments"]
+    assert list(results) == ["transversal", "linear"]
+    page = Path("report/index.html").read_text()
+    assert page.index("Microfinance") < page.index("Diverse movies")
+    assert len(list(Path("report/figures").iterdir())) >= 4
+
+
 def test_quick_is_shorter(monkeypatch):
     seen = []
     monkeypatch.setattr(paper, "run", lambda experiment, *_: seen.append(experiment) or 1 / 0)

@@ -45,10 +45,15 @@ def shown(value: Any) -> str:
     --------
     >>> shown("ten"), shown(np.float64(0.5)), shown(10**400)
     ("'ten'", '0.5', 'an integer of more than 100 digits')
+    >>> shown([16**5000])
+    'a list that is too large to show'
     """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, int) and abs(value) >= 10**_MOST:
         return f"an integer of more than {_MOST} digits"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # of an integer of thousands of digits, or lists in lists, somewhere in it
+        text = f"a {type(value).__name__} that is too large to show"
     return text if len(text) <= _MOST else text[: _MOST - 1] + "…"

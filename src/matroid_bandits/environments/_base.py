@@ -1,5 +1,7 @@
 """The interface of an environment, and the checks its families share."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -23,6 +25,15 @@ class Environment(Immutable, ABC):
         Finite.
     support : (float, float), default (-inf, inf)
         Bounds that no weight leaves. Policies for weights in [0, 1] rely on them.
+
+    Attributes
+    ----------
+    mean_weights : ndarray of float64, shape (L,)
+        The expected weight of every item, read-only.
+    n_items : int
+        The number of items L.
+    support : (float, float)
+        Bounds that no weight leaves, infinite where there are none.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """Latencies with an exponential tail."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray

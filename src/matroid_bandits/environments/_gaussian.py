@@ -1,5 +1,7 @@
 """Weights with normal noise."""
 
+from __future__ import annotations
+
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.environments._base import Environment

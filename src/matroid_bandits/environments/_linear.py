@@ -1,5 +1,7 @@
 """Weights that features explain."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike

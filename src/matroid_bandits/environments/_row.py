@@ -1,5 +1,7 @@
 """Weights from the rows of a data set."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Weights from each item's own records."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -40,6 +40,11 @@ class Learner:
     engine : str, or class of one's own, default "auto"
         How decisions are found; all engines make the same ones.
 
+    Attributes
+    ----------
+    MOST_DECISIONS : int
+        How many decisions a learner can make, a class attribute.
+
     Examples
     --------
     >>> import matroid_bandits as mb

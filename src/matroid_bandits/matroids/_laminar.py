@@ -1,5 +1,7 @@
 """Nested quotas: at most so many of each group, where groups may contain groups."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 
@@ -146,7 +148,7 @@ class LaminarMatroid(Matroid):
         }
 
     @classmethod
-    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> "LaminarMatroid":
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> LaminarMatroid:
         group, parent, capacities = (np.array(fields.pop(key), np.int64) for key in ("group", "parent", "capacities"))
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")

@@ -1,5 +1,7 @@
 """At most so many items of each block."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -61,7 +63,7 @@ class PartitionMatroid(Matroid):
         """Block to capacity, in order of the blocks' first items."""
         return dict(zip(self._names, self._capacities.tolist(), strict=True))
 
-    def dual(self) -> "PartitionMatroid":
+    def dual(self) -> PartitionMatroid:
         """Also a partition matroid: a block of m items keeps m minus its capacity."""
         left = np.bincount(self._blocks, minlength=len(self._names)) - self._effective
         return PartitionMatroid(self._named_blocks(), dict(zip(self._names, left, strict=True)), labels=self._labels)
@@ -145,7 +147,7 @@ class PartitionMatroid(Matroid):
         }
 
     @classmethod
-    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> "PartitionMatroid":
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> PartitionMatroid:
         blocks, names, capacities = fields.pop("blocks"), decode(fields.pop("names")), fields.pop("capacities")
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")

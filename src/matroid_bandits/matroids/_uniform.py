@@ -1,5 +1,7 @@
 """At most so many items in all."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -41,7 +43,7 @@ class UniformMatroid(Matroid):
         super().__init__(as_integer("n_items", n_items, 0, MOST_ITEMS, error=InvalidMatroidError), labels)
         self._size = as_integer("rank", rank, 0, self._n_items, error=InvalidMatroidError)
 
-    def dual(self) -> "UniformMatroid":
+    def dual(self) -> UniformMatroid:
         """Also uniform: of rank ``n_items - rank``."""
         return UniformMatroid(self._n_items, self._n_items - self._size, labels=self._labels)
 
