@@ -1,15 +1,7 @@
-"""Forests: Kruskal along given orders, what a forest spans, paths in it, and the blocks of a graph."""
+"""Forests: Kruskal along given orders, when a forest spans which edge, paths in it, and the blocks of a graph."""
 
 import numpy as np
 from numba import njit
-
-
-@njit(cache=True, nogil=True)
-def _find(parent, v):
-    while parent[v] != v:
-        parent[v] = parent[parent[v]]
-        v = parent[v]
-    return v
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -69,14 +61,34 @@ def greedy_forests(orders, lengths, taken, tails, heads, n_vertices, limit, fore
 
 
 @njit(cache=True, nogil=True)
-def spanned_edges(forest, tails, heads, n_vertices, is_spanned):
-    """is_spanned[e]: do both ends of edge e lie in one tree of `forest`?"""
+def spanned_after(forest, tails, heads, n_vertices, after):
+    """after[e]: how many edges of `forest`, in order, until both ends of edge e lie in one tree of them.
+
+    One more than there are for an edge between two trees, 0 for a self-loop. Smaller trees are hung under larger ones
+    and remember when; no path is longer than the logarithm of the vertices.
+    """
+    never = forest.shape[0] + 1
     parent = np.arange(n_vertices)
+    size = np.ones(n_vertices, np.int64)
+    since = np.full(n_vertices, never, np.int64)  # when a vertex was hung under its parent
     for i in range(forest.shape[0]):
-        e = forest[i]
-        parent[_find(parent, tails[e])] = _find(parent, heads[e])
+        u, v = tails[forest[i]], heads[forest[i]]
+        while parent[u] != u:
+            u = parent[u]
+        while parent[v] != v:
+            v = parent[v]
+        if size[u] < size[v]:
+            u, v = v, u
+        parent[v], since[v] = u, i + 1
+        size[u] += size[v]
     for e in range(tails.shape[0]):
-        is_spanned[e] = _find(parent, tails[e]) == _find(parent, heads[e])
+        u, v, last = tails[e], heads[e], 0
+        while u != v and last < never:
+            if since[u] < since[v]:
+                last, u = since[u], parent[u]
+            else:
+                last, v = since[v], parent[v]
+        after[e] = last
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
-from matroid_bandits.matroids._quotas import Quotas, greedy_within
+from matroid_bandits.matroids._quotas import Quotas, greedy_within, room_beside, spanned_within
 
 
 class LaminarMatroid(Matroid):
@@ -97,34 +97,21 @@ class LaminarMatroid(Matroid):
     ) -> tuple[IntArray, IntArray]:
         return greedy_within(self._tight, orders, lengths, taken, self.rank)
 
-    def _is_full(self, independent: IntArray) -> BoolArray:
-        """For each group: has it, or one around it, no room left?"""
-        group, parent, capacities = self._tight
-        taken = np.bincount(group[independent][group[independent] >= 0], minlength=parent.size)
-        for g in range(parent.size - 1, -1, -1):
-            if parent[g] >= 0:
-                taken[parent[g]] += taken[g]
-        is_full = taken >= capacities
-        for g in range(parent.size):
-            if parent[g] >= 0:
-                is_full[g] |= is_full[parent[g]]
-        return is_full
-
     def span(self, independent: IntArray) -> BoolArray:
-        mask = np.append(self._is_full(independent), False)[self._tight[0]]
-        mask[independent] = True
-        return mask
+        return self.spanned_after(independent) <= independent.size
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        return spanned_within(self._tight, order)
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         """Members of the innermost full group around the item."""
-        group, parent, capacities = self._tight
+        group, parent, _ = self._tight
+        room = room_beside(self._tight, basis)
         g = group[item]
-        while g >= 0:
-            inside = self._inside(g, basis)
-            if inside.size >= capacities[g]:
-                return inside
+        while g >= 0 and room[g] > 0:
             g = parent[g]
-        raise AssertionError("unreachable: an item outside a basis lies in a full group")
+        assert g >= 0, "an item outside a basis lies in a full group"
+        return self._inside(g, basis)
 
     def _inside(self, g: int, items: IntArray) -> IntArray:
         """Those of some items that lie in a group or in a group within it."""

@@ -35,3 +35,14 @@ def room_beside(quotas: Quotas, taken: IntArray) -> IntArray:
     room = np.empty(quotas[2].size, np.int64)
     laminar_kernels.room_beside(taken, *quotas, room)
     return room
+
+
+def spanned_within(quotas: Quotas, order: IntArray) -> IntArray:
+    """What `Matroid.spanned_after` answers on quotas: from when on a group around each item is full."""
+    group, parent, capacities = quotas
+    full = np.empty(parent.size + 1, np.int64)
+    full[-1] = order.size + 1  # of items in no group
+    laminar_kernels.full_after(order, group, parent, capacities, full[:-1])
+    after: IntArray = full[group]
+    after[order] = np.arange(1, order.size + 1)
+    return after

@@ -12,7 +12,7 @@ from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection as selection_kernels
 from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
-from matroid_bandits.matroids._quotas import Quotas, greedy_within
+from matroid_bandits.matroids._quotas import Quotas, greedy_within, spanned_within
 
 
 class UniformMatroid(Matroid):
@@ -95,6 +95,9 @@ class UniformMatroid(Matroid):
         mask = np.full(self._n_items, independent.size == self._size)
         mask[independent] = True
         return mask
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        return spanned_within(self._one_group, order)
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         return basis

@@ -33,8 +33,9 @@ class Sheet:
 
     def need(self, *columns: str) -> None:
         """Raise when a column is not there."""
+        known = set(self.columns)
         for column in columns:
-            if column not in self.columns:
+            if column not in known:
                 raise DataError(
                     f"{self.path}:1: expected a column {column!r}, got {', '.join(self.columns)}"
                     f"{did_you_mean(column, self.columns)}"
@@ -100,9 +101,11 @@ def read_sheet(path: Path) -> Sheet:
 
 def _header(path: Path, line: int, cells: Sequence[str]) -> tuple[str, ...]:
     """The names of the columns, each of which must be there once."""
+    known: set[str] = set()
     for number, name in enumerate(cells):
         if not name:
             raise DataError(f"{path}:{line}: expected a name for column {number + 1}, got an empty cell")
-        if name in cells[:number]:
+        if name in known:
             raise DataError(f"{path}:{line}: column {name!r} is there twice")
+        known.add(name)
     return tuple(cells)

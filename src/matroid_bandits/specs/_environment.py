@@ -89,7 +89,7 @@ def _read_observations(keys: Section, ground: Ground) -> Environment:
     sheet = keys.sheet("observations")
     if keys.choice("layout", ("long", "wide"), "long") == "wide":
         for column in sheet.columns:
-            if column not in ground.names:
+            if column not in ground.numbers:
                 hint = did_you_mean(column, ground.names)
                 raise DataError(f"{sheet.path}:1: column {column!r} is not an item of {ground.sheet.path.name}{hint}")
         sheet.need(*ground.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ class Ground:
     names: list[str]
     rows: list[list[Row]]
     matroid: Matroid
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each item by its name."""
+        return {name: e for e, name in enumerate(self.names)}
 
 
 def named_rows(keys: Section, sheet: Sheet) -> tuple[list[str], list[list[Row]]]:
@@ -54,6 +60,6 @@ def read_features(keys: Section, key: str, sheet: Sheet, rows: list[list[Row]], 
 
 def check_known(sheet: Sheet, row: Row, name: str, ground: Ground) -> None:
     """Raise when a line of another file names an item that the matroid does not have."""
-    if name not in ground.names:
+    if name not in ground.numbers:
         hint = did_you_mean(name, ground.names)
         raise sheet.error(row, f"item {name!r} is not in {ground.sheet.path.name}{hint}")

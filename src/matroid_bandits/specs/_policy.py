@@ -61,7 +61,7 @@ def _item_number(section: Section, ground: Ground, item: Any) -> Any:
     """The number of an item given by its label; what is no label, such as a number, is left to the policy."""
     if not isinstance(item, str):
         return item
-    if item not in ground.names:
+    if item not in ground.numbers:
         hint = did_you_mean(item, ground.names)
         raise section.error("items", f"item {item!r} is not in {ground.sheet.path.name}{hint}")
-    return ground.names.index(item)
+    return ground.numbers[item]
