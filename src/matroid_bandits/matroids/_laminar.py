@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, IntArray, Label
+from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
-from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
-from matroid_bandits.matroids._quotas import Quotas, greedy_within, room_beside, spanned_within
+from matroid_bandits.kernels import laminar as laminar_kernels
+from matroid_bandits.matroids._base import MOST_ITEMS
+from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within, room_beside
 
 
-class LaminarMatroid(Matroid):
+class LaminarMatroid(QuotaMatroid):
     """Nested quotas: "five in all, at most two per category, at most one per brand".
 
     Parameters
@@ -97,12 +98,6 @@ class LaminarMatroid(Matroid):
     ) -> tuple[IntArray, IntArray]:
         return greedy_within(self._tight, orders, lengths, taken, self.rank)
 
-    def span(self, independent: IntArray) -> BoolArray:
-        return self.spanned_after(independent) <= independent.size
-
-    def spanned_after(self, order: IntArray) -> IntArray:
-        return spanned_within(self._tight, order)
-
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         """Members of the innermost full group around the item."""
         group, parent, _ = self._tight
@@ -116,11 +111,9 @@ class LaminarMatroid(Matroid):
     def _inside(self, g: int, items: IntArray) -> IntArray:
         """Those of some items that lie in a group or in a group within it."""
         group, parent, _ = self._tight
-        within = np.zeros(parent.size + 1, bool)  # the last cell answers for items in no group
-        within[g] = True
-        for h in range(g + 1, parent.size):
-            within[h] = parent[h] >= 0 and within[parent[h]]
-        return items[within[group[items]]]
+        is_within = np.zeros(parent.size + 1, bool)  # the last cell answers for items in no group
+        laminar_kernels.groups_within(g, parent, is_within)
+        return items[is_within[group[items]]]
 
     def content(self) -> tuple[Any, ...]:
         return (self._group, self._parent, self._capacities)

@@ -12,12 +12,12 @@ from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.names import decode, encode, pairs_of
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection as selection_kernels
-from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
+from matroid_bandits.matroids._base import MOST_ITEMS
 from matroid_bandits.matroids._names import codes_of
-from matroid_bandits.matroids._quotas import Quotas, greedy_within, room_beside, spanned_within
+from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within, room_beside
 
 
-class PartitionMatroid(Matroid):
+class PartitionMatroid(QuotaMatroid):
     """At most `capacities` items of each block: "one per slot", "two per category".
 
     Parameters
@@ -125,15 +125,6 @@ class PartitionMatroid(Matroid):
         is_open = self._open_items(available, pinned)
         selection_kernels.top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes)
         return items, sizes
-
-    def span(self, independent: IntArray) -> BoolArray:
-        taken = np.bincount(self._blocks[independent], minlength=len(self._names))
-        mask = (taken >= self._capacities)[self._blocks]
-        mask[independent] = True
-        return mask
-
-    def spanned_after(self, order: IntArray) -> IntArray:
-        return spanned_within(self._groups, order)
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         members: IntArray = basis[self._blocks[basis] == self._blocks[item]]
