@@ -161,6 +161,18 @@ def spanned_residues(basis, residues, primes, is_spanned):
 
 
 @njit(cache=True, nogil=True)
+def monic_rows(items, residues, p, rows):
+    """rows[i] = the vector of items[i] times what makes its first entry that is not 0 a one, modulo the prime p."""
+    for i in range(items.shape[0]):
+        scale = np.int64(0)
+        for c in range(rows.shape[1]):
+            entry = np.int64(residues[items[i], c])
+            if scale == 0 and entry != 0:
+                scale = _inverse(entry, p)
+            rows[i, c] = entry * scale % p
+
+
+@njit(cache=True, nogil=True)
 def circuits_residues(basis, items, residues, p, is_member):
     """Set is_member[j, i] where basis[i] has a non-zero coefficient in items[j], modulo one prime p.
 

@@ -95,11 +95,9 @@ class LinearMatroid(Matroid):
         """One class for vectors that are multiples of each other, where a single prime decides independence."""
         if self._scaled is not None or self._primes.size != 1:
             return super().parallel_classes(items)
-        p, vectors = int(self._primes[0]), self._residues[0][items]
-        heads = vectors[np.arange(items.size), (vectors != 0).argmax(axis=1)]
-        inverses = np.array([pow(head, -1, p) for head in heads.tolist()], np.uint64)
-        same = np.unique(vectors * inverses[:, None] % np.uint64(p), axis=0, return_inverse=True)[1]
-        return same.reshape(-1)
+        rows = np.empty((items.size, self._residues.shape[2]), np.int64)
+        linear_kernels.monic_rows(items, self._residues[0], int(self._primes[0]), rows)
+        return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
 
     def find_rank(self) -> int:
         limit = min(self._vectors.shape)
@@ -156,13 +154,16 @@ class LinearMatroid(Matroid):
         basis = self._select(X)
         is_needed = np.ones(basis.size, bool)
         for others in _pieces(np.setdiff1d(X, basis)):
-            is_needed &= ~self._circuits(basis, others).any(axis=0)
+            is_needed &= ~self._circuits(basis, others, is_union=True).any(axis=0)
             if not is_needed.any():
                 break
         return np.sort(basis[is_needed])
 
-    def _circuits(self, independent: IntArray, items: IntArray) -> BoolArray:
-        """Which members of an independent set have a share in each of the items that it spans, (n, K)."""
+    def _circuits(self, independent: IntArray, items: IntArray, is_union: bool = False) -> BoolArray:
+        """Which members of an independent set have a share in each of the items that it spans, (n, K).
+
+        With `is_union` a share in one item or another is enough, so that the search may end sooner.
+        """
         if self._scaled is not None:
             # Column i of the inverse is 1 on member i and 0 on the others; scaled, the distance from their span.
             measures = np.linalg.pinv(self._scaled[independent])
@@ -174,7 +175,7 @@ class LinearMatroid(Matroid):
         for p, residues in self._moduli():
             if linear_kernels.circuits_residues(independent, items, residues, p, is_member):
                 bits -= math.log2(p)
-                if bits <= 0:
+                if bits <= 0 or (is_union and is_member.any(axis=0).all()):
                     break
         return is_member
 
