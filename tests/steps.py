@@ -34,7 +34,7 @@ class Number:
     """An integer of a type of its own that counts how often it is compared."""
 
     def __init__(self, value):
-        self.value, self.n_compared = value, 0
+        self.value, self.n_compared = int(value), 0
 
     def __index__(self):
         return self.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -194,9 +195,13 @@ class Constraint(Immutable, ABC):
         array([1, 3])
         """
         try:
-            X = np.asarray(items if isinstance(items, np.ndarray) else list(items))
+            listed = items if isinstance(items, np.ndarray) else list(items)
+            X = np.asarray(listed)
         except (TypeError, ValueError):
             raise ItemError(f"expected item numbers in one row, got {items!r}") from None
+        if X.ndim == 1 and X.dtype.kind in "Of":  # integers of different types, perhaps
+            with suppress(TypeError, OverflowError):
+                X = np.array([as_index(e) for e in listed], np.int64)
         if X.size == 0:
             return np.empty(0, np.int64)
         if X.ndim != 1 or X.dtype.kind not in "iu":
