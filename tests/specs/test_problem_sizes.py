@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import matroid_bandits as mb
+from matroid_bandits._util.text import did_you_mean
 from matroid_bandits.specs._csv import Row, Sheet, _header
 from matroid_bandits.specs._environment import _read_means, _read_observations
 from matroid_bandits.specs._items import Ground
@@ -71,6 +72,18 @@ def test_headers_and_columns():
     assert looks(lambda: _header(Path("wide.csv"), 1, columns)) <= 20 * N
     wide = Sheet(Path("wide.csv"), tuple(columns), ())
     assert looks(lambda: wide.need(*names())) <= 20 * N
+
+
+def test_a_hint_looks_at_no_more_than_thousands_of_names():
+    n_given = 0
+
+    def many():
+        nonlocal n_given
+        for n_given in range(10**6):
+            yield f"item {n_given}"
+
+    assert did_you_mean("itme 77", many()) == "; did you mean 'item 77'?"
+    assert n_given < 10_000
 
 
 def test_items_of_a_policy():

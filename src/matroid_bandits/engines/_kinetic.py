@@ -49,9 +49,11 @@ class KineticEngine(Engine):
         self._group, self._parent, self._capacities = quotas
         n_runs, n_items = state.n_runs, state.n_items
         # A cell holds the items of one innermost group; those in no group (numbered -1) are always chosen.
-        cells = np.unique(self._group, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        sizes: IntArray = np.bincount(cells)
-        self._cells, self._members = cells, np.argsort(cells, kind="stable")
+        sizes: IntArray = np.bincount(self._group + 1, minlength=self._parent.size + 1)
+        self._cells: IntArray = (np.cumsum(sizes > 0) - 1)[self._group + 1]
+        sizes = sizes[sizes > 0]
+        short = np.uint16 if sizes.size <= 2**16 else np.int64  # which NumPy sorts without comparing
+        self._members = np.argsort(self._cells.astype(short), kind="stable")
         self._starts = offsets(sizes)
         self._places = np.empty(n_items, np.int64)
         self._places[self._members] = np.arange(n_items) - np.repeat(self._starts[:-1], sizes)

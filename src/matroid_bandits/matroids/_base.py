@@ -358,8 +358,9 @@ class Matroid(Constraint):
 
         Parameters
         ----------
-        weights : array_like of shape (n_items,) or (n_runs, n_items)
-            One weight per item, or one row per run; infinities are allowed, NaN is not.
+        weights : array_like of shape (n_items,) or (n_runs, n_items), or mapping of label to float
+            One weight per item, or one row per run; infinities are allowed, NaN is not. A mapping, such as a pandas
+            Series, names every item.
         minimize : bool, default False
             Take the basis of least total weight.
 
