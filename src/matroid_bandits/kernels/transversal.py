@@ -219,3 +219,19 @@ def reachable_items(items, slot, starts, rights, n_right, members):
             e = members[first]
             first += 1
     return n
+
+
+@njit(cache=True, nogil=True)
+def is_same(starts, rights, others, number):
+    """Has every item the same right vertices in both lists, in whatever order? `number` translates those of `others`.
+
+    The lists of an item are of equal length in both, and name no right vertex twice.
+    """
+    owner = np.full(number.shape[0], -1, np.int64)
+    for e in range(starts.shape[0] - 1):
+        for j in range(starts[e], starts[e + 1]):
+            owner[rights[j]] = e
+        for j in range(starts[e], starts[e + 1]):
+            if owner[number[others[j]]] != e:
+                return False
+    return True

@@ -232,14 +232,9 @@ class _Neighbors:
             return False
         code = {right: r for r, right in enumerate(self._rights)}
         mine = np.array([code.get(right, -1) for right in other._rights], np.int64)  # of their right vertices
-        return bool((mine >= 0).all()) and np.array_equal(self._edges(self._codes), self._edges(mine[other._codes]))
-
-    def _edges(self, codes: IntArray) -> IntArray:
-        """All edges as ascending numbers, item by item."""
-        edges = np.repeat(np.arange(self._starts.size - 1) * len(self._rights), np.diff(self._starts))
-        edges += codes
-        edges.sort()
-        return edges
+        return bool((mine >= 0).all()) and bool(
+            transversal_kernels.is_same(self._starts, self._codes, other._codes, mine)
+        )
 
 
 def _read_lists(neighbors: Iterable[Iterable[Hashable]]) -> tuple[IntArray, IntArray, tuple[Hashable, ...]]:
