@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import Immutable
-from matroid_bandits._util.names import decode, encode, plain
+from matroid_bandits._util.checks import as_index
+from matroid_bandits._util.names import decode, encode, pairs_of, plain
 from matroid_bandits._util.text import did_you_mean
 from matroid_bandits.exceptions import (
     InvalidMatroidError,
@@ -157,14 +158,14 @@ class Constraint(Immutable, ABC):
             No item is called so.
         """
         try:
-            return self._positions[label] if self._positions is not None else range(self._n_items).index(label)  # type: ignore[arg-type]
-        except (KeyError, ValueError, TypeError):
+            return self.as_item(label) if self._positions is None else self._positions[label]
+        except (KeyError, TypeError, ItemError):
             raise ItemError(f"expected the label of one of {self._n_items} items, got {label!r}") from None
 
     # Checks of what a user names
 
     def as_item(self, item: Any) -> int:
-        """An item number as an int.
+        """An item number as an int; any type of integer will do, but no boolean.
 
         Raises
         ------
@@ -172,7 +173,7 @@ class Constraint(Immutable, ABC):
             It is no integer, or no item has that number.
         """
         try:
-            e = operator.index(item)
+            e = as_index(item)
         except TypeError:
             raise ItemError(f"expected an item number, got {item!r}") from None
         if not 0 <= e < self._n_items:
@@ -194,9 +195,13 @@ class Constraint(Immutable, ABC):
         array([1, 3])
         """
         try:
-            X = np.asarray(items if isinstance(items, np.ndarray) else list(items))
+            listed = items if isinstance(items, np.ndarray) else list(items)
+            X = np.asarray(listed)
         except (TypeError, ValueError):
             raise ItemError(f"expected item numbers in one row, got {items!r}") from None
+        if X.ndim == 1 and X.dtype.kind in "Of":  # integers of different types, perhaps
+            with suppress(TypeError, OverflowError):
+                X = np.array([as_index(e) for e in listed], np.int64)
         if X.size == 0:
             return np.empty(0, np.int64)
         if X.ndim != 1 or X.dtype.kind not in "iu":
@@ -213,13 +218,26 @@ class Constraint(Immutable, ABC):
     def as_weights(self, weights: ArrayLike) -> FloatArray:
         """Weights as a C-contiguous float64 array of shape (L,) or (R, L); the caller's own where it is one.
 
+        A mapping of labels to weights, such as a pandas Series, must name every item.
+
         Raises
         ------
         WeightsError
             Wrong shape or type, or NaN; the message names the run and the item.
+        ItemError
+            A mapping names what is no item.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(2, 1, labels="ab").as_weights({"b": 1.0, "a": 0.5})
+        array([0.5, 1. ])
         """
         is_ready = type(weights) is np.ndarray and weights.dtype is _FLOAT64 and weights.flags.c_contiguous
-        w: FloatArray = weights if is_ready else _as_floats(weights)  # type: ignore[assignment]
+        if not is_ready:
+            named = pairs_of(weights)
+            weights = _as_floats(weights if named is None else self._in_order(*named))
+        w: FloatArray = weights  # type: ignore[assignment]
         if w.ndim not in (1, 2) or w.shape[-1] != self._n_items:
             raise WeightsError(
                 f"expected weights of shape ({self._n_items},) or (n_runs, {self._n_items}), got {w.shape}"
@@ -229,6 +247,13 @@ class Constraint(Immutable, ABC):
             place = f"item {bad % self._n_items}" + (f" of run {bad // self._n_items}" if w.ndim == 2 else "")
             raise WeightsError(f"expected numbers, got NaN for {place}")
         return w
+
+    def _in_order(self, labels: list[Any], weights: list[Any]) -> list[Any]:
+        """The weights of a mapping, which must name every item once, in the order of items."""
+        items = np.array([self.item(label) for label in labels], np.int64)
+        if np.unique(items).size != self._n_items or items.size != self._n_items:
+            raise WeightsError(f"expected a weight for each of {self._n_items} items, once; got {items.size} weights")
+        return [weights[place] for place in np.argsort(items).tolist()]
 
     # Data
 

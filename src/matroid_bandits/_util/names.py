@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,22 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(plain(part) for part in value)
     return value
+
+
+def pairs_of(value: Any) -> tuple[list[Any], list[Any]] | None:
+    """The keys and the values of a mapping, or of what has both, as a pandas Series does; None for all else.
+
+    Examples
+    --------
+    >>> pairs_of({"a": 1, "b": 2})
+    (['a', 'b'], [1, 2])
+    >>> pairs_of(np.ones(2)) is None
+    True
+    """
+    if not isinstance(value, Mapping) and not (hasattr(value, "keys") and hasattr(value, "items")):
+        return None
+    pairs = list(value.items())
+    return [key for key, _ in pairs], [entry for _, entry in pairs]
 
 
 def encode(value: Any, what: str) -> Any:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 #: More than this of a value is cut in a message.
 _MOST = 100
+
+#: No more words than this are compared with one that is unknown.
+_MOST_WORDS = 5000
 
 
 def counted(n: int, noun: str) -> str:
@@ -26,6 +30,8 @@ def counted(n: int, noun: str) -> str:
 def did_you_mean(word: Any, words: Iterable[Any]) -> str:
     """A hint at the known word closest to an unknown one; empty where none is close.
 
+    Of very many words the first thousands are looked at: a hint is not worth seconds.
+
     Examples
     --------
     >>> did_you_mean("grafic", ["graphic", "linear"])
@@ -33,7 +39,7 @@ def did_you_mean(word: Any, words: Iterable[Any]) -> str:
     """
     if not isinstance(word, str):
         return ""
-    by_fold = {other.lower(): other for other in words if isinstance(other, str)}
+    by_fold = {other.lower(): other for other in islice(words, _MOST_WORDS) if isinstance(other, str)}
     close = difflib.get_close_matches(word.lower(), by_fold, n=1)
     return f"; did you mean {by_fold[close[0]]!r}?" if close else ""
 

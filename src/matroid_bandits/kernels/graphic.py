@@ -1,4 +1,4 @@
-"""Forests: Kruskal along given orders, what a forest spans, paths in it, and the blocks of a graph."""
+"""Forests: Kruskal along given orders, when a forest spans which edge, paths in it, and the blocks of a graph."""
 
 import numpy as np
 from numba import njit
@@ -10,6 +10,22 @@ def _find(parent, v):
         parent[v] = parent[parent[v]]
         v = parent[v]
     return v
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _join(u, v, tree, size, after):
+    """Make the trees of two vertices one: relabel the smaller, and splice the rings that their vertices form."""
+    large, small = tree[u], tree[v]
+    if size[large] < size[small]:
+        u, v, large, small = v, u, small, large
+    size[large] += size[small]
+    w = v
+    while True:
+        tree[w] = large
+        w = np.uint64(after[w])
+        if w == v:
+            break
+    after[u], after[v] = after[v], after[u]
 
 
 @njit(cache=True, nogil=True)
@@ -69,14 +85,34 @@ def contract(taken, tails, heads, n_vertices, new_tails, new_heads):
 
 
 @njit(cache=True, nogil=True)
-def spanned_edges(forest, tails, heads, n_vertices, is_spanned):
-    """is_spanned[e]: do both ends of edge e lie in one tree of `forest`?"""
+def spanned_after(forest, tails, heads, n_vertices, after):
+    """after[e]: how many edges of `forest`, in order, until both ends of edge e lie in one tree of them.
+
+    One more than there are for an edge between two trees, 0 for a self-loop. Smaller trees are hung under larger ones
+    and remember when; no path is longer than the logarithm of the vertices.
+    """
+    never = forest.shape[0] + 1
     parent = np.arange(n_vertices)
+    size = np.ones(n_vertices, np.int64)
+    since = np.full(n_vertices, never, np.int64)  # when a vertex was hung under its parent
     for i in range(forest.shape[0]):
-        e = forest[i]
-        parent[_find(parent, tails[e])] = _find(parent, heads[e])
+        u, v = tails[forest[i]], heads[forest[i]]
+        while parent[u] != u:
+            u = parent[u]
+        while parent[v] != v:
+            v = parent[v]
+        if size[u] < size[v]:
+            u, v = v, u
+        parent[v], since[v] = u, i + 1
+        size[u] += size[v]
     for e in range(tails.shape[0]):
-        is_spanned[e] = _find(parent, tails[e]) == _find(parent, heads[e])
+        u, v, last = tails[e], heads[e], 0
+        while u != v and last < never:
+            if since[u] < since[v]:
+                last, u = since[u], parent[u]
+            else:
+                last, v = since[v], parent[v]
+        after[e] = last
 
 
 @njit(cache=True, nogil=True)

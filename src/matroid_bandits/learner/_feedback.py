@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.names import pairs_of
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, ItemError
 from matroid_bandits.kernels import statistics
@@ -36,13 +38,19 @@ class Reader:
         ItemError
             A key is neither an item nor a label.
         """
-        if isinstance(weights, Mapping):
-            places, values = self._read_mapping(weights, items, episode)
+        named = pairs_of(weights)
+        if named is not None:
+            places, values = self._read_pairs(*named, items, episode)
             self._check_values(items[places], values)
             return places, values
         values = _read_array(weights, items)
         self._check_values(items, values)
         return None, values
+
+    @cached_property
+    def all_items(self) -> IntArray:
+        """All items of the constraint, made once however often items are observed."""
+        return frozen(np.arange(self._constraint.n_items))
 
     def item(self, key: Any) -> int:
         """An item by its label, or by its number where no label is equal to it."""
@@ -60,18 +68,19 @@ class Reader:
         label = self._constraint.labels[item]
         return f"{item}" if label == item else f"{item} ({label!r})"
 
-    def _read_mapping(
-        self, weights: Mapping[Any, float], items: IntArray, episode: int
+    def _read_pairs(
+        self, keys: list[Any], weights: list[Any], items: IntArray, episode: int
     ) -> tuple[IntArray, FloatArray]:
-        keys = np.array([self.item(key) for key in weights], np.int64)
-        places = np.searchsorted(items, keys)
-        is_stray = np.append(items, -1)[places] != keys
+        named = np.array([self.item(key) for key in keys], np.int64)
+        places = np.searchsorted(items, named)
+        is_stray = places == items.size
+        is_stray[~is_stray] = items[places[~is_stray]] != named[~is_stray]
         if is_stray.any():
             where = f"decision {episode}" if episode else "this learner"
-            raise FeedbackError(f"expected items of {where}, got {self.name(keys[is_stray][0])}")
+            raise FeedbackError(f"expected items of {where}, got {self.name(named[is_stray][0])}")
         if np.unique(places).size < places.size:
-            raise FeedbackError("expected each item once, got one by its label and by its number")
-        return places, np.array([_as_weight(key, value) for key, value in weights.items()], np.float64)
+            raise FeedbackError("expected each item once, got one twice, as by its label and by its number")
+        return places, np.array([_as_weight(*pair) for pair in zip(keys, weights, strict=True)], np.float64)
 
     def _check_values(self, items: IntArray, values: FloatArray) -> None:
         wrong = statistics.first_outside(values, *self._range)

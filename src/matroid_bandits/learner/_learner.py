@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any, ClassVar, NoReturn
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
-from matroid_bandits._util.checks import as_flag
+from matroid_bandits._util.checks import as_flag, as_index
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
@@ -128,7 +127,8 @@ class Learner:
             The decision or its id.
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
-            follow later, in any order. Labels are tried before item numbers.
+            follow later, in any order. Labels are tried before item numbers. A pandas Series is a mapping: its index
+            names the items.
 
         Raises
         ------
@@ -139,11 +139,11 @@ class Learner:
         FeedbackError
             The weights do not fit the items, or are not numbers the policy can take.
         """
-        id = decision.id if isinstance(decision, Decision) else decision
         try:
+            id = decision.id if isinstance(decision, Decision) else as_index(decision)
             play, told = self._open[id]
-        except (KeyError, TypeError):  # unhashable ids too
-            self._refuse(id)
+        except (KeyError, TypeError):
+            self._refuse(decision.id if isinstance(decision, Decision) else decision)
         items: IntArray = play.items[0]
         if isinstance(decision, Decision) and not _is_same(decision.items, items):
             raise UnknownDecisionError(f"expected a decision of this learner, got {decision!r} of another")
@@ -155,7 +155,7 @@ class Learner:
             )
         self._agent.learn(play, values, places)
         if places is not None:
-            told = np.zeros(items.size, bool) if told is None else told.copy()
+            told = np.zeros(items.size, bool) if told is None else told
             told[places] = True
         if places is None or told is None or told.all():
             del self._open[id]
@@ -166,7 +166,7 @@ class Learner:
         """Count weights seen before the first decision, one for every item or for those a mapping names."""
         if self._episode:
             raise DecisionClosedError("expected observe() before the first ask(); use tell() after it")
-        items = np.arange(self._constraint.n_items)
+        items = self._reader.all_items
         places, values = self._reader.read(weights, items, 0)
         seen = items if places is None else places
         # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
@@ -255,7 +255,7 @@ class Learner:
 
     def _refuse(self, id: Any) -> NoReturn:
         try:
-            number = operator.index(id)
+            number = as_index(id)
         except TypeError:
             number = 0
         if 1 <= number <= self._episode:

@@ -37,7 +37,7 @@ class GraphicMatroid(Matroid):
     """
 
     kind = "graphic"
-    has_quick_circuits = True
+    has_quick_coloops = True
 
     def __init__(
         self,
@@ -105,9 +105,12 @@ class GraphicMatroid(Matroid):
         return forests, sizes
 
     def span(self, independent: IntArray) -> BoolArray:
-        mask = np.empty(self._n_items, bool)
-        graphic_kernels.spanned_edges(independent, self._tails, self._heads, self._n_vertices, mask)
-        return mask
+        return self.spanned_after(independent) <= independent.size
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        after = np.empty(self._n_items, np.int64)
+        graphic_kernels.spanned_after(order, self._tails, self._heads, self._n_vertices, after)
+        return after
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         path = np.empty(basis.size, np.int64)
@@ -121,12 +124,14 @@ class GraphicMatroid(Matroid):
         ends = np.minimum(u, v) * self.n_vertices + np.maximum(u, v)
         return np.unique(ends, return_inverse=True)[1].reshape(-1)
 
-    def coloops(self) -> IntArray:
-        """The bridges: edges on no cycle."""
-        block = np.empty(self._n_items, np.int64)
-        n_blocks = graphic_kernels.blocks(self._tails, self._heads, self._n_vertices, block)
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        """The bridges: edges on no cycle of the given ones."""
+        X = np.arange(self._n_items) if items is None else np.sort(items)
+        block = np.empty(X.size, np.int64)
+        n_blocks = graphic_kernels.blocks(self._tails[X], self._heads[X], self._n_vertices, block)
         is_alone = np.bincount(block[block >= 0], minlength=n_blocks) == 1
-        return np.flatnonzero(np.append(is_alone, False)[block])
+        bridges: IntArray = X[np.append(is_alone, False)[block]]
+        return bridges
 
     def content(self) -> tuple[Any, ...]:
         return (self._tails, self._heads, self._vertices)

@@ -11,15 +11,15 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
-from matroid_bandits._util.names import decode, encode
+from matroid_bandits._util.names import decode, encode, pairs_of
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection as selection_kernels
-from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
+from matroid_bandits.matroids._base import MOST_ITEMS
 from matroid_bandits.matroids._names import codes_of
-from matroid_bandits.matroids._quotas import Quotas, greedy_within, room_beside
+from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within, room_beside
 
 
-class PartitionMatroid(Matroid):
+class PartitionMatroid(QuotaMatroid):
     """At most `capacities` items of each block: "one per slot", "two per category".
 
     Parameters
@@ -49,8 +49,8 @@ class PartitionMatroid(Matroid):
         *,
         labels: Iterable[Label] | None = None,
     ) -> None:
-        if isinstance(blocks, Mapping):
-            labels, blocks = blocks.keys() if labels is None else labels, blocks.values()
+        keys, blocks = pairs_of(blocks) or (None, blocks)
+        labels = keys if labels is None else labels
         if isinstance(blocks, np.ndarray) and blocks.ndim != 1:
             raise InvalidMatroidError(f"expected a block per item in one row, got an array of shape {blocks.shape}")
         codes, self._names = codes_of(blocks, "block")
@@ -69,15 +69,17 @@ class PartitionMatroid(Matroid):
         return PartitionMatroid(self._named_blocks(), dict(zip(self._names, left, strict=True)), labels=self._labels)
 
     def _check_capacities(self, capacities: int | Mapping[Any, int]) -> IntArray:
-        if not isinstance(capacities, Mapping):
+        named = pairs_of(capacities)
+        if named is None:
             capacity = as_integer("capacities", capacities, 0, MOST_ITEMS, error=InvalidMatroidError)
             return np.full(len(self._names), capacity, np.int64)
+        by_block = dict(zip(*named, strict=True))
         values = np.empty(len(self._names), np.int64)
         for i, name in enumerate(self._names):
-            if name not in capacities:
+            if name not in by_block:
                 raise InvalidMatroidError(f"expected a capacity for every block, got none for {name!r}")
             what = f"the capacity of block {name!r}"
-            values[i] = as_integer(what, capacities[name], 0, MOST_ITEMS, error=InvalidMatroidError)
+            values[i] = as_integer(what, by_block[name], 0, MOST_ITEMS, error=InvalidMatroidError)
         return values
 
     def _named_blocks(self) -> list[Hashable]:
@@ -125,12 +127,6 @@ class PartitionMatroid(Matroid):
         is_open = self._open_items(available, pinned)
         selection_kernels.top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes)
         return items, sizes
-
-    def span(self, independent: IntArray) -> BoolArray:
-        taken = np.bincount(self._blocks[independent], minlength=len(self._names))
-        mask = (taken >= self._capacities)[self._blocks]
-        mask[independent] = True
-        return mask
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         members: IntArray = basis[self._blocks[basis] == self._blocks[item]]

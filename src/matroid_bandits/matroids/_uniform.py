@@ -13,11 +13,11 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection as selection_kernels
-from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
-from matroid_bandits.matroids._quotas import Quotas, greedy_within
+from matroid_bandits.matroids._base import MOST_ITEMS
+from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within
 
 
-class UniformMatroid(Matroid):
+class UniformMatroid(QuotaMatroid):
     """Sets of at most `rank` items: "show any three".
 
     Parameters
@@ -92,11 +92,6 @@ class UniformMatroid(Matroid):
     def _members(self) -> tuple[IntArray, IntArray]:
         """All items as the one block of a partition, as `PartitionMatroid` keeps them."""
         return frozen(np.array([0, self._n_items], np.int64)), frozen(np.arange(self._n_items))
-
-    def span(self, independent: IntArray) -> BoolArray:
-        mask = np.full(self._n_items, independent.size == self._size)
-        mask[independent] = True
-        return mask
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         return basis
