@@ -154,9 +154,8 @@ def test_folders_that_may_be_written_but_not_listed():
 
 def place_of(name, i):
     """The name of the i-th temporary file beside a file."""
-    with tempfile.TemporaryDirectory() as folder:
-        with replacing(Path(folder) / name):
-            (temporary,) = os.listdir(folder)
+    with tempfile.TemporaryDirectory() as folder, replacing(Path(folder) / name):
+        (temporary,) = os.listdir(folder)
     return temporary.replace(".0.", f".{i}.")
 
 

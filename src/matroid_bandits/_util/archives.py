@@ -31,8 +31,8 @@ class Layout(NamedTuple):
 
     Examples
     --------
-    >>> Layout.of(np.zeros((2, 3)))
-    Layout(dtype=dtype('float64'), shape=(2, 3))
+    >>> print(Layout.of(np.zeros((2, 3))))
+    float64 of shape (2, 3)
     """
 
     dtype: np.dtype[Any]
@@ -42,6 +42,9 @@ class Layout(NamedTuple):
     def of(cls, array: AnyArray) -> Layout:
         """The layout of an array."""
         return cls(array.dtype, array.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype} of shape {self.shape}"
 
 
 class Archive:

@@ -83,7 +83,10 @@ def check_extra(layouts: Mapping[str, Layout], policy: Policy, constraint: Const
     expected = {f"extra/{key}": Layout(array.dtype, (1, *array.shape[1:])) for key, array in state.extra.items()}
     found = {name: layout for name, layout in layouts.items() if name.startswith("extra/")}
     if found != expected:
-        raise ValueError(f"the policy's arrays do not fit: expected {shown(expected)}, got {shown(found)}")
+        wrong = next(name for name in {**expected, **found} if found.get(name) != expected.get(name))
+        raise ValueError(
+            f"the policy's arrays do not fit: expected {wrong!r} to be {expected.get(wrong)}, got {found.get(wrong)}"
+        )
 
 
 def check_statistics(counts: IntArray, sums: FloatArray, policy: Policy, minimize: bool) -> None:

@@ -82,7 +82,7 @@ def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> 
     )
     for name in {**expected, **layouts}:
         if layouts.get(name) != expected.get(name):
-            raise ValueError(f"expected {shown(name)} as {expected.get(name)}, got {layouts.get(name)}")
+            raise ValueError(f"expected {shown(name)} to be {expected.get(name)}, got {layouts.get(name)}")
 
 
 def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
