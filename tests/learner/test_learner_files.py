@@ -224,6 +224,41 @@ def test_what_load_would_refuse_is_not_written(path):
     assert path.read_bytes() == old
 
 
+class Logging(mb.Policy):
+    """A user's own that keeps what it should not: an array that grows, or objects."""
+
+    def __init__(self, kind="growing", words=("a", "b"), **more):
+        self.kind, self.words, self.more = kind, np.array(words), more
+
+    def params(self):
+        return {"kind": self.kind, "words": self.words, **self.more}
+
+    def prepare(self, state):
+        state.extra["log"] = np.zeros((state.n_runs, 1), object if self.kind == "objects" else float)
+
+    def indices(self, state, request):
+        return state.means
+
+    def observe(self, state, feedback):
+        if self.kind == "growing":
+            state.extra["log"] = np.append(state.extra["log"], [[1.0]], axis=1)
+
+
+@pytest.mark.parametrize("kind", ["growing", "objects"])
+def test_arrays_that_a_fresh_learner_would_not_have_are_not_written(path, kind):
+    with pytest.raises(SerializationError, match="malformed learner: the policy's arrays do not fit"):
+        history(Logging(kind)).save(path)
+    assert not path.exists()
+
+
+def test_arguments_may_be_words_and_any_keywords(path):
+    policy = Logging("still", np.array(["left", "right"]), more=np.arange(3))
+    history(policy).save(path)
+    again = mb.Learner.load(path).policy
+    assert again.words.tolist() == ["left", "right"]
+    assert again.more["more"].tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("matroid", MATROIDS.values(), ids=MATROIDS.keys())
 @pytest.mark.parametrize("minimize", [False, True])
 def test_every_matroid_comes_back(path, matroid, minimize):

@@ -22,6 +22,9 @@ from matroid_bandits.exceptions import SerializationError
 
 _HEADER = "header.json"
 
+#: Kinds of arrays that are plain data: truth values, numbers, and text of fixed length.
+PLAIN_KINDS = "biufcSU"
+
 #: How many times its compressed size a member may be: what DEFLATE can do, and for the header what text needs.
 _MOST_INFLATION, _MOST_HEADER_INFLATION = 1032, 64
 
@@ -84,7 +87,7 @@ class Archive:
                 raise ValueError(f"expected {info.filename} in version 1.0 of the NPY format")
             shape, _, dtype = np.lib.format.read_array_header_1_0(member)
             size = member.tell() + math.prod(shape) * dtype.itemsize
-        if dtype.kind not in "biuf" or min(shape, default=0) < 0 or info.file_size != size:
+        if dtype.kind not in PLAIN_KINDS or min(shape, default=0) < 0 or info.file_size != size:
             raise ValueError(f"expected {info.filename} to be as long as its numbers, got {info.file_size:,} bytes")
         return Layout(dtype, shape)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matroid_bandits._util import archives
-from matroid_bandits._util.archives import Archive
+from matroid_bandits._util.archives import PLAIN_KINDS, Archive, Layout
 from matroid_bandits._util.names import encode
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
@@ -54,6 +54,8 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
     arrays |= {"counts": state.counts[0], "sums": state.sums[0]}
     arrays |= {f"extra/{key}": value for key, value in state.extra.items()}
     with archives.malformed("learner"):
+        layouts = {name: Layout.of(array) for name, array in arrays.items()}
+        _validate.check_extra(layouts, policy, constraint, learner.minimize)
         _validate.check_statistics(state.counts[0], state.sums[0], policy, learner.minimize)
         policy.check_extra(state)
     archives.save(path, _FORMAT, _VERSION, header, arrays)
@@ -101,8 +103,13 @@ def _params(policy: Policy) -> dict[str, Any] | None:
         params = policy.params()
     except PolicyError:
         return None
-    is_plain = all(isinstance(v, (str, int, float, bool, np.ndarray)) or v is None for v in params.values())
-    return params if is_plain else None
+    return params if all(map(_is_plain, params.values())) else None
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in PLAIN_KINDS
+    return value is None or isinstance(value, (str, int, float, bool))
 
 
 def _form(constraint: Constraint) -> dict[str, Any] | None:
@@ -155,8 +162,9 @@ def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint,
             f"expected a matroid of {n_items} items and a {name}, got {constraint.n_items} items and {given!r}"
         )
     known = inspect.signature(kind).parameters if params is not None else {}
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())
     for key in arrays:
-        if key.removeprefix("policy/") not in known:
+        if key.removeprefix("policy/") not in known and not takes_any:
             raise ValueError(f"{name} got an unexpected keyword argument, the array {key!r}")
     if params is None:
         assert given is not None

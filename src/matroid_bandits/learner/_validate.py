@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
-from matroid_bandits._util.archives import Layout
+from matroid_bandits._util.archives import PLAIN_KINDS, Layout
 from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
@@ -82,10 +82,9 @@ def check_extra(layouts: Mapping[str, Layout], policy: Policy, constraint: Const
         policy.prepare(state)
     expected = {f"extra/{key}": Layout(array.dtype, (1, *array.shape[1:])) for key, array in state.extra.items()}
     found = {name: layout for name, layout in layouts.items() if name.startswith("extra/")}
-    if found != expected:
-        wrong = next(name for name in {**expected, **found} if found.get(name) != expected.get(name))
+    if found != expected or any(layout.dtype.kind not in PLAIN_KINDS for layout in found.values()):
         raise ValueError(
-            f"the policy's arrays do not fit: expected {wrong!r} to be {expected.get(wrong)}, got {found.get(wrong)}"
+            f"the policy's arrays do not fit: expected {_listed(expected)} of plain data, got {_listed(found)}"
         )
 
 
@@ -129,6 +128,10 @@ def _check_open(open: Any, episode: int) -> None:
         if told is not None and (any(type(is_told) is not bool for is_told in told) or all(told)):
             raise ValueError(f"expected True or False, and one False, for what was told of {id}, got {shown(told)}")
         last = id
+
+
+def _listed(layouts: Mapping[str, Layout]) -> str:
+    return shown({name: str(layout) for name, layout in layouts.items()})
 
 
 def _check_type(what: str, value: Any, *kinds: type) -> None:
