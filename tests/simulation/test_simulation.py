@@ -544,6 +544,8 @@ class Draws(mb.Environment):
         (lambda w: w.astype(int), "got int64 of shape"),
         (lambda w: w.tolist(), "got list"),
         (lambda w: w * np.nan, "expected finite weights; got others by episode 1"),
+        (lambda w: w + 1e308, "expected finite weights; got others by episode 1"),
+        (lambda w: w + 1e200, r"expected weights of at most 1e\+100 in size; got others by episode 1"),
     ],
 )
 def test_weights_that_an_environment_must_not_give(draw, message):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from matroid_bandits._util.text import shown
+
+#: The largest weight, in size, that is taken anywhere: sums of as many as can be, and their squares, are finite.
+MOST_WEIGHT: Final = 1e100
 
 
 def as_index(value: Any) -> int:

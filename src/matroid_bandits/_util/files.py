@@ -1,24 +1,23 @@
-"""Files written so that a crash leaves the old one or the new one; among them arrays with a JSON header."""
+"""Files written so that a crash leaves the old one or the new one; the one writer of the package."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import json
+import hashlib
 import os
 import secrets
-import zipfile
-from collections.abc import Iterator, Mapping
-from os import PathLike
+import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import numpy as np
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; there, what a crash leaves behind stays
+    fcntl = None  # type: ignore[assignment]
 
-from matroid_bandits._typing import AnyArray
-from matroid_bandits.exceptions import SerializationError
-
-_HEADER = "header.json"
+#: So many processes and threads can write to one file at the same time under names that a later save finds again.
+_N_PLACES = 8
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -39,74 +38,107 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file to write to, which takes the place of `path` when the block ends and vanishes when it fails."""
-    # the name alone may be as long as a file system allows, so it is cut where more is added to it
-    temporary = path.parent / f".{path.name[:200]}.{secrets.token_hex(8)}"
-    # not tempfile: a written file gets the permissions that any new file would
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    """A new file to write to, which takes the place of `path` when the block ends and vanishes when it fails.
+
+    The file that is replaced keeps its mode, and a link to it stays a link. What is neither a file nor missing, such
+    as a device, is written to as it is.
+
+    Notes
+    -----
+    Until it is complete, the new file lies beside the old one under a name made from the old one's, locked by the
+    process that writes it. A lock ends with its process, so whoever saves to the same path next knows what a crash
+    has left behind, and removes it; nothing needs to list the folder.
+    """
+    try:
+        old = os.stat(path)
+    except FileNotFoundError:
+        old = None
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with open(path, "wb") as device:
+            yield device
+        return
+    target = Path(os.path.realpath(path))
+    handle, temporary = _create(target, 0o666 if old is None else 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
+            if old is not None:
+                _imitate(file.fileno(), old)
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+            if fcntl is not None:  # while it is locked, so that nobody takes it for a leftover
+                os.replace(temporary, target)
+        if fcntl is None:  # Windows moves no open file
+            os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
-    _sync_folder(path.parent)
+    _sync_folder(target.parent)
 
 
-def save(
-    path: str | PathLike[str], format: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]
-) -> None:
-    """Write an NPZ archive with a JSON member; the file at `path` is replaced whole or not at all."""
-    text = json.dumps({"format": format, "version": version, **header})
-    with replacing(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(_HEADER, text)
-        for key, array in arrays.items():
-            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+def _create(target: Path, mode: int) -> tuple[int, Path]:
+    """A new, locked file beside the target, and its name; what crashes have left there is removed."""
+    digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]
+    places = [target.parent / f".{digest}.{i}.saving" for i in range(_N_PLACES)]
+    for place in places:
+        _remove_leftover(place)
+    for place in [*places, target.parent / f".{digest}.{secrets.token_hex(8)}.saving"]:
+        with contextlib.suppress(FileExistsError):  # somebody saves to the same path now
+            handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+            if _lock(handle, place, without_locks=True) or place not in places:
+                return handle, place
+            os.close(handle)  # somebody took it for a leftover before it was locked, and removes it
+    raise FileExistsError(f"{target.parent}: expected to find a name for a new file")
 
 
-def load(path: str | PathLike[str], format: str, version: int) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """The header and the arrays that `save` wrote.
-
-    Raises
-    ------
-    SerializationError
-        The file is truncated, foreign, of another format, or of a newer version. A missing file is the usual
-        FileNotFoundError.
-    """
+def _remove_leftover(place: Path) -> None:
+    """Remove a file of ours that no living process writes to."""
+    if fcntl is None:
+        return
     try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read(_HEADER))
-            arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(name)), allow_pickle=False
-                )
-                for name in archive.namelist()
-                if name != _HEADER
-            }
+        handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # mostly there is none
+        return
+    try:
+        found = os.fstat(handle)
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and _lock(handle, place, without_locks=False):
+            os.unlink(place)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, place: Path, *, without_locks: bool) -> bool:
+    """Whether the open file is now locked, for as long as it is open, and still has that name.
+
+    Where the system has no locks, the answer is `without_locks`.
+    """
+    if fcntl is None:
+        return without_locks
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(handle), os.stat(place, follow_symlinks=False))
+    except (BlockingIOError, FileNotFoundError):  # another has locked it, or has removed it
+        return False
     except OSError:
-        raise
-    except Exception as error:  # whatever a damaged archive makes zlib, zipfile, json or numpy raise
-        raise SerializationError(f"{path}: not a complete {format} file ({error})") from error
-    if not isinstance(header, dict) or header.pop("format", None) != format:
-        raise SerializationError(f"{path}: expected a {format} file, got another kind")
-    found = header.pop("version", None)
-    if not isinstance(found, int) or not 1 <= found <= version:
-        raise SerializationError(
-            f"{path}: expected version {version} or older, got {found!r}: upgrade matroid-bandits"
-        )
-    return header, arrays
+        return without_locks
+
+
+def _imitate(handle: int, old: os.stat_result) -> None:
+    """Give an open file the owner, where that is allowed, and the mode of the one it replaces."""
+    if os.name == "posix":
+        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(PermissionError):
+                os.fchown(handle, old.st_uid, old.st_gid)
+        os.fchmod(handle, stat.S_IMODE(old.st_mode))
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the system can."""
+    """Make the rename itself durable, where the system can and the folder may be opened."""
     if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with contextlib.suppress(PermissionError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)

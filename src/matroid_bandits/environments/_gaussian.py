@@ -15,7 +15,7 @@ class GaussianEnvironment(Environment):
     Parameters
     ----------
     means : array_like of float, shape (L,)
-        Finite.
+        At most 1e100 in size.
     noise : float, default 1.0
         The standard deviation of every weight, 0 or more.
 

@@ -40,4 +40,6 @@ class LinearEnvironment(GaussianEnvironment):
             raise InvalidEnvironmentError(
                 f"expected finite features; got NaN or infinity for item {int(is_finite.argmin())}"
             )
-        super().__init__(rows @ coefficients, noise)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large for a mean is refused as one
+            means = rows @ coefficients
+        super().__init__(means, noise)

@@ -1,7 +1,8 @@
 """Forests: Kruskal along given orders, when a forest spans which edge, paths in it, and the blocks of a graph."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)

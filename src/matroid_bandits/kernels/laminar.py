@@ -1,7 +1,8 @@
 """Nested quotas: greedy along given orders, walking from an item's innermost group to the outermost."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,8 @@ residues come as uint64 and are read as int64: products of two stay below 2^62.
 """
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)

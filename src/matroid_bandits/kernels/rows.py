@@ -5,7 +5,8 @@ array) means whole rows. `taken` (P,) int64 are items that every row starts from
 """
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,8 @@
 """Bipartite matchings grown one left item at a time, along given orders."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 _DEAD = np.int64(1) << np.int64(62)
 _ONE = np.uint64(1)

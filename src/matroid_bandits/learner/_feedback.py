@@ -10,13 +10,12 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits._util.names import pairs_of
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, ItemError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies import Policy
-
-_LOWEST, _HIGHEST = float(np.finfo(np.float64).min), float(np.finfo(np.float64).max)
 
 
 class Reader:
@@ -25,7 +24,7 @@ class Reader:
     def __init__(self, constraint: Constraint, policy: Policy) -> None:
         self._constraint, self._policy = constraint, policy
         low, high = policy.support
-        self._range = max(low, _LOWEST), min(high, _HIGHEST)
+        self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
 
     def read(self, weights: Any, items: IntArray, episode: int) -> tuple[IntArray | None, FloatArray]:
         """The places among `items` that are told, None for all of them, and a weight for each.
@@ -87,6 +86,8 @@ class Reader:
         if wrong >= 0:
             low, high = self._policy.support
             given = f"got {values[wrong]} for item {self.name(items[wrong])}"
+            if MOST_WEIGHT < abs(values[wrong]) < np.inf:
+                raise FeedbackError(f"expected weights of at most {MOST_WEIGHT:g} in size, {given}")
             if np.isfinite(values[wrong]):
                 raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
             raise FeedbackError(f"expected finite weights, {given}")

@@ -14,7 +14,7 @@ from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import DecisionClosedError, PolicyError, UnknownDecisionError
-from matroid_bandits.learner import _snapshot
+from matroid_bandits.learner import _snapshot, _validate
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import Estimates, Explanation
 from matroid_bandits.learner._feedback import Reader
@@ -59,7 +59,7 @@ class Learner:
     """
 
     #: Episodes beyond this address further looks at items before the first decision.
-    MOST_DECISIONS: ClassVar[int] = 2**47
+    MOST_DECISIONS: ClassVar[int] = _validate.MOST_DECISIONS
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Learner:
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
             follow later, in any order. Labels are tried before item numbers. A pandas Series is a mapping: its index
-            names the items.
+            names the items. No weight may be larger than 1e100 in size, so that sums stay finite.
 
         Raises
         ------
@@ -213,7 +213,13 @@ class Learner:
         """Write the learner to one file, atomically: a crash leaves the old file or the new one.
 
         An `OracleMatroid`, and a policy whose arguments are not known, are code and cannot be stored; pass them to
-        `load`.
+        `load`. Of the matroid the file keeps a fingerprint, so that another one is noticed. The file that is
+        replaced keeps its mode, and its place where `path` is a link to it.
+
+        Raises
+        ------
+        SerializationError
+            What the policy keeps is not what it can be, so `load` would refuse the file; the old file stays.
         """
         _snapshot.save(self, path)
 
@@ -233,7 +239,8 @@ class Learner:
         path : path
             The file.
         constraint, policy : optional
-            Needed when they could not be stored: an `OracleMatroid`, a policy whose arguments are not known.
+            Needed when they could not be stored: an `OracleMatroid`, a policy whose arguments are not known. They
+            must be those that the learner was saved with.
         engine : str, default "auto"
             How decisions are found.
 

@@ -1,21 +1,28 @@
-"""A learner as one file: arrays with a JSON header, never code."""
+"""A learner as one file: arrays with a JSON header, never code. `_validate` says what such a file may hold."""
 
 from __future__ import annotations
 
-import operator
+import contextlib
+import hashlib
+import inspect
+import json
 from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray
-from matroid_bandits._util import files
+from matroid_bandits._util import archives
+from matroid_bandits._util.archives import PLAIN_KINDS, Archive, Layout
+from matroid_bandits._util.names import encode
+from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
+from matroid_bandits.learner import _validate
 from matroid_bandits.matroids import matroid_from_dict
 from matroid_bandits.policies import POLICIES, Policy
+from matroid_bandits.stream import Stream
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
@@ -25,16 +32,12 @@ _VERSION = 1
 
 
 def save(learner: Learner, path: str | PathLike[str]) -> None:
-    """Write a learner to one file, atomically."""
+    """Write a learner to one file, atomically, unless it is one that `load` would refuse."""
     constraint, policy, state = learner.constraint, learner.policy, learner._agent.state
     params = _params(policy)
     arrays = {f"policy/{key}": value for key, value in (params or {}).items() if isinstance(value, np.ndarray)}
-    try:
-        stored = constraint.to_dict()
-    except SerializationError:
-        stored = None
     header = {
-        "matroid": stored,
+        "matroid": _form(constraint),
         "n_items": constraint.n_items,
         "policy": type(policy).__name__,
         "params": None if params is None else {k: v for k, v in params.items() if not isinstance(v, np.ndarray)},
@@ -46,9 +49,16 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
             for id, (play, told) in learner._open.items()
         ],
     }
+    if header["matroid"] is None:
+        header["fingerprint"] = _fingerprint(constraint)
     arrays |= {"counts": state.counts[0], "sums": state.sums[0]}
     arrays |= {f"extra/{key}": value for key, value in state.extra.items()}
-    files.save(path, _FORMAT, _VERSION, header, arrays)
+    with archives.malformed("learner"):
+        layouts = {name: Layout.of(array) for name, array in arrays.items()}
+        _validate.check_extra(layouts, policy, constraint, learner.minimize)
+        _validate.check_statistics(state.counts[0], state.sums[0], policy, learner.minimize)
+        policy.check_extra(state)
+    archives.save(path, _FORMAT, _VERSION, header, arrays)
 
 
 def load(
@@ -59,21 +69,29 @@ def load(
     engine: EngineChoice,
 ) -> Learner:
     """The learner that `save` wrote."""
-    header, arrays = files.load(path, _FORMAT, _VERSION)
-    try:
-        constraint = _constraint(header, constraint)
-        policy = _policy(header, arrays, policy)
-        if constraint.n_items != header["n_items"] or type(policy).__name__ != header["policy"]:
-            raise SerializationError(
-                f"expected a matroid of {header['n_items']} items and a {header['policy']}, "
-                f"got {constraint.n_items} items and {policy!r}"
-            )
+    with archives.reading(path, _FORMAT, _VERSION) as archive:
+        header, layouts = archive.header, archive.layouts
+        with archives.malformed("learner"):
+            _validate.check_header(header)
+            _validate.check_layouts(layouts, header["n_items"])
+            constraint = _constraint(header, constraint)
+            policy = _policy(header, archive, constraint, policy)
+            policy.check(constraint)
+            _validate.check_extra(layouts, policy, constraint, header["minimize"])
+            _validate.check_sets(header["open"], constraint)
+            arrays = archive.read()
+            _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
         learner = kind(constraint, policy, minimize=header["minimize"], seed=header["seed"], engine=engine)
-        _restore(learner, header, arrays)
-    except SerializationError as error:
-        raise SerializationError(f"{path}: {error}") from None
-    except (KeyError, TypeError, ValueError, MemoryError) as error:
-        raise SerializationError(f"{path}: malformed learner: {error}") from error
+        state = learner._agent.state
+        state.restore(arrays["counts"], arrays["sums"])
+        for key, array in state.extra.items():
+            array[:] = arrays[f"extra/{key}"]
+        with archives.malformed("learner"):
+            policy.check_extra(state)
+    learner._episode = header["episode"]
+    for id, items, told in header["open"]:
+        play = learner._play(id, np.array(items, np.int64))
+        learner._open[id] = (play, None if told is None else np.array(told, bool))
     return learner
 
 
@@ -85,66 +103,79 @@ def _params(policy: Policy) -> dict[str, Any] | None:
         params = policy.params()
     except PolicyError:
         return None
-    is_plain = all(isinstance(v, (str, int, float, bool, np.ndarray)) or v is None for v in params.values())
-    return params if is_plain else None
+    return params if all(map(_is_plain, params.values())) else None
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in PLAIN_KINDS
+    return value is None or isinstance(value, (str, int, float, bool))
+
+
+def _form(constraint: Constraint) -> dict[str, Any] | None:
+    """The constraint as JSON; None where it is code."""
+    try:
+        return constraint.to_dict()
+    except SerializationError:
+        return None
+
+
+def _fingerprint(constraint: Constraint) -> str:
+    """What tells a constraint that cannot be stored from others: its labels, and the best sets for random weights."""
+    items, sizes = constraint.best_sets(Stream(0, range(4)).uniform(0, np.arange(constraint.n_items)))
+    sets = [row[:size] for row, size in zip(items.tolist(), sizes.tolist(), strict=True)]
+    labels = []
+    for label in constraint.labels if constraint.has_labels else ():
+        try:
+            labels.append(encode(label, "label"))
+        except SerializationError:  # an object, which nothing is known of from one process to the next
+            labels.append(None)
+    return hashlib.sha256(json.dumps([constraint.n_items, labels, sets]).encode()).hexdigest()
 
 
 def _constraint(header: Mapping[str, Any], given: Constraint | None) -> Constraint:
-    stored = None if header["matroid"] is None else matroid_from_dict(header["matroid"])
+    form, n_items = header["matroid"], header["n_items"]
+    stored = None if form is None else matroid_from_dict(form)
+    if stored is not None and stored.n_items != n_items:
+        raise SerializationError(f"expected a matroid of {n_items} items, got {stored!r}")
     if given is None:
         if stored is None:
             raise SerializationError("the matroid could not be stored; pass it as constraint=...")
         return stored
-    if stored is not None and given != stored:
+    mark = header.get("fingerprint")
+    is_other = given != stored if stored is not None else mark is not None and mark != _fingerprint(given)
+    if is_other and given.n_items == n_items:
         raise SerializationError(f"expected the matroid that the learner was saved with, got {given!r}")
     return given
 
 
-def _policy(header: Mapping[str, Any], arrays: Mapping[str, AnyArray], given: Policy | None) -> Policy:
-    if given is not None:
-        return given
-    name = header["policy"]
-    if header["params"] is None:
+def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint, given: Policy | None) -> Policy:
+    name, params, n_items = header["policy"], header["params"], header["n_items"]
+    arrays = {key for key in archive.layouts if key.startswith("policy/")}
+    if params is None and given is None:
         raise SerializationError(f"the policy {name} could not be stored; pass it as policy=...")
-    if name not in POLICIES:
+    if name not in POLICIES and given is None:
         raise SerializationError(f"the policy {name} is not defined here: import it, or pass it as policy=...")
-    return POLICIES[name](**header["params"] | _unprefixed(arrays, "policy/"))
-
-
-def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-    state = learner._agent.state
-    counts, sums = arrays["counts"], arrays["sums"]
-    if (
-        _layout(counts) != _layout(state.counts[0])
-        or _layout(sums) != _layout(state.sums[0])
-        or (counts < 0).any()
-        or not np.isfinite(sums).all()
-    ):
-        raise ValueError("counts and sums do not fit the matroid")
-    extra = _unprefixed(arrays, "extra/")
-    if {key: _layout(value) for key, value in extra.items()} != {k: _layout(v) for k, v in state.extra.items()}:
-        raise ValueError("the policy's arrays do not fit the matroid")
-    state.restore(counts, sums)
-    for key, value in extra.items():
-        state.extra[key][:] = value
-    episode = operator.index(header["episode"])
-    if not 0 <= episode < learner.MOST_DECISIONS:
-        raise ValueError(f"a learner cannot have made {episode} decisions")
-    learner._episode = episode
-    for id, items, told in header["open"]:
-        if (
-            not 1 <= operator.index(id) <= episode
-            or not isinstance(items, list)
-            or (told is not None and len(told) != len(items))
-        ):
-            raise ValueError("an outstanding decision was never made")
-        chosen = learner.constraint.as_items(items)
-        learner._open[int(id)] = (learner._play(int(id), chosen), None if told is None else np.array(told, bool))
-
-
-def _layout(array: AnyArray) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    return array.shape, array.dtype
-
-
-def _unprefixed(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
-    return {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+    kind = POLICIES[name] if given is None else type(given)
+    if kind.__name__ != name or constraint.n_items != n_items:
+        raise SerializationError(
+            f"expected a matroid of {n_items} items and a {name}, got {constraint.n_items} items and {given!r}"
+        )
+    known = inspect.signature(kind).parameters if params is not None else {}
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    for key in arrays:
+        if key.removeprefix("policy/") not in known and not takes_any:
+            raise ValueError(f"{name} got an unexpected keyword argument, the array {key!r}")
+    if params is None:
+        assert given is not None
+        return given
+    stored = params | archive.read("policy/")
+    if given is None:
+        return kind(**stored)
+    with contextlib.suppress(PolicyError):  # of a policy that does not keep its arguments
+        own = given.params()
+        if own.keys() != stored.keys() or not all(np.array_equal(own[key], stored[key]) for key in own):
+            raise SerializationError(
+                f"expected the {name} that the learner was saved with, {shown(params)}, got {given!r}"
+            )
+    return given

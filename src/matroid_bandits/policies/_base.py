@@ -31,7 +31,8 @@ class Policy(ABC):
     2. `prepare` with the fresh state, once;
     3. for every episode `indices`, and after the set was chosen `advance`;
     4. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
-       has counted it by then.
+       has counted it by then;
+    5. `check_extra` when a live learner is saved or loaded.
 
     Attributes
     ----------
@@ -89,6 +90,12 @@ class Policy(ABC):
 
     def observe(self, state: State, feedback: Feedback) -> None:  # noqa: B027 - most policies go by the state alone
         """Update those arrays with what was answered; `state` has counted it."""
+
+    def check_extra(self, state: State) -> None:  # noqa: B027 - most policies keep nothing
+        """Raise `PolicyError` when those arrays cannot be what `prepare` and `observe` made.
+
+        Called when a learner is saved and when it is loaded; their types and shapes are known to be right.
+        """
 
     def params(self) -> dict[str, Any]:
         """The constructor's arguments: plain JSON values and arrays.

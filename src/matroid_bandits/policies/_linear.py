@@ -14,6 +14,12 @@ from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
 
+#: Features, prior and noise within bounds, and weights within theirs, keep beliefs finite.
+_MOST_FEATURE = 1e50
+
+#: What rounding may do to a covariance, as a share of the prior's.
+_ROUNDING = 1e-6
+
 
 class _LinearPolicy(Policy):
     """A Gaussian belief over theta, where an item's mean weight is its features times theta."""
@@ -27,9 +33,12 @@ class _LinearPolicy(Policy):
             raise PolicyError("expected features as a 2-d array of numbers, one row per item") from None
         if F.ndim != 2 or F.shape[1] == 0 or not np.isfinite(F).all():
             raise PolicyError(f"expected finite features of shape (n_items, n_features), got shape {F.shape}")
+        largest = np.abs(F).max(initial=0.0)
+        if largest > _MOST_FEATURE:
+            raise PolicyError(f"expected features of at most {_MOST_FEATURE:g} in size, got one of {largest:g}")
         self._features = frozen(F)
-        self._prior_scale = as_number("prior_scale", prior_scale, 1e-150, 1e150, error=PolicyError)
-        self._noise = as_number("noise", noise, 1e-150, 1e150, error=PolicyError)
+        self._prior_scale = as_number("prior_scale", prior_scale, 1e-50, 1e50, error=PolicyError)
+        self._noise = as_number("noise", noise, 1e-50, 1e50, error=PolicyError)
 
     def check(self, constraint: Constraint) -> None:
         n_items, n_rows = constraint.n_items, self._features.shape[0]
@@ -39,7 +48,20 @@ class _LinearPolicy(Policy):
     def prepare(self, state: State) -> None:
         d = self._features.shape[1]
         state.extra["theta"] = np.zeros((state.n_runs, d))
-        state.extra["covariance"] = np.tile(self._prior_scale**2 * np.eye(d), (state.n_runs, 1, 1))
+        state.extra["covariance"] = covariance = np.zeros((state.n_runs, d, d))
+        covariance[:, np.arange(d), np.arange(d)] = self._prior_scale**2
+
+    def check_extra(self, state: State) -> None:
+        theta, covariance = state.extra["theta"], state.extra["covariance"]
+        if not np.isfinite(theta).all():
+            raise PolicyError("expected finite coefficients theta, got NaN or infinity")
+        prior = self._prior_scale**2
+        variances = np.diagonal(covariance, axis1=1, axis2=2)
+        is_possible = (-_ROUNDING * prior <= variances) & (variances <= (1.0 + _ROUNDING) * prior)
+        if not is_possible.all():
+            raise PolicyError(f"expected variances from 0 to the prior's {prior:g}, got {variances[~is_possible][0]}")
+        if not (np.abs(covariance - covariance.transpose(0, 2, 1)) <= _ROUNDING * prior).all():
+            raise PolicyError("expected a symmetric covariance, got another")
 
     def observe(self, state: State, feedback: Feedback) -> None:
         theta, covariance = state.extra["theta"], state.extra["covariance"]
@@ -57,13 +79,13 @@ class CombLinUCB(_LinearPolicy):
     Parameters
     ----------
     features : array_like of shape (n_items, n_features)
-        What is known of each item.
+        What is known of each item, at most 1e50 in size.
     c : float, default 1.0
         How optimistic to be.
     prior_scale : float, default 1.0
-        Standard deviation of each coefficient before anything is seen.
+        Standard deviation of each coefficient before anything is seen, from 1e-50 to 1e50.
     noise : float, default 0.1
-        Standard deviation of a weight around its mean.
+        Standard deviation of a weight around its mean, from 1e-50 to 1e50.
 
     Examples
     --------
@@ -93,11 +115,11 @@ class CombLinTS(_LinearPolicy):
     Parameters
     ----------
     features : array_like of shape (n_items, n_features)
-        What is known of each item.
+        What is known of each item, at most 1e50 in size.
     prior_scale : float, default 1.0
-        Standard deviation of each coefficient before anything is seen.
+        Standard deviation of each coefficient before anything is seen, from 1e-50 to 1e50.
     noise : float, default 0.1
-        Standard deviation of a weight around its mean.
+        Standard deviation of a weight around its mean, from 1e-50 to 1e50.
 
     Examples
     --------

@@ -50,6 +50,15 @@ class ThompsonSampling(Policy):
         if self._prior == "beta":
             state.extra["successes"] = np.zeros(state.counts.shape)
 
+    def check_extra(self, state: State) -> None:
+        if self._prior == "beta":
+            successes = state.extra["successes"]
+            is_wrong = ~((successes >= 0.0) & (successes <= state.counts) & (successes == np.rint(successes)))
+            if is_wrong.any():
+                e = int(is_wrong[0].argmax())
+                n, given = state.counts[0, e], successes[0, e]
+                raise PolicyError(f"expected a number of successes from 0 to {n} for item {e}, got {given}")
+
     def indices(self, state: State, request: Request) -> FloatArray:
         t, stream, items = request.episode, request.stream, np.arange(state.n_items)
         if self._prior == "beta":

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
-from matroid_bandits._util import files
-from matroid_bandits.exceptions import MissingDependencyError, SerializationError, SimulationError
+from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits.simulation import _file
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
-
-_FORMAT = "matroid-bandits/simulation"
-_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,22 +178,19 @@ class SimulationResult:
         return figure
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to one NPZ file with a JSON header, atomically."""
-        arrays: dict[str, Any] = {}
-        header: dict[str, Any] = {}
-        for name, value in vars(self).items():
-            (arrays if isinstance(value, np.ndarray) else header)[name] = value
-        files.save(path, _FORMAT, _VERSION, header, arrays)
+        """Write everything to one NPZ file with a JSON header, atomically: a crash leaves the old file or the new."""
+        _file.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> SimulationResult:
-        """What `save` wrote."""
-        header, arrays = files.load(path, _FORMAT, _VERSION)
-        try:
-            header["policies"] = tuple(header["policies"])
-            return cls(**{**header, **arrays})
-        except (TypeError, KeyError) as error:
-            raise SerializationError(f"{path}: malformed simulation: {error}") from None
+        """What `save` wrote.
+
+        Raises
+        ------
+        SerializationError
+            The file is damaged, foreign or newer, or its parts do not fit each other.
+        """
+        return _file.load(cls, path)
 
     def __eq__(self, other: object) -> bool:
         """Equal results; wall time and versions may differ."""

@@ -1,0 +1,114 @@
+"""A simulation's result as one file, and whether what such a file says can be true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray
+from matroid_bandits._util import archives
+from matroid_bandits._util.archives import Layout
+from matroid_bandits._util.checks import as_flag, as_integer, as_number
+from matroid_bandits._util.text import shown
+
+if TYPE_CHECKING:
+    from matroid_bandits.simulation._result import SimulationResult
+
+_FORMAT = "matroid-bandits/simulation"
+_VERSION = 1
+
+_KEYS = (
+    "policies", "n_episodes", "n_runs", "seed", "start", "minimize", "optimal_value", "wall_time", "versions"
+)  # fmt: skip
+_CURVES = ("returns", "returns_se", "regret", "regret_se")
+_FINALS = ("final_returns", "final_regret")
+
+
+def save(result: SimulationResult, path: str | PathLike[str]) -> None:
+    """Write a result to one file, atomically, unless it is one that `load` would refuse."""
+    arrays = {name: value for name, value in vars(result).items() if isinstance(value, np.ndarray)}
+    header = {name: value for name, value in vars(result).items() if name not in arrays}
+    with archives.malformed("simulation"):
+        _check_header(header | {"policies": list(result.policies)})
+        _check_layouts(header, {name: Layout.of(array) for name, array in arrays.items()})
+        _check_arrays(header, arrays)
+    archives.save(path, _FORMAT, _VERSION, header, arrays)
+
+
+def load(kind: type[SimulationResult], path: str | PathLike[str]) -> SimulationResult:
+    """The result that `save` wrote."""
+    with archives.reading(path, _FORMAT, _VERSION) as archive, archives.malformed("simulation"):
+        header = archive.header
+        _check_header(header)
+        _check_layouts(header, archive.layouts)
+        arrays = archive.read()
+        _check_arrays(header, arrays)
+        return kind(**{**header, **arrays, "policies": tuple(header["policies"])})
+
+
+def _check_header(header: Mapping[str, Any]) -> None:
+    for key in _KEYS:
+        if key not in header:
+            raise ValueError(f"{key!r} is missing")
+    for key in header:
+        if key not in _KEYS:
+            raise ValueError(f"expected nothing called {shown(key)}")
+    names, versions = header["policies"], header["versions"]
+    if type(names) is not list or not names or not _are_strings(names) or len(set(names)) < len(names):
+        raise ValueError(f"expected policies to be different names, got {shown(names)}")
+    if type(versions) is not dict or not _are_strings(versions) or not _are_strings(versions.values()):
+        raise ValueError(f"expected versions of libraries by name, got {shown(versions)}")
+    if header["start"] not in ("observe", "explore"):
+        raise ValueError(f'expected start to be "observe" or "explore", got {shown(header["start"])}')
+    as_integer("n_episodes", header["n_episodes"], 1, 2**47)
+    as_integer("n_runs", header["n_runs"], 1, 2**32)
+    as_integer("seed", header["seed"], 0, 2**64 - 1)
+    as_flag("minimize", header["minimize"])
+    as_number("optimal_value", header["optimal_value"])
+    as_number("wall_time", header["wall_time"], 0.0)
+
+
+def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> None:
+    """The arrays, before they are read: (P, C), (P, R) and (P, L)."""
+    P, R = len(header["policies"]), header["n_runs"]
+    n_points, n_items = (layouts[name].shape[-1:] if name in layouts else () for name in ("checkpoints", "choices"))
+    floats, integers = np.dtype(np.float64), np.dtype(np.int64)
+    expected = {"checkpoints": Layout(integers, n_points), "choices": Layout(integers, (P, *n_items))}
+    expected |= dict.fromkeys(_CURVES, Layout(floats, (P, *n_points))) | dict.fromkeys(
+        _FINALS, Layout(floats, (P, R))
+    )
+    for name in {**expected, **layouts}:
+        if layouts.get(name) != expected.get(name):
+            raise ValueError(f"expected {shown(name)} to be {expected.get(name)}, got {layouts.get(name)}")
+
+
+def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+    """The numbers: finite, ascending where time passes, and means and errors those of the runs."""
+    n_runs, points, choices = header["n_runs"], arrays["checkpoints"], arrays["choices"]
+    is_rising = points.size and points[0] >= 1 and (points[1:] > points[:-1]).all()
+    if not is_rising or points[-1] != header["n_episodes"]:
+        raise ValueError(f"expected checkpoints to ascend from 1 or more to {header['n_episodes']}, the last episode")
+    if (choices < 0).any() or (choices > n_runs * header["n_episodes"]).any():
+        raise ValueError(f"expected an item to be chosen once an episode at most, got {shown(choices.max())} times")
+    for name in ("returns", "regret", *_FINALS):
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"expected {name} to be finite")
+    for name in ("returns", "regret"):
+        errors, runs = arrays[f"{name}_se"], arrays[f"final_{name}"]
+        if not (np.isnan(errors).all() if n_runs == 1 else (np.isfinite(errors) & (errors >= 0.0)).all()):
+            raise ValueError(f"expected {name}_se to be NaN for one run, and 0 or more for several")
+        size = np.abs(runs).max(axis=1)
+        if not (np.abs(runs.mean(axis=1) - arrays[name][:, -1]) <= 1e-9 * size).all():
+            raise ValueError(f"expected {name} to end in the mean of final_{name}")
+        if (
+            n_runs > 1
+            and not (np.abs(runs.std(axis=1, ddof=1) / np.sqrt(n_runs) - errors[:, -1]) <= 1e-6 * size).all()
+        ):
+            raise ValueError(f"expected {name}_se to end in the standard error of final_{name}")
+
+
+def _are_strings(values: Any) -> bool:
+    return all(type(value) is str for value in values)
