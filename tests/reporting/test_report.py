@@ -38,7 +38,8 @@ def test_figures_of_the_report_before_are_removed_and_nothing_else(tmp_path, no_
     Report(tmp_path, "", "", "").add(tiny_chapter("transversal"))
     (tmp_path / "figures/mine.svg").write_text("mine")
     Report(tmp_path, "", "", "").add(tiny_chapter("linear"))
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"linear.svg", "linear.png", "mine.svg"}
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert names == {"linear.svg", "linear.png", "linear.pdf", "mine.svg"}
 
 
 def test_results_are_written_before_the_figures(tmp_path, no_data, monkeypatch):

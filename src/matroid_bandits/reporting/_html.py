@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from html import escape
+from html import escape as escape_markup
 from urllib.parse import quote
 
-from matroid_bandits._util.text import counted
+from matroid_bandits._util.plots import STANDIN
+from matroid_bandits._util.text import counted, printable
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits._util.versions import versions
 from matroid_bandits._version import __version__
-from matroid_bandits.reporting._blocks import STANDIN, STANDIN_NOTE, Block, Claim, Column, Plot, Table, Text
+from matroid_bandits.reporting._blocks import STANDIN_NOTE, Block, Claim, Column, Plot, Table, Text
 from matroid_bandits.reporting._chapter import Chapter
-from matroid_bandits.reporting._figures import styles
+from matroid_bandits.reporting._figures import KINDS, styles
 from matroid_bandits.reporting._page import PAGE
 
 _MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
@@ -22,6 +23,11 @@ _STANDIN_BANNER = (
     "Not all of the paper's data was found, so made-up data that matches the figures printed in the paper takes its"
     " place, marked wherever it is shown. <code>matroid-bandits data list</code> says how to get the real data."
 )
+
+
+def escape(text: str) -> str:
+    """Text for HTML, with characters that a page cannot hold written as escapes."""
+    return escape_markup(printable(text))
 
 
 def render_page(
@@ -96,7 +102,7 @@ def _plot(plot: Plot, svgs: Mapping[str, str]) -> str:
         f"{svgs[f'{plot.name}-{number}']}</div>"
         for number, panel in enumerate(plot.panels)
     )
-    files = " · ".join(f'<a href="figures/{quote(plot.name)}.{kind}">{kind.upper()}</a>' for kind in ("svg", "png"))
+    files = " · ".join(f'<a href="figures/{quote(plot.name)}.{kind}">{kind.upper()}</a>' for kind in KINDS)
     return (
         f"<figure><figcaption><b>{escape(plot.title)}</b>{_standin_tag(plot.is_standin)}</figcaption>"
         f'<div class="keys">{keys}</div><div class="panels">{panels}</div>'

@@ -78,6 +78,7 @@ class Report:
                 figure = _figures.draw(plot)
                 write_file(self.folder / "figures" / f"{plot.name}.svg", _figures.to_svg(figure, plot.name))
                 write_file(self.folder / "figures" / f"{plot.name}.png", _figures.to_png(figure))
+                write_file(self.folder / "figures" / f"{plot.name}.pdf", _figures.to_pdf(figure))
         except OSError as error:
             raise DataError(f"cannot write the report to {self.folder} ({error.strerror})") from error
 
@@ -139,6 +140,6 @@ def _remove_old_figures(folder: Path) -> None:
     except (OSError, ValueError, TypeError, KeyError):
         return  # no report of ours
     for name in names:
-        for kind in ("svg", "png"):
+        for kind in _figures.KINDS:
             if (file := folder / "figures" / f"{name}.{kind}").parent == folder / "figures":
                 file.unlink(missing_ok=True)
