@@ -376,10 +376,10 @@ def test_estimates_tell_the_next_decision(policy):
 
 
 def test_best_basis_goes_by_means_alone():
-    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), minimize=True)
+    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(3), minimize=True)
     learner.observe([3.0, 1.0, 2.0, 4.0])
     assert learner.best_basis().tolist() == [1, 2]
-    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM())
+    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(2))
     learner.observe({3: -5.0, 2: -7.0, 1: -6.0})
     assert learner.best_basis().tolist() == [1, 3]  # item 0 was never seen
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -186,6 +187,20 @@ def new_figure(n_panels: int, labels: Sequence[str]) -> tuple[Any, Any, int]:
     for axes in grid[n_panels:]:
         axes.remove()
     return figure, grid[:n_panels], math.ceil(len(labels) / max(1, n_lines))
+
+
+def to_png(figure: Any) -> bytes:
+    """The figure as PNG, the same bytes for the same figure."""
+    return saved(figure, format="png", dpi=150, metadata={"Software": None})
+
+
+def saved(figure: Any, **options: Any) -> bytes:
+    """What matplotlib writes to a file for a figure, in the style of all figures."""
+    _, rc_context = matplotlib_parts()
+    raw = io.BytesIO()
+    with rc_context(SETTINGS):
+        figure.savefig(raw, **options)
+    return raw.getvalue()
 
 
 def matplotlib_parts() -> tuple[Any, Any]:

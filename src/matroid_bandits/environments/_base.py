@@ -105,7 +105,10 @@ def as_vector(name: str, values: ArrayLike, low: float = -np.inf, high: float = 
     is_wrong = ~(np.isfinite(vector) & (vector >= low) & (vector <= high))
     if is_wrong.any():
         item = int(is_wrong.argmax())
-        allowed = "finite" if np.isinf(low) and np.isinf(high) else f"in [{low:g}, {high:g}]"
+        if np.isinf(high):
+            allowed = "finite" if np.isinf(low) else f"finite and at least {low:g}"
+        else:
+            allowed = f"in [{low:g}, {high:g}]"
         raise InvalidEnvironmentError(f"expected {name} {allowed}; got {vector[item]} for item {item}")
     return frozen(vector)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -15,8 +14,12 @@ from matroid_bandits._util.plots import (
     line_styles,
     matplotlib_parts,
     new_figure,
+    saved,
+    to_png,
 )
 from matroid_bandits.reporting._blocks import Plot
+
+__all__ = ["KINDS", "draw", "styles", "to_pdf", "to_png", "to_svg"]
 
 #: The kinds of files that a figure is written to.
 KINDS = ("svg", "png", "pdf")
@@ -56,10 +59,9 @@ def to_svg(figure: Any, name: str) -> str:
     Text is left as matplotlib wrote it; only the markup around it is changed.
     """
     _, rc_context = matplotlib_parts()
-    raw = io.BytesIO()
-    with rc_context({**SETTINGS, "svg.hashsalt": name}):
-        figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    root = ElementTree.fromstring(raw.getvalue())
+    with rc_context({"svg.hashsalt": name}):
+        raw = saved(figure, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    root = ElementTree.fromstring(raw)
     root.set("font-family", _FONTS)
     for element in root.iter():
         _tidy(element, name)
@@ -84,19 +86,6 @@ def _tidy(element: Any, name: str) -> None:
             element.set(key, "; ".join(part for part in parts if not part.startswith("font-family")))
 
 
-def to_png(figure: Any) -> bytes:
-    """The figure as PNG."""
-    return _saved(figure, format="png", dpi=150, metadata={"Software": None})
-
-
 def to_pdf(figure: Any) -> bytes:
     """The figure as PDF, the same bytes for the same figure."""
-    return _saved(figure, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
-
-
-def _saved(figure: Any, **options: Any) -> bytes:
-    _, rc_context = matplotlib_parts()
-    raw = io.BytesIO()
-    with rc_context(SETTINGS):
-        figure.savefig(raw, **options)
-    return raw.getvalue()
+    return saved(figure, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})

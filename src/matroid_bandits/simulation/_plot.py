@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from matroid_bandits._util.plots import (
     line_styles,
     matplotlib_parts,
     new_figure,
+    to_png,
 )
 from matroid_bandits._util.student import t_quantile
 from matroid_bandits.exceptions import SimulationError
@@ -127,6 +129,7 @@ def draw(
             return ax
         lines = {line.get_label(): line for axes in grid for line in axes.lines}
         add_legend(figure, list(lines.values()), loc="outside lower center", ncols=n_columns)
+    figure._repr_png_ = partial(to_png, figure)  # notebooks show what has this method, with or without pyplot
     return figure
 
 
