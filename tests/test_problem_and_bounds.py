@@ -114,7 +114,7 @@ def test_impossible_lower_bound_problems(arguments, message):
 def test_lemma_1(pair, data):
     matroid, is_independent = pair
     best, chosen = draw_basis(data, matroid), draw_basis(data, matroid)
-    pi = bounds.exchange_bijection(matroid, best, chosen)
+    pi = bounds.exchange_bijection(matroid, np.array(best, int), np.array(chosen, int))
     assert pi.dtype == np.int64
     assert sorted(pi) == list(range(matroid.rank))
     for k in range(matroid.rank):
@@ -130,7 +130,7 @@ def test_theorem_1(pair, data):
     problem, _ = pair
     matroid, w = problem.constraint, problem.gains
     basis = draw_basis(data, matroid)
-    parts = bounds.decompose_regret(problem, basis)
+    parts = bounds.decompose_regret(problem, np.array(basis, int))
     regret = w[problem.optimal_basis].sum() - w[basis].sum()
     assert parts.regret == pytest.approx(regret, abs=1e-12)
     assert sum(x.gap for x in parts.exchanges) == pytest.approx(regret, abs=1e-12)
@@ -155,7 +155,7 @@ def test_theorem_1_pairs_items_that_greedy_preferred(pair, data):
     for e in reference.greedy_order(U).tolist():
         if is_independent(frozenset([*chosen, e])):
             chosen.append(e)
-    for exchange in bounds.decompose_regret(problem, chosen).exchanges:
+    for exchange in bounds.decompose_regret(problem, np.array(chosen, int)).exchanges:
         assert U[exchange.item] >= U[exchange.instead_of]
 
 

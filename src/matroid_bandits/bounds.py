@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
 from matroid_bandits.environments import BernoulliEnvironment
 from matroid_bandits.exceptions import ItemError, ProblemError
 from matroid_bandits.kernels import statistics
@@ -137,7 +137,7 @@ def lower_bound(problem: Problem, form: Literal["paper", "kl"] = "paper") -> flo
 
 
 def exchange_bijection(
-    matroid: Matroid, optimal_basis: Sequence[int] | IntArray, basis: Sequence[int] | IntArray
+    matroid: Matroid, optimal_basis: Sequence[Label] | IntArray, basis: Sequence[Label] | IntArray
 ) -> IntArray:
     r"""Lemma 1: pair the items of one basis, in the order they were chosen, with those of another.
 
@@ -165,8 +165,8 @@ def exchange_bijection(
         if not (isinstance(X, Sequence) or hasattr(X, "__array__")):
             raise ItemError(f"expected {name} to be a sequence of items, as their order matters; got {X!r}")
         if not matroid.is_basis(X):
-            raise ItemError(f"expected {name} to be a basis, got {np.asarray(X).tolist()}")
-    best, chosen = np.asarray(optimal_basis, np.int64), np.asarray(basis, np.int64)
+            raise ItemError(f"expected {name} to be a basis, got {list(X)}")
+    best, chosen = (matroid.as_items(X, keep_order=True) for X in (optimal_basis, basis))
     pi = np.empty(best.size, np.int64)
     place = {a: i for i, a in enumerate(best.tolist())}
     # From the last item back: what is left of the optimal basis is independent and larger than the items before,
@@ -227,7 +227,7 @@ class Decomposition:
     bound: float
 
 
-def decompose_regret(problem: Problem, basis: Sequence[int] | IntArray) -> Decomposition:
+def decompose_regret(problem: Problem, basis: Sequence[Label] | IntArray) -> Decomposition:
     """Theorem 1: which chosen item stands in for which optimal one, and what it costs.
 
     `basis` is a sequence, in the order in which its items were chosen; any order gives a valid decomposition.
@@ -247,7 +247,7 @@ def decompose_regret(problem: Problem, basis: Sequence[int] | IntArray) -> Decom
     _check_problem(problem)
     order = problem.optimal_order
     paired = order[exchange_bijection(_matroid(problem), order, basis)]
-    chosen = np.asarray(basis, np.int64)
+    chosen = _matroid(problem).as_items(basis, keep_order=True)
     gaps = problem.gains[paired] - problem.gains[chosen]
     exchanges = tuple(
         Exchange(int(e), int(a), float(gap)) for e, a, gap in zip(chosen, paired, gaps, strict=True) if e != a

@@ -14,7 +14,7 @@ from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, 
 from matroid_bandits._util.arrays import Immutable
 from matroid_bandits._util.checks import as_index
 from matroid_bandits._util.names import decode, encode, pairs_of, plain
-from matroid_bandits._util.text import did_you_mean
+from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import (
     InvalidMatroidError,
     ItemError,
@@ -150,58 +150,93 @@ class Constraint(Immutable, ABC):
         return self._labels is not None
 
     def item(self, label: Label) -> int:
-        """The item that carries `label`.
+        """The item that carries `label`; numbers are labels only where no labels were given.
 
         Raises
         ------
         ItemError
             No item is called so.
         """
-        try:
-            return self.as_item(label) if self._positions is None else self._positions[label]
-        except (KeyError, TypeError, ItemError):
-            raise ItemError(f"expected the label of one of {self._n_items} items, got {label!r}") from None
+        e = self._number(label) if self._labels is None else self._find(label)
+        if e is None:
+            raise ItemError(f"expected the label of one of {self._n_items} items, got {shown(label)}")
+        return e
 
     # Checks of what a user names
 
     def as_item(self, item: Any) -> int:
-        """An item number as an int; any type of integer will do, but no boolean.
+        """The number of an item that is given by its label or by its number, an integer of any type.
 
         Raises
         ------
         ItemError
-            It is no integer, or no item has that number.
-        """
-        try:
-            e = as_index(item)
-        except TypeError:
-            raise ItemError(f"expected an item number, got {item!r}") from None
-        if not 0 <= e < self._n_items:
-            raise ItemError(f"expected an item in 0..{self._n_items - 1}, got {e}")
-        return e
-
-    def as_items(self, items: Iterable[int]) -> IntArray:
-        """A set of item numbers as an ascending int64 array of its own.
-
-        Raises
-        ------
-        ItemError
-            They are no integers in one row, one is out of range, or one is repeated.
+            It is neither, or it is an integer that is the label of one item and the number of another.
 
         Examples
         --------
         >>> import matroid_bandits as mb
-        >>> mb.UniformMatroid(5, 2).as_items({3, 1})
+        >>> matroid = mb.UniformMatroid(3, 2, labels="abc")
+        >>> matroid.as_item("b"), matroid.as_item(1)
+        (1, 1)
+        """
+        by_label, by_number = self._find(item), self._number(item)
+        if by_label is None and by_number is None:
+            if self._labels is not None:
+                raise ItemError(f"expected an item or its label, got {shown(item)}{did_you_mean(item, self._labels)}")
+            what = f"item in 0..{self._n_items - 1}" if _as_integer(item) is not None else "item number"
+            raise ItemError(f"expected an {what}, got {shown(item)}")
+        if by_label is None or by_number is None or by_label == by_number:
+            return by_number if by_label is None else by_label  # type: ignore[return-value]
+        raise ItemError(
+            f"expected one item, got {shown(item)}, which is the label of item {by_label} and the number of item "
+            f"{by_number}, whose label is {self.labels[by_number]!r}: integers in an array are "
+            "numbers; labels that are no integers are never ambiguous"
+        )
+
+    def as_items(self, items: Iterable[Label] | IntArray, *, keep_order: bool = False) -> IntArray:
+        """Distinct items, given by their labels or numbers, as an int64 array of its own.
+
+        Parameters
+        ----------
+        items : iterable of labels and numbers, or integer array
+            The integers of a NumPy array are item numbers. Elsewhere an integer that is the label of one item and the
+            number of another is an error, not a guess.
+        keep_order : bool, default False
+            Leave the items in the order given; otherwise they ascend.
+
+        Raises
+        ------
+        ItemError
+            One is unknown, ambiguous or repeated, or they are not in one row.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(5, 2, labels="abcde").as_items({"d", 1})
         array([1, 3])
         """
+        X = self._numbers(items)
+        ordered = np.sort(X)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        if repeated.size:
+            raise ItemError(f"expected distinct items, got {repeated[0]} more than once")
+        return X if keep_order else ordered
+
+    def _numbers(self, items: Any) -> IntArray:
+        """The numbers of items, in the order given and in an array of its own."""
+        is_numeric = isinstance(items, np.ndarray) and items.dtype.kind not in "OSU"
         try:
-            listed = items if isinstance(items, np.ndarray) else list(items)
-            X = np.asarray(listed)
-        except (TypeError, ValueError):
-            raise ItemError(f"expected item numbers in one row, got {items!r}") from None
+            given = items if isinstance(items, np.ndarray) else list(items)
+            if self._labels is not None and not is_numeric:
+                return np.array([self._listed(item) for item in given], np.int64)
+            X = np.asarray(given)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ItemError):
+                raise
+            raise ItemError(f"expected item numbers in one row, got {shown(items)}") from None
         if X.ndim == 1 and X.dtype.kind in "Of":  # integers of different types, perhaps
             with suppress(TypeError, OverflowError):
-                X = np.array([as_index(e) for e in listed], np.int64)
+                X = np.array([as_index(e) for e in given], np.int64)
         if X.size == 0:
             return np.empty(0, np.int64)
         if X.ndim != 1 or X.dtype.kind not in "iu":
@@ -209,11 +244,28 @@ class Constraint(Immutable, ABC):
         out = X[(X < 0) | (self._n_items <= X)]
         if out.size:
             raise ItemError(f"expected items in 0..{self._n_items - 1}, got {out[0]}")
-        X = np.sort(X.astype(np.int64))
-        repeated = X[1:][X[1:] == X[:-1]]
-        if repeated.size:
-            raise ItemError(f"expected distinct items, got {repeated[0]} more than once")
-        return X
+        return X.astype(np.int64)
+
+    def _listed(self, item: Any) -> int:
+        """The number of one of several items."""
+        if self._find(item) is None and self._number(item) is None:
+            if _as_integer(item) is not None:
+                raise ItemError(f"expected items in 0..{self._n_items - 1}, got {shown(item)}")
+            if isinstance(item, (float, list, np.ndarray)):
+                raise ItemError(f"expected item numbers or labels in one row, got {shown(item)}")
+        return self.as_item(item)
+
+    def _find(self, label: Any) -> int | None:
+        """The item that carries a label, None where no item does; a family may know its items by other names too."""
+        try:
+            return None if self._positions is None else self._positions.get(label)
+        except TypeError:  # not hashable, so no label
+            return None
+
+    def _number(self, item: Any) -> int | None:
+        """An integer of any type as the number of an item, None where it is not one."""
+        e = _as_integer(item)
+        return e if e is not None and 0 <= e < self._n_items else None
 
     def as_weights(self, weights: ArrayLike) -> FloatArray:
         """Weights as a C-contiguous float64 array of shape (L,) or (R, L); the caller's own where it is one.
@@ -357,6 +409,14 @@ def _check_labels(labels: Iterable[Label], n_items: int) -> tuple[Label, ...]:
         again = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InvalidMatroidError(f"expected distinct labels, got {again!r} more than once")
     return names
+
+
+def _as_integer(value: Any) -> int | None:
+    """An integer of any type as an int, None for what is none; booleans are none."""
+    try:
+        return as_index(value)
+    except TypeError:
+        return None
 
 
 def _as_floats(weights: ArrayLike) -> FloatArray:

@@ -65,3 +65,7 @@ class DecisionClosedError(MatroidBanditsError, ValueError):
 
 class DataError(MatroidBanditsError, ValueError):
     """A data file is missing, malformed or not the expected one."""
+
+
+class ScaleWarning(MatroidBanditsError, UserWarning):
+    """A learner was told weights that lie further apart than its policy's `scale`, so it may explore too little."""

@@ -39,7 +39,7 @@ def test_reproduce_on_standins(tmp_path):
     assert words.count("(stand-in data)") >= 8
     files = {str(path.relative_to(tmp_path)) for path in Path("report").resolve().rglob("*") if path.is_file()}
     assert files == {"report/index.html", "report/results.json"} | {
-        f"report/figures/{name}.{kind}" for name in paper.EXPERIMENTS for kind in ("svg", "png")
+        f"report/figures/{name}.{kind}" for name in paper.EXPERIMENTS for kind in ("svg", "png", "pdf")
     }
     assert "report/index.html" in words
 

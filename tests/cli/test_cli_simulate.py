@@ -28,6 +28,7 @@ def test_simulate():
         "results.json",
         "graph.svg",
         "graph.png",
+        "graph.pdf",
     }
 
 
@@ -55,7 +56,9 @@ def test_nothing_is_markup():
         "1 run of 3 ep",
     ):
         assert text in result.stdout
-    assert {path.name for path in Path("q[/]y/figures").iterdir()} == {"a-b-c-1.svg", "a-b-c-1.png"}
+    assert {path.name for path in Path("q[/]y/figures").iterdir()} == {
+        f"a-b-c-1.{kind}" for kind in ("svg", "png", "pdf")
+    }
     page = Path("q[/]y/index.html").read_text()
     assert 'href="figures/a-b-c-1.svg"' in page
     assert 'id="a-b-c-1"' in page

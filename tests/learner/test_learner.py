@@ -157,10 +157,13 @@ def test_arrays_mappings_and_ids_tell_the_same():
     assert all(s == seen[0] for s in seen)
 
 
-def test_labels_are_tried_before_numbers():
+def test_integers_that_could_be_labels_or_numbers_are_refused():
     matroid = mb.UniformMatroid(3, 3, labels=[2, 0, 1])
     learner = mb.Learner(matroid, mb.OMM())
-    learner.tell(learner.ask(), {0: 0.25, 1: 0.5, 2: 0.75})
+    decision = learner.ask()
+    with pytest.raises(ItemError, match="got 0, which is the label of item 1 and the number of item 0"):
+        learner.tell(decision, {0: 0.25, 1: 0.5, 2: 0.75})
+    learner.tell(decision, [0.75, 0.25, 0.5])
     assert learner.estimates().means.tolist() == [0.75, 0.25, 0.5]
 
 
@@ -373,10 +376,10 @@ def test_estimates_tell_the_next_decision(policy):
 
 
 def test_best_basis_goes_by_means_alone():
-    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), minimize=True)
+    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(3), minimize=True)
     learner.observe([3.0, 1.0, 2.0, 4.0])
     assert learner.best_basis().tolist() == [1, 2]
-    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM())
+    learner = mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(2))
     learner.observe({3: -5.0, 2: -7.0, 1: -6.0})
     assert learner.best_basis().tolist() == [1, 3]  # item 0 was never seen
 

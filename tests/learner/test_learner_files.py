@@ -163,6 +163,25 @@ def test_a_policy_given_must_be_the_saved_one(path, saved, given):
     assert mb.Learner.load(path, policy=copy.deepcopy(saved)).policy == saved
 
 
+def test_a_fixed_set_of_labels_comes_back(path):
+    matroid = mb.UniformMatroid(3, 2, labels=[("x", 1), "b", 7])
+    policy = mb.FixedSet([("x", 1), "b"])
+    mb.Learner(matroid, policy, seed=0).save(path)
+    for given in (None, mb.FixedSet([("x", 1), "b"])):
+        assert mb.Learner.load(path, policy=given).policy == policy
+    with pytest.raises(SerializationError, match="that the learner was saved with"):
+        mb.Learner.load(path, policy=mb.FixedSet([("x", 1), 7]))
+
+
+def test_decisions_that_wait_are_numbers_whatever_the_labels(path):
+    learner = mb.Learner(mb.UniformMatroid(3, 2, labels=[2, 0, 1]), mb.OMM(), seed=0)
+    decision = learner.ask()
+    learner.save(path)
+    again = mb.Learner.load(path)
+    again.tell(decision, [0.5, 0.5])
+    assert again.estimates().counts[decision.items].tolist() == [1, 1]
+
+
 def test_a_matroid_that_cannot_be_stored_leaves_a_fingerprint(path):
     def at_most(rank):
         return mb.OracleMatroid(6, lambda X: len(X) <= rank, labels="abcdef")

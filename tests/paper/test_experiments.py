@@ -121,7 +121,7 @@ def test_standins_run_and_are_marked(no_data, tmp_path):
         for table in chapter.tables:
             assert escape(table.title) in page
         for plot in chapter.plots:
-            for kind in ("svg", "png"):
+            for kind in ("svg", "png", "pdf"):
                 assert (tmp_path / f"report/figures/{plot.name}.{kind}").stat().st_size > 5_000
             assert "(stand-in data)" in (tmp_path / f"report/figures/{plot.name}.svg").read_text()
     assert "command &lt;&amp;&gt;" in page

@@ -40,7 +40,7 @@ def test_chapters_of_an_earlier_session_stay(tmp_path, no_data):
     Report(tmp_path / "a", "T", "", "second").add(tiny_chapter("transversal"))
     assert {path.name for path in (tmp_path / "a/figures").iterdir()} == {
         "mine.svg",
-        *(f"{name}.{kind}" for name in ("linear", "transversal") for kind in ("svg", "png")),
+        *(f"{name}.{kind}" for name in ("linear", "transversal") for kind in ("svg", "png", "pdf")),
     }
     together = Report(tmp_path / "b", "T", "", "both")
     for name in ("transversal", "linear"):

@@ -93,6 +93,27 @@ def test_arrays_that_cannot_be_true_are_refused(path, name, change, message):
         mb.SimulationResult.load(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("run_regret", lambda a: a[:, :, 1:], "expected 'run_regret' to be float64 of shape"),
+        ("run_regret", lambda a: changed(a, (0, 0, 0), math.nan), "expected run_regret to be finite"),
+        ("run_regret", lambda a: changed(a, (0, 0, -1), 99.0), "expected run_regret to end in final_regret"),
+        ("run_returns", lambda a: changed(a, (0, 0, 0), 99.0), "expected returns to be the mean of run_returns"),
+        ("returns_se", lambda a: changed(a, (0, 0), 9.0), "expected returns_se to be the standard error of run_ret"),
+        ("run_returns", lambda a: np.zeros(0), "expected 'run_returns' to be float64 of shape"),
+    ],
+)
+def test_curves_of_runs_that_cannot_be_true_are_refused(path, name, change, message):
+    kept = mb.simulate(PROBLEM, [mb.OMM(), mb.UniformRandom()], n_episodes=20, n_runs=3, seed=5, keep_runs=True)
+    kept.save(path)
+    assert mb.SimulationResult.load(path) == kept
+    _, arrays = saved_files.members(path)
+    saved_files.edit(path, arrays={name: change(arrays[name])})
+    with pytest.raises(SerializationError, match=message):
+        mb.SimulationResult.load(path)
+
+
 def test_what_load_would_refuse_is_not_written(path, race):
     old = path.read_bytes()
     broken = copy.copy(race)

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from matroid_bandits.specs._csv import Row, Sheet, _header
-from matroid_bandits.specs._items import Ground
-from matroid_bandits.specs._toml import Section
+import pytest
 
 import matroid_bandits as mb
 from matroid_bandits._util.text import did_you_mean
-from matroid_bandits.specs._environment import _read_means, _read_observations
-from matroid_bandits.specs._policy import _item_number
+from matroid_bandits.specs import BernoulliSpec, ObservationsSpec, _environment
+from matroid_bandits.specs._ground import Ground
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._sheet import Row, Sheet, _header
 from steps import Name
 
 N = 400
@@ -28,50 +28,46 @@ def names() -> list[Name]:
 
 def sheet(*columns: str) -> Sheet:
     """A file with a line for each item, its name in the first of some columns and 0.5 in the others."""
-    rows = tuple(
-        Row(e + 2, {columns[0]: name, **dict.fromkeys(columns[1:], "0.5")}) for e, name in enumerate(names())
-    )
-    return Sheet(Path("more.csv"), columns, rows)
-
-
-class Keys(Section):
-    """The keys of a section whose files are at hand."""
-
-    def __init__(self, files: Sheet, **table: str) -> None:
-        super().__init__(Path("problem.toml"), "weights", table)
-        self.files = files
-
-    def sheet(self, key: str) -> Sheet:
-        self.take(key, str)
-        return self.files
-
-
-def ground() -> Ground:
-    made = Ground(sheet("item"), names(), [], mb.UniformMatroid(N, 1))
-    _ = made.numbers
+    made = Sheet("more.csv", "more.csv", columns, is_file=True)
+    for e, name in enumerate(names()):
+        made.rows.append(Row(made, e + 2, {columns[0]: name, **dict.fromkeys(columns[1:], "0.5")}))
     return made
 
 
-def test_means_in_a_file_of_their_own():
-    keys, items = Keys(sheet("item", "mean"), file="more.csv"), ground()
-    assert looks(lambda: _read_means(keys, items, "mean", 0.0, 1.0)) <= 20 * N
+def ground() -> Ground:
+    return Ground("items.csv", {row.text("item"): [row] for row in sheet("item").rows}, mb.UniformMatroid(N, 1))
 
 
-def test_long_observations():
-    keys, items = Keys(sheet("item", "weight"), observations="more.csv"), ground()
-    assert looks(lambda: _read_observations(keys, items)) <= 20 * N
+@pytest.fixture
+def file(monkeypatch):
+    """Lay a sheet where the next file is read."""
+    return lambda made: monkeypatch.setattr(_environment, "read_sheet", lambda file, place: made)
 
 
-def test_wide_observations():
-    wide = Sheet(Path("wide.csv"), tuple(names()), (Row(2, dict.fromkeys(names(), "0.5")),))
-    keys, items = Keys(wide, observations="wide.csv", layout="wide"), ground()
-    assert looks(lambda: _read_observations(keys, items)) <= 20 * N
+def test_means_in_a_file_of_their_own(file):
+    file(sheet("item", "mean"))
+    spec, items = BernoulliSpec.model_construct(file="more.csv", item="item", mean="mean"), ground()
+    assert looks(lambda: spec.environment(items)) <= 20 * N
+
+
+def test_long_observations(file):
+    file(sheet("item", "weight"))
+    spec, items = ObservationsSpec.model_construct(observations="more.csv"), ground()
+    assert looks(lambda: spec.environment(items)) <= 20 * N
+
+
+def test_wide_observations(file):
+    wide = Sheet("wide.csv", "wide.csv", tuple(names()), is_file=True)
+    wide.rows.append(Row(wide, 2, dict.fromkeys(names(), "0.5")))
+    file(wide)
+    spec, items = ObservationsSpec.model_construct(observations="wide.csv", layout="wide"), ground()
+    assert looks(lambda: spec.environment(items)) <= 20 * N
 
 
 def test_headers_and_columns():
     columns = names()
     assert looks(lambda: _header(Path("wide.csv"), 1, columns)) <= 20 * N
-    wide = Sheet(Path("wide.csv"), tuple(columns), ())
+    wide = Sheet("wide.csv", "wide.csv", tuple(columns), is_file=True)
     assert looks(lambda: wide.need(*names())) <= 20 * N
 
 
@@ -88,7 +84,7 @@ def test_a_hint_looks_at_no_more_than_thousands_of_names():
 
 
 def test_items_of_a_policy():
-    keys, items = Keys(sheet("item")), ground()
+    items, place = ground(), Place()
     listed = names()
-    assert looks(lambda: [_item_number(keys, items, name) for name in listed]) <= 20 * N
-    assert _item_number(keys, items, Name("item 7")) == 7
+    assert looks(lambda: [items.numbers([name], place) for name in listed]) <= 20 * N
+    assert items.numbers([Name("item 7")], place) == [7]

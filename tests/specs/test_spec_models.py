@@ -211,6 +211,16 @@ def test_every_environment(weights, name, means):
     np.testing.assert_allclose(environment.mean_weights, means)
 
 
+@pytest.mark.parametrize("noise", ["m", [0.5, 0.25, 0.75], {"c": 0.75, "a": 0.5, "b": 0.25}])
+def test_gaussian_noise_of_each_item(noise):
+    spec = parse(WeightsSpec, {"family": "gaussian", "mean": [1, 2, 3], "noise": noise})
+    assert spec.columns == (["m"] if noise == "m" else [])
+    environment = spec.environment(parse(ConstraintSpec, THREE).ground())
+    stream, items = mb.Stream(0, range(2)), np.arange(3)
+    expected = mb.GaussianEnvironment([1, 2, 3], [0.5, 0.25, 0.75]).draw(stream, 1, items)
+    assert np.array_equal(environment.draw(stream, 1, items), expected)
+
+
 @pytest.mark.parametrize(
     ("weights", "match"),
     [
@@ -229,6 +239,11 @@ def test_every_environment(weights, name, means):
         ({"family": "gaussian", "mean": [0, 0, 10**401]}, "^mean: expected a finite number, got an integer of more"),
         ({"family": "gaussian", "mean": [0, 0, 1], "noise": 10**401}, "^noise: expected a finite number, got an int"),
         ({"family": "gaussian", "mean": [0, 0, 1], "noise": True}, "^noise: expected a number, got True"),
+        (
+            {"family": "gaussian", "mean": "m", "noise": [0, 0, -1]},
+            r"^noise: expected a number in \[0, 1e\+100\] for 'c'",
+        ),
+        ({"family": "gaussian", "mean": "m", "noise": "loud"}, "expected a column 'loud'"),
         ({"family": "beta", "alpha": [1, 1, 1]}, "^beta: expected alpha and beta, got one of them"),
         ({"family": "linear", "features": ["x"], "theta": [1, 2]}, "^theta: expected 1, one per feature; got 2"),
         ({"family": "rows", "rows": [[1, 2]]}, r"^rows\[0\]: expected 3 numbers, one per item; got 2"),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import math
+import re
+import unicodedata
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -14,6 +17,9 @@ _MOST = 100
 
 #: No more words than this are compared with one that is unknown.
 _MOST_WORDS = 5000
+
+#: What rounding leaves of sums that should be zero is smaller than this.
+_ZERO = 1e-12
 
 
 def counted(n: int, noun: str) -> str:
@@ -63,3 +69,55 @@ def shown(value: Any) -> str:
     except (ValueError, RecursionError):  # of an integer of thousands of digits, or lists in lists, somewhere in it
         text = f"a {type(value).__name__} that is too large to show"
     return text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+
+
+def number(value: float, spec: str) -> str:
+    """A number written by a format, or to three digits where the format would change it by more than 2%.
+
+    Examples
+    --------
+    >>> number(12.3456, ".3f"), number(0.0006, ".3f"), number(0.00042, ".1%")
+    ('12.346', '0.0006', '0.042%')
+    """
+    text, unit = format(value, spec), "%" if spec.endswith("%") else ""
+    exact = 100.0 * value if unit else value
+    if not math.isfinite(value) or abs(value) < _ZERO:
+        return format(0.0, spec) if abs(value) < _ZERO and isinstance(value, float) else text
+    is_close = abs(float(text.rstrip("%").replace(",", "")) - exact) <= 0.02 * abs(exact)
+    return text if is_close else f"{exact:.3g}{unit}"
+
+
+def with_error(mean: float, error: float, spec: str) -> str:
+    """A mean and its standard error, as every table writes them; one run has no error.
+
+    The error is written like the mean, but to two digits where it would look like zero. A no-break space holds it to
+    its sign.
+
+    Examples
+    --------
+    >>> with_error(3.14159, 0.25, ".2f").replace("\xa0", " "), with_error(1.0, float("nan"), ".2f")
+    ('3.14 ± 0.25', '1.00')
+    """
+    if math.isnan(error):
+        return number(mean, spec)
+    text = format(error, spec)
+    if abs(error) >= _ZERO and not re.search("[1-9]", text):
+        text = f"{100.0 * error:.2g}%" if spec.endswith("%") else f"{error:.2g}"
+    return f"{number(mean, spec)} ±\u00a0{text}"
+
+
+def printable(text: str) -> str:
+    r"""A name as pages, figures and terminals can show it: control characters and what is no character are escaped.
+
+    Examples
+    --------
+    >>> printable("ε-greedy\a $1"), printable("\ufffe\n")
+    ('ε-greedy\\x07 $1', '\\ufffe\\n')
+    """
+    return "".join(c.encode("unicode_escape").decode() if _is_hidden(c) else c for c in text)
+
+
+def _is_hidden(c: str) -> bool:
+    """Whether a character is a control, half of a surrogate pair, or none at all."""
+    code = ord(c)
+    return unicodedata.category(c) in ("Cc", "Cs") or code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF

@@ -117,8 +117,10 @@ def as_vector(name: str, values: ArrayLike, low: float = -MOST_WEIGHT, high: flo
     is_wrong = ~(np.isfinite(vector) & (vector >= low) & (vector <= high))
     if is_wrong.any():
         item = int(is_wrong.argmax())
-        is_any = (low, high) == (-MOST_WEIGHT, MOST_WEIGHT)
-        allowed = "finite" if is_any and not np.isfinite(vector[item]) else f"in [{low:g}, {high:g}]"
+        if high != MOST_WEIGHT or MOST_WEIGHT < abs(vector[item]) < np.inf:
+            allowed = f"in [{low:g}, {high:g}]"
+        else:
+            allowed = "finite" if low == -MOST_WEIGHT else f"finite and at least {low:g}"
         raise InvalidEnvironmentError(f"expected {name} {allowed}; got {vector[item]} for item {item}")
     return frozen(vector)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -12,10 +14,11 @@ from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits._util.names import pairs_of
+from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.exceptions import FeedbackError, ItemError
+from matroid_bandits.exceptions import FeedbackError, ItemError, ScaleWarning
 from matroid_bandits.kernels import statistics
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import OMM, Policy
 
 
 class Reader:
@@ -25,6 +28,8 @@ class Reader:
         self._constraint, self._policy = constraint, policy
         low, high = policy.support
         self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
+        self._width = policy.scale if isinstance(policy, OMM) and policy.scale > 0.0 else math.inf
+        self._seen = math.inf, -math.inf  # the least and the largest weight so far
 
     def read(self, weights: Any, items: IntArray, episode: int) -> tuple[IntArray | None, FloatArray]:
         """The places among `items` that are told, None for all of them, and a weight for each.
@@ -41,10 +46,12 @@ class Reader:
         if named is not None:
             places, values = self._read_pairs(*named, items, episode)
             self._check_values(items[places], values)
-            return places, values
-        values = _read_array(weights, items)
-        self._check_values(items, values)
-        return None, values
+        else:
+            places, values = None, _read_array(weights, items)
+            self._check_values(items, values)
+        if self._width < math.inf and statistics.first_outside(values, *self._seen) >= 0:
+            self._widen(values)
+        return places, values
 
     @cached_property
     def all_items(self) -> IntArray:
@@ -52,14 +59,13 @@ class Reader:
         return frozen(np.arange(self._constraint.n_items))
 
     def item(self, key: Any) -> int:
-        """An item by its label, or by its number where no label is equal to it."""
+        """An item by its label or its number."""
         try:
-            return self._constraint.item(key)
+            return self._constraint.as_item(key)
         except ItemError:
-            try:
-                return self._constraint.as_item(key)
-            except ItemError:
-                raise ItemError(f"expected an item or its label, got {key!r}") from None
+            if self._constraint.has_labels:
+                raise
+            raise ItemError(f"expected an item or its label, got {shown(key)}") from None
 
     def name(self, item: int) -> str:
         """An item's number, and its label where it has one."""
@@ -91,6 +97,20 @@ class Reader:
             if np.isfinite(values[wrong]):
                 raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
             raise FeedbackError(f"expected finite weights, {given}")
+
+    def _widen(self, values: FloatArray) -> None:
+        """Take note of weights beyond those seen so far, and warn once when all of them do not fit the policy."""
+        low, high = min(self._seen[0], float(values.min())), max(self._seen[1], float(values.max()))
+        self._seen = low, high
+        if high - low <= self._width:
+            return
+        self._width = math.inf
+        warnings.warn(
+            f"{self._policy!r} expects weights in a range of width {self._policy.scale:g}, and was told some from "  # type: ignore[attr-defined]
+            f"{low:g} to {high:g}: it explores too little unless its scale is at least {high - low:g}",
+            ScaleWarning,
+            stacklevel=4,
+        )
 
 
 def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:

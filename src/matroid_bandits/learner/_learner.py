@@ -127,8 +127,9 @@ class Learner:
             The decision or its id.
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
-            follow later, in any order. Labels are tried before item numbers. A pandas Series is a mapping: its index
-            names the items. No weight may be larger than 1e100 in size, so that sums stay finite.
+            follow later, in any order. An integer that is one item's label and another's number is an error. A pandas
+            Series is a mapping: its index names the items. No weight may be larger than 1e100 in size, so that sums
+            stay finite.
 
         Raises
         ------

@@ -50,7 +50,7 @@ def check_header(header: Mapping[str, Any]) -> None:
 
 def check_sets(open: list[list[Any]], constraint: Constraint) -> None:
     """The items of the decisions that wait: sets that the constraint lets one choose."""
-    sets = [constraint.as_items(items) for _, items, _ in open]
+    sets = [constraint.as_items(np.asarray(items)) for _, items, _ in open]  # numbers, whatever the labels
     if not isinstance(constraint, Matroid) or not sets:
         return
     K = constraint.rank

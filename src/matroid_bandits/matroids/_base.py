@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.threads import over_rows
 from matroid_bandits.constraint import Constraint
@@ -311,16 +311,16 @@ class Matroid(Constraint):
         is_open[always] = False
         return frozen(always), frozen(np.flatnonzero(is_open))
 
-    def is_independent(self, items: Iterable[int]) -> bool:
+    def is_independent(self, items: Iterable[Label] | IntArray) -> bool:
         """Whether the set belongs to :math:`\\mathcal I`."""
         return self._is_independent(self.as_items(items))
 
-    def is_basis(self, items: Iterable[int]) -> bool:
+    def is_basis(self, items: Iterable[Label] | IntArray) -> bool:
         """Whether the set is a maximal independent set."""
         X = self.as_items(items)
         return X.size == self.rank and self._is_independent(X)
 
-    def extension(self, items: Iterable[int]) -> IntArray:
+    def extension(self, items: Iterable[Label] | IntArray) -> IntArray:
         """The paper's E(X): the items outside X that leave it independent when added, ascending.
 
         Empty when X is a basis, and when X is dependent already.
@@ -330,12 +330,12 @@ class Matroid(Constraint):
             return np.empty(0, np.int64)
         return np.flatnonzero(~self.span(X)).astype(np.int64, copy=False)
 
-    def closure(self, items: Iterable[int]) -> IntArray:
+    def closure(self, items: Iterable[Label] | IntArray) -> IntArray:
         """All items that add nothing to the rank of the set, its own included, ascending."""
         X = self.as_items(items)
         return np.flatnonzero(self.span(self._select(X))).astype(np.int64, copy=False)
 
-    def circuit(self, basis: Iterable[int], item: int) -> IntArray:
+    def circuit(self, basis: Iterable[Label] | IntArray, item: Label | IntArray) -> IntArray:
         """The fundamental circuit of `item` in `basis`: `item` and the members it could replace, ascending.
 
         This is why the item is out: it can only enter in place of one of the others. A loop's circuit is itself.
@@ -412,13 +412,13 @@ class Matroid(Constraint):
 
         return Truncation(self, rank)
 
-    def restrict(self, items: Iterable[int]) -> Restriction:
+    def restrict(self, items: Iterable[Label] | IntArray) -> Restriction:
         """The matroid on the given items alone, renumbered in ascending order; labels come along."""
         from matroid_bandits.matroids._operations import Restriction
 
         return Restriction(self, items)
 
-    def contract(self, items: Iterable[int]) -> Contraction:
+    def contract(self, items: Iterable[Label] | IntArray) -> Contraction:
         """The matroid on the other items, renumbered, given that these are already taken.
 
         Of a dependent set as many as possible are taken; the rest become part of the closure.

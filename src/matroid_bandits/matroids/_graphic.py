@@ -24,7 +24,8 @@ class GraphicMatroid(Matroid):
     edges : sequence of (u, v), or integer array of shape (n_items, 2)
         The items. Vertices are any hashable values. A self-loop is never chosen, parallel edges are allowed.
     labels : iterable of hashable, optional
-        What each item is called. A sequence of distinct pairs labels itself; an array does not.
+        What each item is called. A sequence of distinct pairs labels itself, and an edge answers to its ends in
+        either order; an array does not.
 
     Examples
     --------
@@ -70,6 +71,16 @@ class GraphicMatroid(Matroid):
             raise InvalidMatroidError("expected an undirected graph, got a directed one: use graph.to_undirected()")
         labels = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges())
         return cls([(label[0], label[1]) for label in labels], labels=labels)
+
+    def _find(self, label: Any) -> int | None:
+        """The edge of a label; an edge that is called by its ends answers to them in both orders."""
+        e = super()._find(label)
+        if e is None and isinstance(label, tuple) and len(label) >= 2:
+            u, v, *rest = label
+            e = super()._find((v, u, *rest))
+            if e is not None and {self._vertices[self._tails[e]], self._vertices[self._heads[e]]} != {u, v}:
+                return None
+        return e
 
     @property
     def n_vertices(self) -> int:

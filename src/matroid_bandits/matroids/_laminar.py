@@ -24,7 +24,7 @@ class LaminarMatroid(QuotaMatroid):
     n_items : int
         Number of items.
     groups : iterable of (items, capacity)
-        Any two groups are disjoint or one contains the other. Items in no group are free.
+        Items by label or number. Any two groups are disjoint or one contains the other. Items in no group are free.
     labels : iterable of hashable, optional
         What each item is called.
 
@@ -41,7 +41,7 @@ class LaminarMatroid(QuotaMatroid):
     def __init__(
         self,
         n_items: int,
-        groups: Iterable[tuple[Iterable[int], int]],
+        groups: Iterable[tuple[Iterable[Label] | IntArray, int]],
         *,
         labels: Iterable[Label] | None = None,
     ) -> None:
@@ -72,7 +72,9 @@ class LaminarMatroid(QuotaMatroid):
         self._group, self._parent, self._capacities = frozen(group), frozen(parent), frozen(capacities)
         self._tight = _without_slack(group, parent, capacities)
 
-    def _check_groups(self, groups: Iterable[tuple[Iterable[int], int]]) -> tuple[list[IntArray], IntArray]:
+    def _check_groups(
+        self, groups: Iterable[tuple[Iterable[Label] | IntArray, int]]
+    ) -> tuple[list[IntArray], IntArray]:
         sets, capacities = [], []
         try:
             for g, (items, capacity) in enumerate(groups):

@@ -34,6 +34,9 @@ class _Derived(Matroid):
         """The matroid this one was made from."""
         return self._base
 
+    def _find(self, label: Any) -> int | None:
+        return self._base._find(label)
+
     def to_dict(self) -> dict[str, Any]:
         form = super().to_dict()
         form.pop("labels", None)
@@ -193,7 +196,19 @@ class _Minor(_Derived):
         """The base's number of each item."""
         return self._kept
 
-    def _new_numbers(self, items: IntArray) -> IntArray:
+    def _find(self, label: Any) -> int | None:
+        e = super()._find(label)
+        if e is None:
+            return None
+        new = int(self._new_numbers(e))
+        return new if new < self._n_items and self._kept[new] == e else None
+
+    @classmethod
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Matroid:
+        items = np.asarray(fields.pop("items"))  # stored items are numbers, whatever the labels
+        return super().from_fields(labels=labels, items=items, **fields)
+
+    def _new_numbers(self, items: IntArray | int) -> IntArray:
         """The numbers here of items of the base."""
         return np.searchsorted(self._kept, items)
 
@@ -241,7 +256,7 @@ class Restriction(_Minor):
 
     kind = "restriction"
 
-    def __init__(self, base: Matroid, items: Iterable[int]) -> None:
+    def __init__(self, base: Matroid, items: Iterable[Label] | IntArray) -> None:
         super().__init__(base, base.as_items(items))
 
     def content(self) -> tuple[Any, ...]:
@@ -263,7 +278,7 @@ class Contraction(_Minor):
 
     kind = "contraction"
 
-    def __init__(self, base: Matroid, items: Iterable[int]) -> None:
+    def __init__(self, base: Matroid, items: Iterable[Label] | IntArray) -> None:
         self._contracted = frozen(base.as_items(items))
         super().__init__(base, np.setdiff1d(np.arange(base.n_items), self._contracted))
         self._taken = frozen(base._select(self._contracted))
@@ -296,8 +311,10 @@ class DirectSum(Matroid):
         if any(part._labels is not None for part in parts):
             own = [label for part in parts for label in part.labels]
             # where the parts' labels repeat, say which part is meant
-            is_unique = len(set(own)) == len(own)
-            labels = own if is_unique else [(i, label) for i, part in enumerate(parts) for label in part.labels]
+            self._has_own_labels = len(set(own)) == len(own)
+            labels = (
+                own if self._has_own_labels else [(i, label) for i, part in enumerate(parts) for label in part.labels]
+            )
         super().__init__(int(starts[-1]), labels)
         self.has_quick_coloops = all(part.has_quick_coloops for part in parts)
         self._parts = parts
@@ -308,6 +325,18 @@ class DirectSum(Matroid):
     def parts(self) -> tuple[Matroid, ...]:
         """The matroids, in the order of their items."""
         return self._parts
+
+    def _find(self, label: Any) -> int | None:
+        e = super()._find(label)
+        if e is not None or self._labels is None:
+            return e
+        for i, part in enumerate(self._parts):  # which may know an item by another name too
+            is_pair = isinstance(label, tuple) and len(label) == 2 and label[0] == i
+            if self._has_own_labels or is_pair:
+                e = part._find(label if self._has_own_labels else label[1])
+            if e is not None:
+                return int(self._starts[i]) + e
+        return None
 
     def dual(self) -> Matroid:
         """The direct sum of the duals."""

@@ -12,6 +12,7 @@ from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.names import decode, encode, pairs_of
+from matroid_bandits._util.text import did_you_mean
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection as selection_kernels
 from matroid_bandits.matroids._base import MOST_ITEMS
@@ -80,6 +81,11 @@ class PartitionMatroid(QuotaMatroid):
                 raise InvalidMatroidError(f"expected a capacity for every block, got none for {name!r}")
             what = f"the capacity of block {name!r}"
             values[i] = as_integer(what, by_block[name], 0, MOST_ITEMS, error=InvalidMatroidError)
+        if len(by_block) > len(self._names):
+            known = set(self._names)
+            stray = next(name for name in by_block if name not in known)
+            hint = did_you_mean(stray, self._names)
+            raise InvalidMatroidError(f"expected capacities of blocks that have items, got one for {stray!r}{hint}")
         return values
 
     def _named_blocks(self) -> list[Hashable]:

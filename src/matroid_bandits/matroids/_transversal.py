@@ -94,7 +94,7 @@ class TransversalMatroid(Matroid):
         names, starts = [self._rights[r] for r in self._codes.tolist()], self._starts.tolist()
         return [tuple(names[lo:hi]) for lo, hi in pairwise(starts)]
 
-    def matching(self, items: Iterable[int]) -> dict[int, Hashable]:
+    def matching(self, items: Iterable[Label] | IntArray) -> dict[int, Hashable]:
         """A right vertex for each item of an independent set, no two alike.
 
         Raises

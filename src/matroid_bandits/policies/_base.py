@@ -120,7 +120,7 @@ class Policy(ABC):
             return NotImplemented
         assert isinstance(other, Policy)
         mine, theirs = vars(self), vars(other)
-        return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
+        return mine.keys() == theirs.keys() and all(_is_same(mine[key], theirs[key]) for key in mine)
 
     def __hash__(self) -> int:
         return hash(type(self))
@@ -268,6 +268,14 @@ def _arguments(kind: type[Policy]) -> list[str]:
         for name, parameter in list(inspect.signature(kind.__init__).parameters.items())[1:]
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two parameters are equal, arrays by their content."""
+    try:
+        return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
+    except ValueError:  # of lists of arrays
+        return np.array_equal(a, b)
 
 
 def _is_ours(kind: type[Policy]) -> bool:

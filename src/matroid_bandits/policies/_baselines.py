@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits._util.checks import as_integer, as_number
+from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.names import decode, plain
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.exceptions import ItemError, PolicyError
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
@@ -64,7 +66,7 @@ class FixedSet(Policy):
 
     Parameters
     ----------
-    items : iterable of int
+    items : iterable of labels and numbers, or integer array
         The items. Where they are no basis, the smallest items that fit complete them, and those that do not fit
         are left out.
 
@@ -79,24 +81,32 @@ class FixedSet(Policy):
 
     tries_unseen = False
 
-    def __init__(self, items: Iterable[int]) -> None:
+    def __init__(self, items: Iterable[Label] | IntArray) -> None:
         try:
-            listed = list(items)
+            if isinstance(items, np.ndarray) and items.dtype.kind in "iu":
+                self._items: IntArray | tuple[Label, ...] = frozen(np.unique(items))
+            else:
+                self._items = tuple(dict.fromkeys(decode(plain(item)) for item in items))
         except TypeError:
             raise PolicyError(f"expected the items of a set, got {items!r}") from None
-        numbers = sorted({as_integer("an item of a fixed set", item, error=PolicyError) for item in listed})
-        self._items = frozen(np.array(numbers, np.int64))
 
     @property
-    def items(self) -> IntArray:
-        """The set, ascending."""
+    def items(self) -> IntArray | tuple[Label, ...]:
+        """The set: an ascending array where all are integers, otherwise labels and numbers in the order given."""
+        if isinstance(self._items, tuple) and all(type(item) is int for item in self._items):
+            return np.array(sorted(self._items), np.int64)  # type: ignore[type-var]
         return self._items
 
     def check(self, constraint: Constraint) -> None:
-        if self._items.size and self._items[-1] >= constraint.n_items:
-            raise PolicyError(f"expected items in 0..{constraint.n_items - 1}, got {self._items[-1]}")
+        try:
+            constraint.as_items(self._items)
+        except ItemError as error:
+            raise PolicyError(str(error)) from None
+
+    def params(self) -> dict[str, Any]:
+        return {"items": self._items if isinstance(self._items, np.ndarray) else list(self._items)}
 
     def indices(self, state: State, request: Request) -> FloatArray:
         U: FloatArray = np.zeros(state.counts.shape)
-        U[:, self._items] = 1.0
+        U[:, state.constraint.as_items(self._items)] = 1.0
         return U

@@ -10,20 +10,18 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from matroid_bandits._util.text import counted
+from matroid_bandits._util.plots import STANDIN
+from matroid_bandits._util.text import counted, printable
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits._util.versions import versions
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import MissingDependencyError
-from matroid_bandits.reporting._blocks import STANDIN, STANDIN_NOTE, Claim, Table
+from matroid_bandits.reporting._blocks import STANDIN_NOTE, Claim, Table
 from matroid_bandits.reporting._chapter import Chapter, DataSource
-from matroid_bandits.reporting._figures import styles
+from matroid_bandits.reporting._figures import KINDS, styles
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-#: The files of each figure, by their ending.
-FIGURE_KINDS = ("svg", "png")
 
 _MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 _DASHES = {"-": "none", "--": "6 3", "-.": "7 2 2 2", ":": "2 2.5"}
@@ -112,6 +110,7 @@ def _templates() -> Environment:
     templates = Environment(
         loader=PackageLoader("matroid_bandits.reporting"),
         autoescape=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -119,7 +118,7 @@ def _templates() -> Environment:
     templates.globals.update(
         chapter=None,
         dashes=_DASHES,
-        figure_kinds=FIGURE_KINDS,
+        figure_kinds=KINDS,
         groups_of=_groups_of,
         kind_of=lambda block: type(block).__name__,
         marks=_MARKS,

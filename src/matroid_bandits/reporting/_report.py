@@ -81,6 +81,7 @@ class Report:
                 figure = _figures.draw(plot)
                 write_file(self.folder / "figures" / f"{plot.name}.svg", _figures.to_svg(figure, plot.name))
                 write_file(self.folder / "figures" / f"{plot.name}.png", _figures.to_png(figure))
+                write_file(self.folder / "figures" / f"{plot.name}.pdf", _figures.to_pdf(figure))
         except OSError as error:
             raise DataError(f"cannot write the report to {self.folder} ({error.strerror})") from error
 

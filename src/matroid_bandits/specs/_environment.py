@@ -25,7 +25,7 @@ from matroid_bandits.specs._ground import Ground, check_complete, check_known
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import LARGEST, read_sheet
 from matroid_bandits.specs._spec import Columns, FileName, Number, Spec, check_number, closest, mistake
-from matroid_bandits.specs._values import Values, read_values
+from matroid_bandits.specs._values import NumberOrValues, Values, read_values
 
 _FAMILIES = ("bernoulli", "exponential", "gaussian", "beta", "linear", "rows", "samples")
 
@@ -125,15 +125,21 @@ class GaussianSpec(_MeansSpec):
     """
 
     family: Literal["gaussian"]
-    noise: Number = Field(1.0, description="The standard deviation of every weight.")
+    noise: NumberOrValues = Field(1.0, description="The standard deviation of every weight, or of each item's.")
 
     @model_validator(mode="after")
     def _check_noise(self) -> Self:
-        _check_noise(self.noise)
+        if isinstance(self.noise, float):
+            _check_noise(self.noise)
         return self
 
+    @property
+    def columns(self) -> list[str]:
+        return super().columns + ([self.noise] if isinstance(self.noise, str) and self.file is None else [])
+
     def _make(self, ground: Ground, place: Place) -> Environment:
-        return GaussianEnvironment(self._read("mean", ground, place), self.noise)
+        noise = self.noise if isinstance(self.noise, float) else self._read("noise", ground, place, 0.0)
+        return GaussianEnvironment(self._read("mean", ground, place), noise)
 
 
 class BetaSpec(_ValuesSpec):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -47,14 +48,17 @@ class Ground:
             return ""
         return f"item {shown(name)} is not in {self.name}{did_you_mean(name, self.rows)}"
 
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: e for e, name in enumerate(self.rows)}
+
     def numbers(self, names: Iterable[str], place: Place) -> list[int]:
         """The item of each name."""
-        positions = {name: e for e, name in enumerate(self.rows)}
         found = []
         for name in names:
             if message := self.check_item(name):
                 raise place.error(message)
-            found.append(positions[name])
+            found.append(self._positions[name])
         return found
 
     def features(self, columns: Sequence[str]) -> AnyArray:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,14 @@ class Sheet:
     is_file: bool
     rows: list[Row] = field(default_factory=list, repr=False)
 
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.columns)
+
     def need(self, *columns: str) -> None:
         """Raise when a column is not there."""
         for column in columns:
-            if column not in self.columns:
+            if column not in self._known:
                 where = f"{self.base}:1" if self.is_file else self.base
                 hint = did_you_mean(column, self.columns)
                 raise DataError(
@@ -175,11 +180,13 @@ def inline_sheet(rows: Sequence[str | Mapping[str, Any]], item: str, place: Plac
 
 def _header(path: Path, line: int, cells: Sequence[str]) -> tuple[str, ...]:
     """The names of the columns, each of which must be there once."""
+    seen: set[str] = set()
     for number, name in enumerate(cells):
         if not name:
             raise DataError(f"{path}:{line}: expected a name for column {number + 1}, got an empty cell")
-        if name in cells[:number]:
+        if name in seen:
             raise DataError(f"{path}:{line}: column {shown(name)} is there twice")
+        seen.add(name)
     return tuple(cells)
 
 

@@ -28,6 +28,12 @@ def _check_values(value: Any) -> Any:
 #: A column, or a number for each item: in their order, or by name.
 Values = Annotated[str | list[float] | dict[str, float], BeforeValidator(_check_values)]
 
+#: One number for all items, or what gives each its own.
+NumberOrValues = Annotated[
+    float | str | list[float] | dict[str, float],
+    BeforeValidator(lambda value: (_check_values if isinstance(value, str | list | dict) else check_number)(value)),
+]
+
 
 def read_values(
     values: str | list[float] | dict[str, float],

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray
+from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.exceptions import ContractError
 from matroid_bandits.matroids import Matroid, OracleMatroid
 
@@ -86,7 +86,7 @@ class _Oracle:
         self._known: dict[frozenset[int], bool] = {}
         # a user's predicate itself, so that what it answers can be looked at
         self._ask: Callable[[frozenset[int]], Any] = (
-            matroid.predicate if isinstance(matroid, OracleMatroid) else matroid.is_independent
+            matroid.predicate if isinstance(matroid, OracleMatroid) else lambda X: matroid.is_independent(_array(X))
         )
 
     def __call__(self, X: frozenset[int]) -> bool:
@@ -218,13 +218,13 @@ def _compare_answers(oracle: _Oracle, rng: np.random.Generator) -> None:
     X = frozenset(rng.permutation(n)[: rng.integers(0, n + 1)].tolist())
     inside = oracle.grow(frozenset(), sorted(X))
     closed = {e for e in range(n) if e in X or not oracle(inside | {e})}
-    _expect(f"closure({_show(X)})", set(matroid.closure(X).tolist()), closed)
+    _expect(f"closure({_show(X)})", set(matroid.closure(_array(X)).tolist()), closed)
     added = {e for e in range(n) if e not in X and oracle(X | {e})} if oracle(X) else set()
-    _expect(f"extension({_show(X)})", set(matroid.extension(X).tolist()), added)
+    _expect(f"extension({_show(X)})", set(matroid.extension(_array(X)).tolist()), added)
     if len(best) < n:
         e = int(rng.choice(sorted(set(range(n)) - best)))
         circuit = {e} | {f for f in best if oracle((best - {f}) | {e})}
-        _expect(f"circuit({_show(best)}, {e})", set(matroid.circuit(sorted(best), e).tolist()), circuit)
+        _expect(f"circuit({_show(best)}, {e})", set(matroid.circuit(_array(best), np.array(e)).tolist()), circuit)
     _compare_requests(oracle, rng, weights, order)
 
 
@@ -255,6 +255,11 @@ def _compare_requests(oracle: _Oracle, rng: np.random.Generator, weights: FloatA
 def _expect(what: str, given: object, expected: object) -> None:
     if given != expected:
         raise ContractError(f"{what} is {given}, but is_independent implies {expected}")
+
+
+def _array(X: frozenset[int]) -> IntArray:
+    """Item numbers as an array, which are numbers whatever the labels."""
+    return np.array(sorted(X), np.int64)
 
 
 def _show(X: frozenset[int]) -> str:
