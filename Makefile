@@ -27,6 +27,7 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 
 reproduce: $(VENV)/.experiments
 	$(BIN)/matroid-bandits reproduce
+	@echo "The command is $(BIN)/matroid-bandits; try $(BIN)/matroid-bandits --help, or . $(BIN)/activate to call it by its name."
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest

@@ -136,6 +136,7 @@ def uniform() -> Iterator[Case]:
                 weights,
                 {"argsort": by_argsort, "argpartition": by_argpartition},
             )
+        yield _masked(f"L = {n_items:,}, K = {rank:,}, 2 of 3 available", matroid, weights, rank)
 
 
 def partition() -> Iterator[Case]:
@@ -179,6 +180,21 @@ def _against_numpy(
     yield Case(f"{label} x {n_rows}", _whole(ours, weights), whole, 1.0)
     single = {name: _single(choose, weights) for name, choose in others.items()}
     yield Case(label, _single(ours, weights), single, 1.0)
+
+
+def _masked(label: str, matroid: mb.Matroid, weights: np.ndarray, rank: int) -> Case:
+    """The best sets of requests that leave some items out, a mask of its own for each row."""
+    available = np.random.default_rng(5).random(weights.shape) < 2 / 3
+
+    def by_argpartition() -> np.ndarray:
+        return np.argpartition(np.where(available, weights, -np.inf), -rank, axis=-1)[:, -rank:]
+
+    def ours() -> np.ndarray:
+        return matroid.best_sets(weights, available=available)[0]
+
+    assert np.array_equal(np.sort(by_argpartition(), axis=1), ours())
+    n_rows = len(weights)
+    return Case(f"{label} x {n_rows}", Task(ours, n_rows), {"argpartition": Task(by_argpartition, n_rows)}, 1.0)
 
 
 def _rows_for(n_items: int) -> int:

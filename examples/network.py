@@ -2,8 +2,8 @@
 
     python examples/network.py
 
-200 nodes in the plane, each linked to its neighbours. Latencies are not known; those of the links in use are measured.
-In every round some links are down, and the tree avoids them.
+200 nodes in the plane, each linked to its neighbours. Latencies are not known; those of the links in use are
+measured. In every round some links are down, and the tree avoids them.
 """
 
 import numpy as np

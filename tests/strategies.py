@@ -1,5 +1,6 @@
 """Random matroids for Hypothesis, each with an independence test written from first principles."""
 
+import numpy as np
 from hypothesis import strategies as st
 
 import matroid_bandits as mb
@@ -114,13 +115,13 @@ def nested(draw, depth=2):
         elif operation in ("restrict", "contract"):
             items = sorted(draw(st.sets(st.integers(0, n - 1)))) if n else []
             if operation == "restrict":
-                matroid = matroid.restrict(items)
+                matroid = matroid.restrict(np.array(items, int))  # numbers, whatever the labels
 
                 def is_independent(X, old=old, items=tuple(items)):
                     return old(frozenset(items[e] for e in X))
 
             else:
-                matroid = matroid.contract(items)
+                matroid = matroid.contract(np.array(items, int))
                 kept = [e for e in range(n) if e not in items]
 
                 def is_independent(X, system=system, kept=tuple(kept), T=frozenset(items)):

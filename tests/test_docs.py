@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import pydoc
 import re
 from pathlib import Path
 
@@ -25,6 +26,23 @@ def test_python_blocks_run(page, capsys, monkeypatch, tmp_path):
     names: dict[str, object] = {}
     for block in blocks:  # a page's blocks are one program
         exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
+def test_notebooks_run(notebook, monkeypatch, tmp_path):
+    preprocessors = pytest.importorskip("nbconvert.preprocessors")
+    nbformat = pytest.importorskip("nbformat")
+    monkeypatch.setenv("PYTHONPATH", str(Path(mb.__file__).parent.parent))
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    book = nbformat.read(notebook, as_version=4)
+    assert not any(cell.get("outputs") for cell in book.cells)  # what is stored is what was written
+    preprocessors.ExecutePreprocessor(timeout=120).preprocess(book, {"metadata": {"path": str(tmp_path)}})
+    shown = [[output.get("data", {}).keys() for output in cell.outputs] for cell in book.cells if "outputs" in cell]
+    assert any("text/html" in kinds for outputs in shown for kinds in outputs)
+    pictures = [sum("image/png" in kinds for kinds in outputs) for outputs in shown]
+    assert sorted(pictures)[-2:] == [1, 1]  # each plot once
 
 
 def test_every_command_is_documented():
@@ -68,3 +86,20 @@ def test_no_placeholder_is_left():
         assert not re.findall(r"^[A-Z]+(?:_[A-Z]+)+$", page.read_text(encoding="utf-8"), flags=re.MULTILINE), (
             page.name
         )
+
+
+@pytest.mark.parametrize("thing", list(public_names()))
+def test_help_is_readable(thing):
+    """Names such as ArrayLike stay names, instead of the ten types behind them."""
+    assert "numpy._typing" not in pydoc.plain(pydoc.render_doc(thing))
+
+
+@pytest.mark.parametrize("thing", [thing for thing in vars(mb).values() if inspect.isclass(thing)])
+def test_class_attributes_are_in_the_docstring(thing):
+    documented = "\n".join(
+        base.__doc__ or "" for base in thing.__mro__ if base.__module__.startswith("matroid_bandits")
+    )
+    for name, value in vars(thing).items():
+        is_plain = not callable(value) and not hasattr(value, "__get__")
+        if is_plain and not name.startswith(("_", "model_")):
+            assert re.search(rf"\b{name}\b", documented), name

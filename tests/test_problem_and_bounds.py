@@ -13,6 +13,7 @@ import reference
 import strategies
 from matroid_bandits import bounds
 from matroid_bandits.exceptions import ItemError, ProblemError
+from steps import steps
 
 means_with_ties = st.sampled_from([0.0, 0.125, 0.25, 0.25, 0.5, 0.75, 0.9, 1.0])
 
@@ -350,3 +351,57 @@ def test_kl_form_of_tiny_gaps():
 
 def bernoulli(means):
     return mb.BernoulliEnvironment(means)
+
+
+# Sizes
+
+
+@settings(max_examples=150, deadline=None)
+@given(pair=problems())
+def test_kl_bound_equals_the_one_by_circuits(pair):
+    problem, is_independent = pair
+    system = reference.SetSystem(problem.n_items, is_independent)
+    means, gains = problem.environment.mean_weights, problem.gains
+    best = frozenset(problem.optimal_basis.tolist())
+    total = 0.0
+    for e in problem.suboptimal_items.tolist():
+        rivals = system.circuit(best, e) - {e}
+        worst = min(rivals, key=lambda a: gains[a], default=None)
+        if worst is not None and gains[worst] > gains[e]:
+            divergence = float(reference.kl(means[e], means[worst])) if 0 < means[worst] < 1 else math.inf
+            total += (gains[worst] - gains[e]) / divergence
+    assert bounds.lower_bound(problem, "kl") == pytest.approx(total, rel=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(pair=problems(), data=st.data())
+def test_exchanges_are_the_first_that_fit_from_the_last_item_back(pair, data):
+    problem, _ = pair
+    matroid = problem.constraint
+    best, chosen = problem.optimal_order.tolist(), draw_basis(data, matroid)
+    left, expected = list(range(len(best))), {}
+    for k in range(len(best) - 1, -1, -1):
+        fresh = [i for i in left if best[i] not in chosen[:k]]
+        fits = [i for i in fresh if matroid.is_independent([*chosen[:k], best[i]])]
+        expected[k] = best.index(chosen[k]) if chosen[k] in best else fits[0]
+        left.remove(expected[k])
+    pi = bounds.exchange_bijection(matroid, best, chosen)
+    assert pi.tolist() == [expected[k] for k in range(len(best))]
+
+
+@pytest.mark.compiled
+def test_steps_of_bounds_grow_with_the_items_and_no_faster():
+    rng = np.random.default_rng(0)
+    counts = []
+    for n in (100, 1000):
+        graph = mb.GraphicMatroid(rng.integers(0, n // 3, (n, 2)))
+        problem = mb.Problem(graph, mb.BernoulliEnvironment(rng.random(n)))
+        basis = graph.max_weight_basis(rng.random(n))
+        _ = problem.optimal_order, problem.suboptimal_items
+        counts.append(
+            [
+                steps(lambda P=problem: bounds.lower_bound(P, "kl")),
+                steps(lambda P=problem, B=basis: bounds.decompose_regret(P, B)),
+            ]
+        )
+    assert (np.array(counts[1]) <= 15 * np.array(counts[0])).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -167,14 +168,20 @@ def exchange_bijection(
             raise ItemError(f"expected {name} to be a basis, got {list(X)}")
     best, chosen = (matroid.as_items(X, keep_order=True) for X in (optimal_basis, basis))
     pi = np.empty(best.size, np.int64)
-    is_left = np.ones(best.size, bool)
+    place = {a: i for i, a in enumerate(best.tolist())}
     # From the last item back: what is left of the optimal basis is independent and larger than the items before,
-    # so one of it extends them.
+    # so one of it extends them. It does so until enough of them are there to span it.
+    after = matroid.spanned_after(chosen)[best]
+    waiting = np.argsort(after, kind="stable").tolist()
+    extends: list[int] = []
+    taken: set[int] = set()
     for k in range(best.size - 1, -1, -1):
-        extends = is_left & ~matroid.span(chosen[:k])[best]
-        same = np.flatnonzero(best == chosen[k])
-        pi[k] = same[0] if same.size else np.flatnonzero(extends)[0]
-        is_left[pi[k]] = False
+        while waiting and after[waiting[-1]] > k:
+            heapq.heappush(extends, waiting.pop())
+        while extends[0] in taken:
+            heapq.heappop(extends)
+        pi[k] = place.get(int(chosen[k]), extends[0])
+        taken.add(int(pi[k]))
     return pi
 
 
@@ -249,17 +256,17 @@ def decompose_regret(problem: Problem, basis: Sequence[Label] | IntArray) -> Dec
 
 
 def _kl_lower_bound(problem: Problem) -> float:
-    means, gains, basis, matroid = (
-        problem.environment.mean_weights, problem.gains, problem.optimal_basis, _matroid(problem)
-    )  # fmt: skip
+    means, gains, order = problem.environment.mean_weights, problem.gains, problem.optimal_order
+    others = problem.suboptimal_items
+    # The worst item that e could replace is the one that completes its span, the best ones coming first.
+    after = _matroid(problem).spanned_after(order)[others]
+    is_spanned = (after > 0) & (after <= order.size)  # a loop is never chosen
+    others, worst = others[is_spanned], order[after[is_spanned] - 1]
+    gaps = gains[worst] - gains[others]
     total = 0.0
-    for e in problem.suboptimal_items:
-        circuit = matroid.replaceable(basis, int(e))
-        if circuit.size == 0:
-            continue  # a loop is never chosen
-        gap = gains[circuit].min() - gains[e]
+    for e, a, gap in zip(others.tolist(), worst.tolist(), gaps.tolist(), strict=True):
         if gap > 0.0:
-            total += float(gap) / _kl(float(means[e]), float(means[circuit[gains[circuit].argmin()]]))
+            total += gap / _kl(float(means[e]), float(means[a]))
     return total
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import Immutable
-from matroid_bandits._util.names import decode, encode, plain
+from matroid_bandits._util.checks import as_index
+from matroid_bandits._util.names import decode, encode, pairs_of, plain
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import (
     InvalidMatroidError,
@@ -164,7 +165,7 @@ class Constraint(Immutable, ABC):
     # Checks of what a user names
 
     def as_item(self, item: Any) -> int:
-        """The number of an item that is given by its label or by its number.
+        """The number of an item that is given by its label or by its number, an integer of any type.
 
         Raises
         ------
@@ -233,6 +234,9 @@ class Constraint(Immutable, ABC):
             if isinstance(error, ItemError):
                 raise
             raise ItemError(f"expected item numbers in one row, got {shown(items)}") from None
+        if X.ndim == 1 and X.dtype.kind in "Of":  # integers of different types, perhaps
+            with suppress(TypeError, OverflowError):
+                X = np.array([as_index(e) for e in given], np.int64)
         if X.size == 0:
             return np.empty(0, np.int64)
         if X.ndim != 1 or X.dtype.kind not in "iu":
@@ -247,8 +251,8 @@ class Constraint(Immutable, ABC):
         if self._find(item) is None and self._number(item) is None:
             if _as_integer(item) is not None:
                 raise ItemError(f"expected items in 0..{self._n_items - 1}, got {shown(item)}")
-            hint = did_you_mean(item, self.labels)
-            raise ItemError(f"expected item numbers or labels in one row, got {shown(item)}{hint}")
+            if isinstance(item, (float, list, np.ndarray)):
+                raise ItemError(f"expected item numbers or labels in one row, got {shown(item)}")
         return self.as_item(item)
 
     def _find(self, label: Any) -> int | None:
@@ -266,13 +270,26 @@ class Constraint(Immutable, ABC):
     def as_weights(self, weights: ArrayLike) -> FloatArray:
         """Weights as a C-contiguous float64 array of shape (L,) or (R, L); the caller's own where it is one.
 
+        A mapping of labels to weights, such as a pandas Series, must name every item.
+
         Raises
         ------
         WeightsError
             Wrong shape or type, or NaN; the message names the run and the item.
+        ItemError
+            A mapping names what is no item.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(2, 1, labels="ab").as_weights({"b": 1.0, "a": 0.5})
+        array([0.5, 1. ])
         """
         is_ready = type(weights) is np.ndarray and weights.dtype is _FLOAT64 and weights.flags.c_contiguous
-        w: FloatArray = weights if is_ready else _as_floats(weights)  # type: ignore[assignment]
+        if not is_ready:
+            named = pairs_of(weights)
+            weights = _as_floats(weights if named is None else self._in_order(*named))
+        w: FloatArray = weights  # type: ignore[assignment]
         if w.ndim not in (1, 2) or w.shape[-1] != self._n_items:
             raise WeightsError(
                 f"expected weights of shape ({self._n_items},) or (n_runs, {self._n_items}), got {w.shape}"
@@ -282,6 +299,13 @@ class Constraint(Immutable, ABC):
             place = f"item {bad % self._n_items}" + (f" of run {bad // self._n_items}" if w.ndim == 2 else "")
             raise WeightsError(f"expected numbers, got NaN for {place}")
         return w
+
+    def _in_order(self, labels: list[Any], weights: list[Any]) -> list[Any]:
+        """The weights of a mapping, which must name every item once, in the order of items."""
+        items = np.array([self.item(label) for label in labels], np.int64)
+        if np.unique(items).size != self._n_items or items.size != self._n_items:
+            raise WeightsError(f"expected a weight for each of {self._n_items} items, once; got {items.size} weights")
+        return [weights[place] for place in np.argsort(items).tolist()]
 
     # Data
 
@@ -390,7 +414,7 @@ def _check_labels(labels: Iterable[Label], n_items: int) -> tuple[Label, ...]:
 def _as_integer(value: Any) -> int | None:
     """An integer of any type as an int, None for what is none; booleans are none."""
     try:
-        return None if isinstance(value, bool) else operator.index(value)
+        return as_index(value)
     except TypeError:
         return None
 

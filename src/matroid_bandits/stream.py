@@ -73,10 +73,12 @@ def as_seed(seed: int | None) -> int:
 
 
 class Stream:
-    """Random numbers for a batch of runs, by address.
+    """Random numbers for a batch of runs, by address: each is a function of (seed, run, episode, item, purpose).
 
-    Philox-4x32-10 keyed by (seed, run) and counting (t, item, purpose). `uniform`, `normal` and `exponential`
-    take the items as an (R, K) array, a row per run, or as a (K,) array for all runs, and return (R, K).
+    Nothing is used up: asking again gives the same number, and asking for other items, or in another order, changes
+    none. `uniform`, `normal`, `exponential` and `beta` take an episode and the items, as an (R, K) array with a row
+    per run or as a (K,) array for all runs, and return (R, K); `run_uniform` gives a number per run. The generator
+    is Philox-4x32-10, keyed by (seed, run) and counting (t, item, purpose).
 
     Parameters
     ----------
@@ -90,10 +92,13 @@ class Stream:
     Attributes
     ----------
     seed : int
+        The seed, from which everything follows.
     runs : ndarray of int64, shape (R,)
-        Read-only.
+        The ids of the runs, in the order of the rows of every draw; read-only.
     n_runs : int
+        The number of runs R.
     purpose : int
+        What the draws are for.
 
     Raises
     ------

@@ -1,10 +1,14 @@
 """The command line as a whole: help, mistakes, how it ends."""
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import numba
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -15,6 +19,8 @@ from matroid_bandits.cli import app
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.paper import EXPERIMENTS
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 
@@ -24,6 +30,7 @@ pytestmark = pytest.mark.usefixtures("own_folder")
         (),
         ("reproduce",),
         ("simulate",),
+        ("schema",),
         ("data",),
         ("data", "list"),
         ("data", "fetch"),
@@ -117,6 +124,66 @@ def test_a_closed_pipe_ends_quietly(tmp_path):
         process.stdin.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full disk")
+@pytest.mark.parametrize("arguments", [("schema",), ("data", "list"), ("--version",), ("--help",)])
+def test_a_full_disk_is_one_sentence(tmp_path, arguments):
+    code = "from matroid_bandits.cli import main; main()"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert re.fullmatch(r"matroid-bandits: cannot .* \(No space left on device\)\.\n", done.stderr)
+
+
+def test_schema():
+    result = call("schema")
+    assert result.exit_code == 0
+    schema = json.loads(result.stdout)
+    assert schema["required"] == ["matroid", "weights", "episodes", "policies"]
+    kinds = schema["properties"]["matroid"]["discriminator"]["mapping"]
+    assert {"uniform", "laminar", "truncate", "dual", "restrict", "contract", "direct_sum"} < set(kinds)
+
+
+def test_a_misspelt_command():
+    result = call("simulat")
+    assert result.exit_code == 2
+    assert one_sentence(result).endswith("Did you mean 'simulate'? Try: matroid-bandits --help\n")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(shell):
+    code = "from matroid_bandits.cli import main; main()"
+    environment = {**os.environ, "_MATROID_BANDITS_COMPLETE": f"source_{shell}"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert "_MATROID_BANDITS_COMPLETE=complete" in done.stdout
+
+
+@pytest.mark.compiled
+def test_the_first_compilation_is_announced(monkeypatch):
+    """Here the simulation is one fresh kernel, which is compiled for two types, then for none."""
+
+    @numba.njit
+    def kernel(x):
+        return x + 1
+
+    def played(*_, **__):
+        kernel(1), kernel(1.0)
+        raise MatroidBanditsError("enough")
+
+    monkeypatch.setattr("matroid_bandits.simulation.simulate", played)
+    said = [call("simulate", EXAMPLES / "quotas.toml").stdout for _ in range(2)]
+    assert [text.count("Compiling for this machine") for text in said] == [1, 0]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_reproduce_says_how_to_call_the_command():
+    done = subprocess.run(
+        ["make", "-n", "reproduce"], cwd=EXAMPLES.parent, capture_output=True, text=True, check=True
+    )
+    assert "The command is .venv/bin/matroid-bandits" in done.stdout.splitlines()[-1]
 
 
 def test_without_standalone_mode():

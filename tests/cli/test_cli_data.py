@@ -38,6 +38,14 @@ def test_fetch_and_check(server, tmp_path):
     assert "rocketfuel: files differ" in one_sentence(result)
 
 
+def test_check_of_nothing(tmp_path):
+    result = call("data", "check", "--data", tmp_path)
+    assert result.exit_code == 1
+    assert one_sentence(result) == (
+        "matroid-bandits: there is no data to check; matroid-bandits data list says how to get it.\n"
+    )
+
+
 def test_fetch_without_network(tmp_path):
     result = call("data", "fetch", "movielens", "--url", "http://127.0.0.1:9/none", "--data", tmp_path)
     assert result.exit_code == 1

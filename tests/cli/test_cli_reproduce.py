@@ -39,7 +39,7 @@ def test_reproduce_on_standins(tmp_path):
     assert words.count("(stand-in data)") >= 8
     files = {str(path.relative_to(tmp_path)) for path in Path("report").resolve().rglob("*") if path.is_file()}
     assert files == {"report/index.html", "report/results.json"} | {
-        f"report/figures/{name}.{kind}" for name in paper.EXPERIMENTS for kind in ("svg", "png")
+        f"report/figures/{name}.{kind}" for name in paper.EXPERIMENTS for kind in ("svg", "png", "pdf")
     }
     assert "report/index.html" in words
 
@@ -51,6 +51,16 @@ def test_reproduce_some_with_options():
     assert list(results) == ["linear"]
     assert [results["linear"][key] for key in ("runs", "episodes", "seed")] == [1, 3, 5]
     assert "Diverse movies" in Path("there/index.html").read_text()
+
+
+def test_reproducing_more_adds_chapters():
+    for name in ("linear", "transversal"):
+        assert call("reproduce", name, *TINY).exit_code == 0
+    results = json.loads(Path("report/results.json").read_text())["experiments"]
+    assert list(results) == ["transversal", "linear"]
+    page = Path("report/index.html").read_text()
+    assert page.index("Microfinance") < page.index("Diverse movies")
+    assert len(list(Path("report/figures").iterdir())) >= 4
 
 
 def test_quick_is_shorter(monkeypatch):

@@ -1,8 +1,10 @@
 """``matroid-bandits simulate``: problems of one's own."""
 
+import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ def test_simulate():
         "results.json",
         "graph.svg",
         "graph.png",
+        "graph.pdf",
     }
 
 
@@ -53,15 +56,17 @@ def test_nothing_is_markup():
         "1 run of 3 ep",
     ):
         assert text in result.stdout
-    assert {path.name for path in Path("q[/]y/figures").iterdir()} == {"a-b-c-1.svg", "a-b-c-1.png"}
+    assert {path.name for path in Path("q[/]y/figures").iterdir()} == {
+        f"a-b-c-1.{kind}" for kind in ("svg", "png", "pdf")
+    }
     page = Path("q[/]y/index.html").read_text()
     assert 'href="figures/a-b-c-1.svg"' in page
     assert 'id="a-b-c-1"' in page
     folder = Path("x[/b]y[red]")
     folder.mkdir(parents=True)
-    for command in ("list", "check"):
+    for command, code in (("list", 0), ("check", 1)):  # an empty folder is nothing to check
         result = call("data", command, "--data", folder)
-        assert result.exit_code == 0, result.output
+        assert result.exit_code == code, result.output
         assert str(folder) in "".join(result.stdout.split())
 
 
@@ -83,6 +88,36 @@ def test_terminals_without_our_letters(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "?-greedy" in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs names of bytes")
+@pytest.mark.parametrize("arguments", [["caf\udce9.toml"], ["graph.toml", "--out", "caf\udce9"]])
+def test_names_that_are_no_text_cost_no_simulation(tmp_path, monkeypatch, arguments):
+    for name in ("graph.csv", "graph.toml"):
+        (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
+    (tmp_path / "caf\udce9.toml").write_bytes((EXAMPLES / "graph.toml").read_bytes())
+    monkeypatch.setattr("matroid_bandits.simulation.simulate", lambda *_, **__: 1 / 0)
+    result = call("simulate", *arguments)
+    assert result.exit_code == 1
+    assert "UTF-8" in one_sentence(result)
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("matroid_bandits.simulation.simulate", lambda *_, **__: 1 / 0)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis/index.html").write_text("mine")
+    result = call("simulate", EXAMPLES / "graph.toml", "--out", "thesis")
+    assert result.exit_code == 1
+    assert "got thesis, which holds other files" in one_sentence(result)
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["index.html"]
+
+
+def test_simulate_from_json(tmp_path):
+    spec = tomllib.loads((EXAMPLES / "quotas.toml").read_text(encoding="utf-8"))
+    Path("quotas.json").write_text(json.dumps(spec))
+    result = call("simulate", "quotas.json", *TINY)
+    assert result.exit_code == 0, result.output
+    assert "Six slots" in result.stdout
 
 
 def test_simulate_with_a_mistake(tmp_path):

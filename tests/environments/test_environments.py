@@ -19,6 +19,7 @@ from matroid_bandits.environments import (
 )
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import START, WEIGHTS, Stream
+from matroid_bandits.testing import check_environment
 from samples import DATA, RECORDS, WORLDS
 
 
@@ -118,6 +119,17 @@ def test_a_user_writes_an_environment_in_a_few_lines():
     assert environment.draw(Stream(0, [0]), 1, np.array([1])).shape == (1, 1)
 
 
+def test_gaussian_noise_of_each_item():
+    noise = np.array([0.0, 1.0, 3.0])
+    stream, items = Stream(4, range(3)), np.array([2, 0, 1])
+    plain = GaussianEnvironment([0.0, 0.0, 0.0]).draw(stream, 5, items)
+    assert np.array_equal(GaussianEnvironment([0.0, 0.0, 0.0], noise).draw(stream, 5, items), noise[items] * plain)
+    rows = np.array([[0, 2], [1, 2], [2, 0]])
+    one_by_one = GaussianEnvironment([1.0, 2.0, 3.0], noise).draw(stream, 5, rows)
+    assert (one_by_one[0, 0], one_by_one[2, 1]) == (1.0, 1.0)
+    check_environment(GaussianEnvironment([1.0, 2.0, 3.0], noise))
+
+
 def test_noise_free_gaussian():
     weights = GaussianEnvironment([1.0, 2.0], noise=0.0).draw(Stream(0, range(2)), 1, np.array([0, 1]))
     assert np.array_equal(weights, [[1.0, 2.0], [1.0, 2.0]])
@@ -214,12 +226,33 @@ NAN, INF = math.nan, math.inf
         (lambda: BernoulliEnvironment([1j]), "real numbers; got type complex128"),
         (lambda: BernoulliEnvironment([[0.5], [0.5, 0.5]]), "1-D array; got a ragged sequence"),
         (lambda: ExponentialEnvironment([1.0, INF]), "expected means finite; got inf for item 1"),
+        (lambda: ExponentialEnvironment([1.0, -1e101]), r"expected means in \[-1e\+100, 1e\+100\]; got -1e\+101"),
+        (lambda: GaussianEnvironment([1e308]), r"expected mean weights in \[-1e\+100, 1e\+100\]; got 1e\+308"),
+        (lambda: Silent([-1e308]), r"expected mean weights in \[-1e\+100, 1e\+100\]; got -1e\+308 for item 0"),
+        (lambda: LinearEnvironment([[1e300, 1.0]], [1e50, 1.0]), "expected mean weights finite; got inf for item 0"),
+        (lambda: LinearEnvironment([[2.0]], [1e100]), r"expected mean weights in .*; got 2e\+100 for item 0"),
+        (lambda: RowEnvironment([[1.0, 1e308]]), r"expected weights of at most 1e\+100 in size; got 1e\+308"),
+        (
+            lambda: RowEnvironment(sparse.csr_array([[0, -1e101]])),
+            r"of at most 1e\+100 in size; got -1e\+101",
+        ),
+        (lambda: SampleEnvironment([[1.0], [2.0, -1e308]]), r"samples of at most 1e\+100 in size; got -1e\+308"),
+        (lambda: SampleEnvironment([[1e308, 1e308]]), r"samples of at most 1e\+100 in size; got 1e\+308"),
         (lambda: BetaEnvironment([1, -2], [1, 1]), "expected alpha in .*; got -2.0 for item 1"),
         (lambda: BetaEnvironment([1, 2], [1, 0]), "expected beta in .*; got 0.0 for item 1"),
         (lambda: BetaEnvironment([1, 2], [1]), "alpha and beta of one size; got 2 and 1"),
         (lambda: GaussianEnvironment([NAN]), "expected mean weights finite; got nan for item 0"),
         (lambda: GaussianEnvironment([1.0], noise=-1.0), "expected noise .* at least 0, got -1.0"),
-        (lambda: GaussianEnvironment([1.0], noise=[1.0]), r"expected noise .*, got \[1.0\]"),
+        (
+            lambda: GaussianEnvironment([1.0], noise=[1.0, 2.0]),
+            "expected one noise, or one for each of 1 items; got 2",
+        ),
+        (
+            lambda: GaussianEnvironment([1.0, 2.0], noise=[1.0, -1.0]),
+            "noise finite and at least 0; got -1.0 for item 1",
+        ),
+        (lambda: GaussianEnvironment([1.0], noise=[[1.0]]), r"expected noise in a 1-D array; got shape \(1, 1\)"),
+        (lambda: GaussianEnvironment([1.0], noise=[np.inf]), "noise finite and at least 0; got inf for item 0"),
         (lambda: GaussianEnvironment([1.0], noise=10**400), "expected noise .*, got an integer of more"),
         (lambda: GaussianEnvironment([1.0], noise=np.complex128(1)), "expected noise .*, got "),
         (lambda: Silent([0.5], support=5), "expected support to be a lower and an upper bound; got 5"),

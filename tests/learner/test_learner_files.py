@@ -205,7 +205,7 @@ def test_everything_about_a_live_learner_comes_back(path):
 )
 def test_a_policy_given_must_be_the_saved_one(path, saved, given):
     history(saved).save(path)
-    with pytest.raises(SerializationError, match="that the learner was saved with, .* got "):
+    with pytest.raises(SerializationError, match=r"that the learner was saved with, .* got "):
         mb.Learner.load(path, policy=given)
     assert mb.Learner.load(path, policy=copy.deepcopy(saved)).policy == saved
 

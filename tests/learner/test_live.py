@@ -361,7 +361,7 @@ def test_closing():
     with pytest.raises(FeedbackError, match="expected a number for 'default', got 'none'"):
         learner.close(third, default="none")
     beta = mb.Learner(NEWS, mb.ThompsonSampling())
-    with pytest.raises(FeedbackError, match="expected a default that ThompsonSampling.* can take, got 2.0"):
+    with pytest.raises(FeedbackError, match=r"expected a default that ThompsonSampling.* can take, got 2\.0"):
         beta.close(beta.ask(), default=2)
     assert learner.n_outstanding == 1
     assert learner.close_before(10, default=0.5) == 1

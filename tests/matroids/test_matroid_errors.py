@@ -41,6 +41,10 @@ NAN, INF = float("nan"), float("inf")
         (lambda: mb.PartitionMatroid([[1], [2]]), "every block to be hashable"),
         (lambda: mb.PartitionMatroid(np.zeros((2, 2), int)), r"one row, got an array of shape \(2, 2\)"),
         (lambda: mb.LaminarMatroid(3, [([0, 1], 1), ([1, 2], 1)]), "groups 0 and 1, which cross: both hold item 1"),
+        (
+            lambda: mb.PartitionMatroid(["shoes", "hats"], {"shoes": 1, "hats": 1, "hat": 2}),
+            "expected capacities of blocks that have items, got one for 'hat'; did you mean 'hats'",
+        ),
         (lambda: mb.LaminarMatroid(3, [([0, 3], 1)]), r"group 0: expected items in 0\.\.2, got 3"),
         (lambda: mb.LaminarMatroid(3, [([0, 0], 1)]), "group 0: expected distinct items, got 0"),
         (

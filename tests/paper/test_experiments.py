@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from matroid_bandits import OMM, EpsilonGreedy
 from matroid_bandits.datasets import ROCKETFUEL_ASNS, printed, rocketfuel
@@ -118,9 +119,9 @@ def test_standins_run_and_are_marked(no_data, tmp_path):
         assert all(claim.is_standin for claim in chapter.claims)
         page = (tmp_path / "report/index.html").read_text()
         for table in chapter.tables:
-            assert table.title.replace("'", "&#x27;") in page
+            assert escape(table.title) in page
         for plot in chapter.plots:
-            for kind in ("svg", "png"):
+            for kind in ("svg", "png", "pdf"):
                 assert (tmp_path / f"report/figures/{plot.name}.{kind}").stat().st_size > 5_000
             assert "(stand-in data)" in (tmp_path / f"report/figures/{plot.name}.svg").read_text()
     assert "command &lt;&amp;&gt;" in page

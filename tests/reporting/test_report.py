@@ -7,7 +7,7 @@ import pytest
 
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.paper import EXPERIMENTS, run
-from matroid_bandits.reporting import Chapter, Report, _figures
+from matroid_bandits.reporting import Chapter, Claim, DataSource, Report, RunFacts, Text, _figures
 
 
 def tiny_chapter(name: str) -> Chapter:
@@ -34,11 +34,75 @@ def test_report_that_cannot_be_written(tmp_path, no_data, monkeypatch):
     assert not list(tmp_path.rglob(".results*"))
 
 
-def test_figures_of_the_report_before_are_removed_and_nothing_else(tmp_path, no_data):
-    Report(tmp_path, "", "", "").add(tiny_chapter("transversal"))
-    (tmp_path / "figures/mine.svg").write_text("mine")
-    Report(tmp_path, "", "", "").add(tiny_chapter("linear"))
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"linear.svg", "linear.png", "mine.svg"}
+def test_chapters_of_an_earlier_session_stay(tmp_path, no_data):
+    Report(tmp_path / "a", "T", "", "first").add(tiny_chapter("linear"))
+    (tmp_path / "a/figures/mine.svg").write_text("mine")
+    Report(tmp_path / "a", "T", "", "second").add(tiny_chapter("transversal"))
+    assert {path.name for path in (tmp_path / "a/figures").iterdir()} == {
+        "mine.svg",
+        *(f"{name}.{kind}" for name in ("linear", "transversal") for kind in ("svg", "png", "pdf")),
+    }
+    together = Report(tmp_path / "b", "T", "", "both")
+    for name in ("transversal", "linear"):
+        together.add(tiny_chapter(name))
+    assert (tmp_path / "a/results.json").read_bytes() == (tmp_path / "b/results.json").read_bytes()
+    pages = [(tmp_path / folder / "index.html").read_text() for folder in "ab"]
+    for page in pages:
+        assert page.index('<section id="transversal">') < page.index('<section id="linear">')  # as in the paper
+    between = slice(pages[0].index("<header>"), pages[0].index('<section id="made">'))
+    assert pages[0][between].count("<li>") == pages[1][between].count("<li>") > 2  # claims of both
+    assert "<code>second</code><br><code>first</code>" in pages[0]
+    # a chapter that is run again takes its own place
+    Report(tmp_path / "a", "T", "", "third").add(tiny_chapter("transversal"))
+    page = (tmp_path / "a/index.html").read_text()
+    assert [page.count(f'<section id="{name}">') for name in ("transversal", "linear")] == [1, 1]
+    assert "<code>third</code><br><code>first</code>" in page
+
+
+def test_a_lost_page_loses_no_results(tmp_path, no_data):
+    Report(tmp_path, "T", "", "").add(tiny_chapter("linear"))
+    (tmp_path / "index.html").write_text("<!--chapter {}-->\n\n<!--end of chapter-->")
+    Report(tmp_path, "T", "", "").add(tiny_chapter("transversal"))
+    assert list(json.loads((tmp_path / "results.json").read_text())["experiments"]) == ["transversal", "linear"]
+
+
+def test_no_text_ends_a_chapter_early(tmp_path):
+    """Titles that look like our comments come back as they were."""
+    facts = RunFacts(10, 2, 0, "observe", {}, (DataSource("--> <!--end of chapter-->", "-->"),), 0.0)
+    evil = "-->\n<!--end of chapter-->\n<script>"
+    for number in range(3):
+        chapter = Chapter(f"c{number}", evil, evil, facts, (Text(evil), Claim(evil, "holds", evil)))
+        Report(tmp_path, evil, "", evil).add(chapter)
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("<section id=") == 4
+    assert page.count('<span class="badge holds">') == 6
+    assert "<script>" not in page
+
+
+@pytest.mark.parametrize("name", ["index.html", "results.json", "thesis.tex", "figures/mine.png"])
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path, name):
+    path = tmp_path / "mine" / name
+    path.parent.mkdir(parents=True)
+    path.write_text('{"format": "another"}')
+    with pytest.raises(
+        DataError, match=r"expected a new folder, an empty one or a report, got .*mine, which holds other"
+    ):
+        Report(tmp_path / "mine", "", "", "")
+    assert [str(file.relative_to(tmp_path / "mine")) for file in (tmp_path / "mine").rglob("*.*")] == [name]
+
+
+def test_reports_may_lie_in_a_report(tmp_path, no_data):
+    """As report/graph, of `simulate`, in report, of `reproduce`."""
+    Report(tmp_path / "report/graph", "T", "", "").add(tiny_chapter("linear"))
+    Report(tmp_path / "report", "T", "", "").add(tiny_chapter("linear"))
+
+
+def test_names_that_are_no_text(tmp_path):
+    for folder, command in ((tmp_path / "caf\udce9", ""), (tmp_path / "a", "simulate caf\udce9.toml")):
+        with pytest.raises(
+            DataError, match=r"expected names that are UTF-8, for the report to show; got '.*caf\\udce9"
+        ):
+            Report(folder, "", "", command)
 
 
 def test_results_are_written_before_the_figures(tmp_path, no_data, monkeypatch):

@@ -120,8 +120,10 @@ def test_regret_and_returns_add_up():
     assert np.allclose(result.regret_se[:, -1], result.final_regret.std(axis=1, ddof=1) / math.sqrt(4))
     assert np.allclose(result.returns[:, -1], result.final_returns.mean(axis=1))
     assert np.allclose(result.returns_se[:, -1], result.final_returns.std(axis=1, ddof=1) / math.sqrt(4))
-    assert np.array_equal(result.per_step_return, result.returns / np.arange(1, 31))
-    assert np.array_equal(result.per_step_return_se, result.returns_se / np.arange(1, 31))
+    assert np.array_equal(result.realised_per_step_return, result.returns / np.arange(1, 31))
+    assert np.array_equal(result.realised_per_step_return_se, result.returns_se / np.arange(1, 31))
+    assert np.array_equal(result.per_step_return, result.optimal_value - result.regret / np.arange(1, 31))
+    assert np.array_equal(result.per_step_return_se, result.regret_se / np.arange(1, 31))
     assert (result.regret[1] == 0.0).all()
     assert (np.diff(result.regret[0]) >= 0.0).all()
     assert result.versions.keys() == {"matroid-bandits", "python", "numpy", "numba"}
@@ -439,7 +441,11 @@ def test_ctrl_c_ends_a_simulation(n_threads, capsys):
         ({"n_jobs": -3}, SimulationError, "expected n_jobs, unless it is -1, to be an integer of at least 1, got -3"),
         ({"engine": "steam"}, PolicyError, "expected engine to be one of auto, .*; got 'steam'"),
         ({"policies": {}}, SimulationError, "expected at least one policy, got none"),
-        ({"policies": [mb.OMM(), mb.OMM(2)]}, SimulationError, "expected one policy of each class in a list"),
+        (
+            {"policies": [mb.OMM(2), mb.OMM(2)]},
+            SimulationError,
+            r"expected policies that differ, got OMM\(scale=2.0\) more than once; name them in a dict",
+        ),
         (
             {"policies": {"OMM": mb.OMM}},
             SimulationError,
@@ -544,6 +550,8 @@ class Draws(mb.Environment):
         (lambda w: w.astype(int), "got int64 of shape"),
         (lambda w: w.tolist(), "got list"),
         (lambda w: w * np.nan, "expected finite weights; got others by episode 1"),
+        (lambda w: w + 1e308, "expected finite weights; got others by episode 1"),
+        (lambda w: w + 1e200, r"expected weights of at most 1e\+100 in size; got others by episode 1"),
     ],
 )
 def test_weights_that_an_environment_must_not_give(draw, message):

@@ -37,6 +37,7 @@ def problem_of(path: Path):
         ("transversal", 9, 5, 4.39),
         ("linear", 8, 4, 2.7555),
         ("uniform", 10, 3, 2.34),
+        ("quotas", 11, 6, 2.60),
     ],
 )
 def test_examples(name, n_items, rank, optimum):
@@ -61,6 +62,7 @@ def test_every_example_is_run():
         "transversal",
         "linear",
         "uniform",
+        "quotas",
     }
 
 

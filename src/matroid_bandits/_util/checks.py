@@ -14,6 +14,23 @@ from matroid_bandits._util.text import shown
 MOST_WEIGHT: Final = 1e100
 
 
+def as_index(value: Any) -> int:
+    """An integer of any type as an int; a TypeError for all else, booleans and floats included.
+
+    Examples
+    --------
+    >>> as_index(np.int32(3))
+    3
+    >>> as_index(True)
+    Traceback (most recent call last):
+    ...
+    TypeError: expected an integer, got True
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"expected an integer, got {value!r}")
+    return operator.index(value)
+
+
 def as_integer(
     what: str, value: Any, low: int = 0, high: int | None = None, *, error: type[Exception] = ValueError
 ) -> int:
@@ -29,9 +46,7 @@ def as_integer(
     ValueError: expected n_runs to be an integer of at least 1, got 0
     """
     try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        n = operator.index(value)
+        n = as_index(value)
         is_wrong = n < low or (high is not None and n > high)
     except TypeError:
         is_wrong = True

@@ -40,14 +40,14 @@ def write_file(path: Path, content: str | bytes) -> None:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A new file to write to, which takes the place of `path` when the block ends and vanishes when it fails.
 
-    The file that is replaced keeps its mode, and a link to it stays a link. What is neither a file nor missing, such as
-    a device, is written to as it is.
+    The file that is replaced keeps its mode, and a link to it stays a link. What is neither a file nor missing, such
+    as a device, is written to as it is.
 
     Notes
     -----
     Until it is complete, the new file lies beside the old one under a name made from the old one's, locked by the
-    process that writes it. A lock ends with its process, so whoever saves to the same path next knows what a crash has
-    left behind, and removes it; nothing needs to list the folder.
+    process that writes it. A lock ends with its process, so whoever saves to the same path next knows what a crash
+    has left behind, and removes it; nothing needs to list the folder.
     """
     try:
         old = os.stat(path)

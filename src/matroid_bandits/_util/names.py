@@ -65,4 +65,8 @@ def decode(value: Any) -> Any:
     >>> decode(["a", 1])
     ('a', 1)
     """
-    return tuple(decode(part) for part in value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(decode(part) for part in value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SerializationError(f"expected a name to be a string, number or list of them, got {value!r}")
+    return value

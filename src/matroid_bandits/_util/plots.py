@@ -1,18 +1,29 @@
-"""How plots look, wherever they are drawn: colours, line styles and matplotlib's settings."""
+"""How plots look, wherever they are drawn: curves as data, colours, line styles and matplotlib's settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import MissingDependencyError
 
 #: What the level of the optimum is called, where a policy may stand beside it.
 OPTIMAL = "optimal"
 
+#: Put wherever made-up data is shown.
+STANDIN = "stand-in data"
+
 #: matplotlib's settings for every figure, to be used with `rc_context`.
 SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: small files, the reader's own fonts
+    "pdf.fonttype": 42,  # text stays text here too, as journals ask
     "text.parse_math": False,  # a policy may be called "$"
     "font.size": 9.0,
     "axes.titlesize": 10.0,
@@ -47,6 +58,43 @@ _OTHERS: tuple[tuple[str, str], ...] = (
 )
 _LIGHTER, _ANY = ("#56b4e9", "--"), ("#777777", "-")
 
+Styles = Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a plot, and half the height of the 95% confidence band around it, if it has one.
+
+    Examples
+    --------
+    >>> Curve("OMM", np.array([1.0, 1.5])).label
+    'OMM'
+    """
+
+    label: str
+    y: FloatArray
+    band: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over episodes that share axes; `optimum` is a level to compare them with.
+
+    Examples
+    --------
+    >>> panel = Panel("Regret", np.array([1, 2]), (Curve("OMM", np.array([1.0, 1.5])),), "cumulative regret")
+    >>> [curve.label for curve in panel.curves]
+    ['OMM']
+    """
+
+    title: str
+    x: IntArray
+    curves: tuple[Curve, ...]
+    y_label: str
+    optimum: float | None = None
+    is_log: bool = True
+    is_standin: bool = False
+
 
 def line_styles(labels: Iterable[str], *, has_optimum: bool = False) -> dict[str, tuple[str, str]]:
     """Colour and line style of each curve by its label, the optimum first where it is shown.
@@ -68,11 +116,106 @@ def line_styles(labels: Iterable[str], *, has_optimum: bool = False) -> dict[str
     return chosen
 
 
+def draw_panel(
+    axes: Any, panel: Panel, styles: Styles, *, optimum: str = OPTIMAL, n_points: int | None = None
+) -> None:
+    """Draw a panel on matplotlib axes: the curves, each with its band, the optimum, and what the axes show.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    panel : Panel
+        What to draw.
+    styles : mapping of label to (colour, line style)
+        As `line_styles` chose them.
+    optimum : str
+        What the level of the optimum is called.
+    n_points : int, optional
+        Draw so many points of each curve, evenly spaced on the axis; all of them by default.
+    """
+    places = _spread(panel, n_points)
+    x = panel.x[places]
+    for curve in panel.curves:
+        color, dash = styles[curve.label]
+        axes.plot(x, curve.y[places], color=color, linestyle=dash, label=curve.label)
+        if curve.band is not None and np.isfinite(curve.band).all():
+            low, high = curve.y - curve.band, curve.y + curve.band
+            axes.fill_between(x, low[places], high[places], color=color, alpha=0.18, linewidth=0)
+    if panel.optimum is not None:
+        color, dash = _KNOWN[OPTIMAL]
+        axes.axhline(panel.optimum, color=color, linestyle=dash, label=optimum, zorder=3)
+    title = f"{panel.title} ({STANDIN})" if panel.is_standin else panel.title
+    axes.set_title(printable(title), color="#a33b00" if panel.is_standin else "#222222")
+    axes.set(xlabel="episodes", ylabel="\n".join(map(printable, panel.y_label.split("\n"))))
+    end = max(2, int(panel.x[-1]))
+    if panel.is_log:
+        axes.set(xscale="log", xlim=(1, end))
+        axes.minorticks_off()
+    else:
+        axes.set(xlim=(0, end))
+        axes.locator_params(axis="x", nbins=5)
+    if panel.optimum is None:  # regret begins at nothing
+        axes.set(ylim=(0, None))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.6g}")
+
+
+def add_legend(target: Any, lines: Sequence[Any], **options: Any) -> None:
+    """A legend of lines by their labels, on axes or a figure; matplotlib itself drops names that begin with "_"."""
+    legend = target.legend(lines, ["-"] * len(lines), frameon=False, **options)
+    for text, line in zip(legend.get_texts(), lines, strict=True):
+        text.set_parse_math(False)
+        text.set_text(printable(line.get_label()))
+
+
+def new_figure(n_panels: int, labels: Sequence[str]) -> tuple[Any, Any, int]:
+    """A figure for panels side by side, three in a row, with room for a legend of these labels under them.
+
+    Returns the figure, the axes in order, and the number of columns that the legend has. Call it within `rc_context`.
+    """
+    Figure, _ = matplotlib_parts()
+    n_columns = min(3, n_panels)
+    n_rows = -(-n_panels // n_columns)
+    width = 0.3 + 3.7 * n_columns
+    longest = max((len(label) for label in labels), default=0)
+    per_row = max(1, min(len(labels), int(width / (0.6 + 0.075 * longest)))) if labels else 1
+    n_lines = math.ceil(len(labels) / per_row)
+    height = 2.8 * n_rows + (0.2 + 0.2 * n_lines if labels else 0.0)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    grid = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
+    for axes in grid[n_panels:]:
+        axes.remove()
+    return figure, grid[:n_panels], math.ceil(len(labels) / max(1, n_lines))
+
+
+def to_png(figure: Any) -> bytes:
+    """The figure as PNG, the same bytes for the same figure."""
+    return saved(figure, format="png", dpi=150, metadata={"Software": None})
+
+
+def saved(figure: Any, **options: Any) -> bytes:
+    """What matplotlib writes to a file for a figure, in the style of all figures."""
+    _, rc_context = matplotlib_parts()
+    raw = io.BytesIO()
+    with rc_context(SETTINGS):
+        figure.savefig(raw, **options)
+    return raw.getvalue()
+
+
 def matplotlib_parts() -> tuple[Any, Any]:
     """matplotlib's `Figure` and `rc_context`, which do without pyplot and its global state."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingDependencyError("figures need matplotlib: pip install 'matroid-bandits[experiments]'") from None
+        raise MissingDependencyError("plot needs matplotlib: pip install 'matroid-bandits[plot]'") from None
     return Figure, rc_context
+
+
+def _spread(panel: Panel, n_points: int | None) -> IntArray | slice:
+    """Places of points that are evenly spaced on the axis."""
+    if n_points is None:
+        return slice(None)
+    wanted = (np.geomspace if panel.is_log else np.linspace)(1, panel.x[-1], n_points)
+    return np.unique(np.minimum(np.searchsorted(panel.x, wanted), panel.x.size - 1))

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import math
+import re
+import unicodedata
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 #: More than this of a value is cut in a message.
 _MOST = 100
+
+#: No more words than this are compared with one that is unknown.
+_MOST_WORDS = 5000
+
+#: What rounding leaves of sums that should be zero is smaller than this.
+_ZERO = 1e-12
 
 
 def counted(n: int, noun: str) -> str:
@@ -26,6 +36,8 @@ def counted(n: int, noun: str) -> str:
 def did_you_mean(word: Any, words: Iterable[Any]) -> str:
     """A hint at the known word closest to an unknown one; empty where none is close.
 
+    Of very many words the first thousands are looked at: a hint is not worth seconds.
+
     Examples
     --------
     >>> did_you_mean("grafic", ["graphic", "linear"])
@@ -33,7 +45,7 @@ def did_you_mean(word: Any, words: Iterable[Any]) -> str:
     """
     if not isinstance(word, str):
         return ""
-    by_fold = {other.lower(): other for other in words if isinstance(other, str)}
+    by_fold = {other.lower(): other for other in islice(words, _MOST_WORDS) if isinstance(other, str)}
     close = difflib.get_close_matches(word.lower(), by_fold, n=1)
     return f"; did you mean {by_fold[close[0]]!r}?" if close else ""
 
@@ -45,10 +57,67 @@ def shown(value: Any) -> str:
     --------
     >>> shown("ten"), shown(np.float64(0.5)), shown(10**400)
     ("'ten'", '0.5', 'an integer of more than 100 digits')
+    >>> shown([16**5000])
+    'a list that is too large to show'
     """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, int) and abs(value) >= 10**_MOST:
         return f"an integer of more than {_MOST} digits"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # of an integer of thousands of digits, or lists in lists, somewhere in it
+        text = f"a {type(value).__name__} that is too large to show"
     return text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+
+
+def number(value: float, spec: str) -> str:
+    """A number written by a format, or to three digits where the format would change it by more than 2%.
+
+    Examples
+    --------
+    >>> number(12.3456, ".3f"), number(0.0006, ".3f"), number(0.00042, ".1%")
+    ('12.346', '0.0006', '0.042%')
+    """
+    text, unit = format(value, spec), "%" if spec.endswith("%") else ""
+    exact = 100.0 * value if unit else value
+    if not math.isfinite(value) or abs(value) < _ZERO:
+        return format(0.0, spec) if abs(value) < _ZERO and isinstance(value, float) else text
+    is_close = abs(float(text.rstrip("%").replace(",", "")) - exact) <= 0.02 * abs(exact)
+    return text if is_close else f"{exact:.3g}{unit}"
+
+
+def with_error(mean: float, error: float, spec: str) -> str:
+    """A mean and its standard error, as every table writes them; one run has no error.
+
+    The error is written like the mean, but to two digits where it would look like zero. A no-break space holds it to
+    its sign.
+
+    Examples
+    --------
+    >>> with_error(3.14159, 0.25, ".2f").replace("\xa0", " "), with_error(1.0, float("nan"), ".2f")
+    ('3.14 ± 0.25', '1.00')
+    """
+    if math.isnan(error):
+        return number(mean, spec)
+    text = format(error, spec)
+    if abs(error) >= _ZERO and not re.search("[1-9]", text):
+        text = f"{100.0 * error:.2g}%" if spec.endswith("%") else f"{error:.2g}"
+    return f"{number(mean, spec)} ±\u00a0{text}"
+
+
+def printable(text: str) -> str:
+    r"""A name as pages, figures and terminals can show it: control characters and what is no character are escaped.
+
+    Examples
+    --------
+    >>> printable("ε-greedy\a $1"), printable("\ufffe\n")
+    ('ε-greedy\\x07 $1', '\\ufffe\\n')
+    """
+    return "".join(c.encode("unicode_escape").decode() if _is_hidden(c) else c for c in text)
+
+
+def _is_hidden(c: str) -> bool:
+    """Whether a character is a control, half of a surrogate pair, or none at all."""
+    code = ord(c)
+    return unicodedata.category(c) in ("Cc", "Cs") or code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF

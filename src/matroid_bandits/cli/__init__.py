@@ -10,8 +10,8 @@ try:
 except ImportError:
     raise SystemExit("the command line needs typer and rich: pip install 'matroid-bandits[experiments]'") from None
 
-from matroid_bandits.cli import _data, _reproduce, _simulate  # noqa: F401 - each adds its commands to the application
-from matroid_bandits.cli._app import app
+from matroid_bandits.cli import _data, _reproduce, _schema, _simulate  # noqa: F401 - each adds its commands
+from matroid_bandits.cli._app import app, flushed
 
 __all__ = ["app", "main"]
 
@@ -30,4 +30,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without our letters shows others, and nothing is lost
-    app(prog_name="matroid-bandits")
+    with flushed():
+        app(prog_name="matroid-bandits")

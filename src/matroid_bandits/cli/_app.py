@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +21,26 @@ EXIT_INTERRUPTED = 130
 def complain(sentence: str) -> None:
     """Say what went wrong, in one sentence on standard error."""
     typer.echo(f"matroid-bandits: {sentence}", err=True)
+
+
+@contextlib.contextmanager
+def flushed() -> Iterator[None]:
+    """Write out what was printed before the program ends, and say in a sentence when that is impossible.
+
+    Python would do it later, with a traceback.
+    """
+    code: int | str | None = 0
+    try:
+        yield
+    except SystemExit as exit:
+        code = exit.code
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        complain(f"cannot write the output ({error.strerror}).")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own attempt at the end
+        code = code or 1
+    sys.exit(code)
 
 
 class _Commands(TyperGroup):
@@ -38,17 +60,21 @@ class _Commands(TyperGroup):
         except MatroidBanditsError as error:
             complain(str(error))
             code = 1
+        except OSError as error:  # a full disk behind stdout, say; a closed pipe ends quietly before it gets here
+            complain(f"cannot go on ({error.strerror or error}).")
+            code = 1
         except Exception as error:
             # Not `except UsageError`: typer brings its own copy of click, or uses the one installed.
             if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
                 raise
-            message = error.format_message().rstrip(".")
+            message = " ".join(error.format_message().split()).rstrip(".")
+            message += "" if message.endswith(("?", "!")) else "."
             context = getattr(error, "ctx", None)
             hint = f" Try: {context.command_path} --help" if context is not None else ""
             if type(error).__name__ == "NoArgsIsHelpError":
                 typer.echo(error.format_message())
             else:
-                complain(f"{' '.join(message.split())}.{hint}")
+                complain(f"{message}{hint}")
             code = int(error.exit_code)
         if standalone_mode:
             sys.exit(code if isinstance(code, int) else 0)
@@ -65,7 +91,6 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

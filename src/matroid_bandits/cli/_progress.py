@@ -1,4 +1,4 @@
-"""Bars that show how far a command is; they vanish when done, and are not drawn outside a terminal."""
+"""What shows how far a command is: bars, which vanish when done and need a terminal, and a notice of compiling."""
 
 from __future__ import annotations
 
@@ -27,6 +27,26 @@ def run_bar(console: Console, title: str) -> Iterator[Update]:
             progress.update(task, description=f"{title}: {what}", completed=done, total=total)
 
         yield update
+
+
+@contextmanager
+def compiling_announced(console: Console) -> Iterator[None]:
+    """Say once that kernels are being compiled, where that happens; from then on they are found on disk."""
+    from numba.core import event
+
+    class Notice(event.Listener):  # type: ignore[misc]
+        is_given = False
+
+        def on_start(self, event: object) -> None:
+            if not self.is_given:
+                self.is_given = True
+                console.print("Compiling for this machine: some seconds, the first time only.")
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Notice()):
+        yield
 
 
 @contextmanager

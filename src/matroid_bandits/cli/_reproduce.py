@@ -55,7 +55,8 @@ def reproduce(
     """Run the paper's experiments (Sections 5.1 to 5.3) and report ours beside its figures.
 
     Prints the tables and writes index.html, results.json and figures/ to the report folder. Where the paper's
-    data is not found, stand-ins take its place and are marked as such.
+    data is not found, stand-ins take its place and are marked as such. A report that is there already keeps its
+    other experiments.
     """
     from matroid_bandits.paper import EXPERIMENTS
     from matroid_bandits.reporting import Report

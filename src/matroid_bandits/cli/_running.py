@@ -42,7 +42,9 @@ def run_jobs(names: Sequence[str], load: Callable[[], Iterable[Job]], report: Re
         with _progress.run_bar(console, "All data"):
             jobs = list(load())
         for job in jobs:
-            print_chapter(console, _run_job(console, job, report, done))
+            with _progress.compiling_announced(console):
+                chapter = _run_job(console, job, report, done)
+            print_chapter(console, chapter)
     except KeyboardInterrupt:
         left = ", ".join(name for name in names if name not in done)
         kept = f"{report.folder} holds {', '.join(done)}" if done else "nothing was finished"

@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from matroid_bandits.cli._progress import Update
     from matroid_bandits.reporting import Chapter
     from matroid_bandits.simulation import SimulationResult
-    from matroid_bandits.specs import SimulationSpec
+    from matroid_bandits.specs import SimulationPlan
 
 _LEAD = "A problem of one's own: policies that learn the best basis of a matroid, raced."
 
 
 @app.command(epilog="Example: matroid-bandits simulate examples/graph.toml --runs 100")
 def simulate(
-    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.toml", help="The problem; see the examples folder.")],
+    problem: Annotated[
+        Path,
+        typer.Argument(metavar="PROBLEM.toml", help="The problem, a TOML or JSON file; see the examples folder."),
+    ],
     runs: Annotated[int | None, number_option("--runs", "Runs of each policy, instead of the file's.")] = None,
     episodes: Annotated[
         int | None, number_option("--episodes", "Episodes of each run, instead of the file's.")
@@ -32,10 +35,11 @@ def simulate(
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the report; by default report/PROBLEM.")
     ] = None,
 ) -> None:
-    """Race policies on a problem of your own: a TOML file that names a matroid, weights and policies.
+    """Race policies on a problem of your own: a TOML or JSON file that names a matroid, weights and policies.
 
-    The matroid comes from a CSV file: a graph's edges, items with categories, pairs, feature vectors, or plain
-    items. Prints a table and writes a report like reproduce does.
+    Items are in the file itself, or in a CSV file beside it: a graph's edges, items with categories, pairs, feature
+    vectors, or plain items. A policy of your own is module:Class. Prints a table and writes a report like reproduce
+    does.
     """
     from matroid_bandits.reporting import Report
     from matroid_bandits.specs import read_simulation
@@ -46,7 +50,7 @@ def simulate(
     run_jobs([spec.name], lambda: [_job(spec)], report)
 
 
-def _job(spec: SimulationSpec) -> Job:
+def _job(spec: SimulationPlan) -> Job:
     from matroid_bandits.reporting import report_checkpoints, simulation_chapter
     from matroid_bandits.simulation import simulate as race
 

@@ -4,18 +4,16 @@ import hashlib
 import http.client
 import os
 import tarfile
-import urllib.error
-import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from matroid_bandits._util.files import write_file
 from matroid_bandits.datasets._folders import data_folders, file_state
 from matroid_bandits.datasets._registry import SOURCES, DataFile
-from matroid_bandits.exceptions import DataError
+from matroid_bandits.exceptions import DataError, MissingDependencyError
 
 _TIMEOUT = 10.0  # seconds to connect, and between two pieces
 _PIECE = 1 << 16
@@ -94,49 +92,96 @@ def fetch(
 
 
 def _download(url: str, part: Path, progress: Progress | None) -> None:
-    have = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "matroid-bandits"} | ({"Range": f"bytes={have}-"} if have else {})
+    """Add what is missing to the part that is here; pooch does the talking."""
     try:
-        response = urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE or not have:
-            raise DataError(f"{url}: the server answered {error.code} {error.reason}") from error
-        if error.headers.get("Content-Range") != f"bytes */{have}":  # else all of it is here already
+        import pooch
+        import requests
+    except ImportError as error:  # pragma: no cover - installed wherever the tests run
+        raise MissingDependencyError("downloads need pooch: pip install 'matroid-bandits[experiments]'") from error
+
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": "matroid-bandits", "Accept-Encoding": "identity"}
+    headers |= {"Range": f"bytes={have}-"} if have else {}
+    growing = _Growing(part, have, progress)
+    download = pooch.HTTPDownloader(
+        chunk_size=_PIECE, timeout=_TIMEOUT, headers=headers, hooks={"response": growing.begin}
+    )
+    try:
+        download(url, growing, None)
+    except requests.HTTPError as error:
+        answer = error.response
+        if answer.status_code != requests.codes.requested_range_not_satisfiable or not have:
+            raise DataError(f"{url}: the server answered {answer.status_code} {answer.reason}") from error
+        if answer.headers.get("Content-Range") != f"bytes */{have}":  # else all of it is here already
             part.unlink()
             _download(url, part, progress)
         return
-    except ValueError as error:
+    except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema) as error:
         raise DataError(f"expected an http or https address, got {url!r} ({error})") from error
-    except (OSError, http.client.HTTPException) as error:
-        reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        raise DataError(f"{url}: cannot be reached, is there a network? ({reason})") from error
-
-    with response:
-        is_rest = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-        done = have if response.status == http.client.PARTIAL_CONTENT and is_rest else 0
-        length = response.headers.get("Content-Length", "")
-        total = done + int(length) if length.isdecimal() else None
-        with part.open("ab" if done else "wb") as out:
-            while piece := _read(response, url, done, total):
-                out.write(piece)
-                done += len(piece)
-                if progress is not None:
-                    progress(done, total)
-    if total is not None and done != total:
-        raise _cut_off(url, done, total)
+    except requests.RequestException as error:
+        if growing.file is not None:
+            raise growing.cut_off(url) from error
+        raise DataError(f"{url}: cannot be reached, is there a network? ({_first_cause(error)})") from error
+    finally:
+        growing.close()
+    if growing.total not in (None, growing.done):
+        raise growing.cut_off(url)
 
 
-def _read(response: http.client.HTTPResponse, url: str, done: int, total: int | None) -> bytes:
-    try:
-        return response.read(_PIECE)
-    except (OSError, http.client.HTTPException) as error:
-        raise _cut_off(url, done, total) from error
+def _first_cause(error: BaseException) -> BaseException:
+    """What the system said, without what each layer above added."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return error
 
 
-def _cut_off(url: str, done: int, total: int | None) -> DataError:
-    of_all = f" of {total:,}" if total is not None else ""
-    return DataError(f"{url}: cut off after {done:,}{of_all} bytes; fetch again to continue from there")
+class _Growing:
+    """The file that a download is written to: it goes on where the part ends, or anew where the server does."""
+
+    def __init__(self, part: Path, have: int, progress: Progress | None) -> None:
+        self._part, self._have, self._progress = part, have, progress
+        self._answers: list[Any] = []
+        self.file: IO[bytes] | None = None
+        self.done = 0
+        self.total: int | None = None
+
+    def begin(self, answer: Any, **_: Any) -> None:
+        """Look at the server's answer before its content comes."""
+        self._answers.append(answer)
+        if not answer.ok or answer.is_redirect:
+            return
+        # a short answer is told by its length below, and what came of it is kept
+        answer.raw.enforce_content_length = False
+        is_rest = answer.headers.get("Content-Range", "").startswith(f"bytes {self._have}-")
+        self.done = self._have if answer.status_code == http.client.PARTIAL_CONTENT and is_rest else 0
+        length = answer.headers.get("Content-Length", "")
+        self.total = self.done + int(length) if length.isdecimal() else None
+        self.file = self._part.open("ab" if self.done else "wb")
+
+    def write(self, piece: bytes) -> None:
+        """Add what came."""
+        assert self.file is not None
+        self.file.write(piece)
+        self.done += len(piece)
+        if self._progress is not None:
+            self._progress(self.done, self.total)
+
+    def flush(self) -> None:
+        """Put it on the disk, so that an interrupt loses nothing."""
+        assert self.file is not None
+        self.file.flush()
+
+    def close(self) -> None:
+        """Hang up."""
+        if self.file is not None:
+            self.file.close()
+        for answer in self._answers:
+            answer.close()
+
+    def cut_off(self, url: str) -> DataError:
+        """The error that not everything came."""
+        of_all = f" of {self.total:,}" if self.total is not None else ""
+        return DataError(f"{url}: cut off after {self.done:,}{of_all} bytes; fetch again to continue from there")
 
 
 def _unpack(archive: Path, files: list[DataFile], url: str) -> dict[DataFile, bytes]:

@@ -55,14 +55,17 @@ class KineticEngine(Engine):
         self._group, self._parent, self._capacities = quotas
         n_runs, n_items = state.n_runs, state.n_items
         # A cell holds the items of one innermost group; those in no group (numbered -1) are always chosen.
-        cells = np.unique(self._group, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        sizes: IntArray = np.bincount(cells)
-        self._cells, self._members = cells, np.argsort(cells, kind="stable")
+        sizes: IntArray = np.bincount(self._group + 1, minlength=self._parent.size + 1)
+        self._cells: IntArray = (np.cumsum(sizes > 0) - 1)[self._group + 1]
+        sizes = sizes[sizes > 0]
+        short = np.uint16 if sizes.size <= 2**16 else np.int64  # which NumPy sorts without comparing
+        self._members = np.argsort(self._cells.astype(short), kind="stable")
         self._starts = offsets(sizes)
         self._places = np.empty(n_items, np.int64)
         self._places[self._members] = np.arange(n_items) - np.repeat(self._starts[:-1], sizes)
         self._tree_starts = offsets(kinetic.tree_size(sizes))
-        room = _room(self._parent, self._capacities)
+        room = np.empty(self._parent.size, np.int64)
+        laminar.least_around(self._parent, self._capacities, room)
         self._innermost = self._group[self._members[self._starts[:-1]]] if n_items else np.zeros(0, np.int64)
         depth = np.where(self._innermost < 0, sizes, np.append(room, 0)[self._innermost])
         self._reserve_starts = offsets(np.minimum(depth, sizes))
@@ -175,12 +178,3 @@ class KineticEngine(Engine):
     def _is_barred(self) -> BoolArray:
         """Work space of `best_beside`, where nothing stays marked."""
         return np.zeros(self.state.n_items, bool)
-
-
-def _room(parent: IntArray, capacities: IntArray) -> IntArray:
-    """The least capacity on the way from each group to its outermost."""
-    room = capacities.copy()
-    for g in range(room.size):  # containers come first
-        if parent[g] >= 0:
-            room[g] = min(room[g], room[parent[g]])
-    return room

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine, GreedyEngine
 from matroid_bandits.engines._kinetic import KineticEngine
@@ -52,4 +54,12 @@ def _fastest(constraint: Constraint, policy: Policy) -> str:
         return "greedy"
     if KineticEngine.fits(constraint, policy):
         return "kinetic" if constraint.n_items >= KineticEngine.LEAST_ITEMS else "greedy"
-    return "warm" if constraint.reduction()[1].size <= WarmEngine.MOST_ITEMS else "greedy"
+    return "warm" if _is_small(constraint) else "greedy"
+
+
+def _is_small(matroid: Matroid) -> bool:
+    """Whether few items may be chosen or not; where the rank tells, the items in every basis are not looked for."""
+    n_loops = matroid.span(np.empty(0, np.int64)).sum() if matroid.has_quick_coloops else 0
+    if matroid.n_items - n_loops - matroid.rank > WarmEngine.MOST_ITEMS:
+        return False
+    return matroid.reduction()[1].size <= WarmEngine.MOST_ITEMS

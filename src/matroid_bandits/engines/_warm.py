@@ -42,7 +42,8 @@ class WarmEngine(Engine):
             raise PolicyError(f"expected a matroid for the warm engine, got {constraint!r}")
         self._matroid = constraint
         always, pool = constraint.reduction()
-        classes = constraint.parallel_classes(pool)
+        # loops, which have no class, are left out of the pool only where they are looked for
+        classes = constraint.parallel_classes(pool) if constraint.has_quick_coloops else np.arange(pool.size)
         sizes: IntArray = np.bincount(classes)
         self._starts, self._members = offsets(sizes), pool[np.argsort(classes, kind="stable")]
         self._class_orders: IntArray = np.tile(np.arange(sizes.size), (state.n_runs, 1))

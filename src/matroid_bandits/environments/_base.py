@@ -1,11 +1,14 @@
 """The interface of an environment, and the checks its families share."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
+from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
 
@@ -23,9 +26,18 @@ class Environment(Immutable, ABC):
     Parameters
     ----------
     mean_weights : array_like of float, shape (L,)
-        Finite.
+        At most 1e100 in size, as weights must be, so that sums of them stay finite.
     support : (float, float), default (-inf, inf)
         Bounds that no weight leaves. Policies for weights in [0, 1] rely on them.
+
+    Attributes
+    ----------
+    mean_weights : ndarray of float64, shape (L,)
+        The expected weight of every item, read-only.
+    n_items : int
+        The number of items L.
+    support : (float, float)
+        Bounds that no weight leaves, infinite where there are none.
 
     Examples
     --------
@@ -199,15 +211,27 @@ def as_numbers(name: str, values: ArrayLike, ndim: int) -> AnyArray:
     return array
 
 
-def as_vector(name: str, values: ArrayLike, low: float = -np.inf, high: float = np.inf) -> FloatArray:
-    """A read-only float64 copy of a 1-D array whose entries are finite and in [low, high]."""
+def as_vector(name: str, values: ArrayLike, low: float = -MOST_WEIGHT, high: float = MOST_WEIGHT) -> FloatArray:
+    """A read-only float64 copy of a 1-D array whose entries are in [low, high]."""
     vector = as_numbers(name, values, ndim=1).astype(np.float64)
     is_wrong = ~(np.isfinite(vector) & (vector >= low) & (vector <= high))
     if is_wrong.any():
         item = int(is_wrong.argmax())
-        allowed = "finite" if np.isinf(low) and np.isinf(high) else f"in [{low:g}, {high:g}]"
+        if high != MOST_WEIGHT or MOST_WEIGHT < abs(vector[item]) < np.inf:
+            allowed = f"in [{low:g}, {high:g}]"
+        else:
+            allowed = "finite" if low == -MOST_WEIGHT else f"finite and at least {low:g}"
         raise InvalidEnvironmentError(f"expected {name} {allowed}; got {vector[item]} for item {item}")
     return frozen(vector)
+
+
+def bounds_of(name: str, entries: AnyArray) -> tuple[float, float]:
+    """The smallest and the largest weight of a data set, (0, 0) of none; those that sums cannot bear are refused."""
+    low, high = (float(entries.min()), float(entries.max())) if entries.size else (0.0, 0.0)
+    if max(-low, high) > MOST_WEIGHT:
+        wrong = low if -low > high else high
+        raise InvalidEnvironmentError(f"expected {name} of at most {MOST_WEIGHT:g} in size; got {wrong}")
+    return low, high
 
 
 def _as_support(support: tuple[float, float]) -> tuple[float, float]:

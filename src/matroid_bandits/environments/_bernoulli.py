@@ -1,5 +1,7 @@
 """Weights 0 or 1."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray

@@ -1,5 +1,7 @@
 """Weights between 0 and 1."""
 
+from __future__ import annotations
+
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits.environments._base import Environment, as_vector
 from matroid_bandits.exceptions import InvalidEnvironmentError

@@ -1,5 +1,7 @@
 """Latencies with an exponential tail."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
@@ -14,7 +16,7 @@ class ExponentialEnvironment(Environment):
     Parameters
     ----------
     means : array_like of float, shape (L,)
-        Finite; in the paper's unit, milliseconds, the noise has mean and standard deviation 1.
+        At most 1e100 in size; in the paper's unit, milliseconds, the noise has mean and standard deviation 1.
 
     Examples
     --------

@@ -1,8 +1,12 @@
 """Weights with normal noise."""
 
+from __future__ import annotations
+
+import numpy as np
+
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.checks import as_number
-from matroid_bandits.environments._base import Environment
+from matroid_bandits.environments._base import Environment, as_vector
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
 
@@ -13,9 +17,9 @@ class GaussianEnvironment(Environment):
     Parameters
     ----------
     means : array_like of float, shape (L,)
-        Finite.
-    noise : float, default 1.0
-        The standard deviation of every weight, 0 or more.
+        At most 1e100 in size.
+    noise : float, or array_like of float, shape (L,), default 1.0
+        The standard deviation of every weight, or of each item's, 0 or more.
 
     Examples
     --------
@@ -26,9 +30,18 @@ class GaussianEnvironment(Environment):
            [10.]])
     """
 
-    def __init__(self, means: ArrayLike, noise: float = 1.0) -> None:
+    def __init__(self, means: ArrayLike, noise: ArrayLike = 1.0) -> None:
         super().__init__(means)
-        self._noise = as_number("noise", noise, 0.0, error=InvalidEnvironmentError)
+        self._noise: float | FloatArray
+        if np.ndim(noise) == 0:
+            self._noise = as_number("noise", noise, 0.0, error=InvalidEnvironmentError)
+        else:
+            self._noise = as_vector("noise", noise, 0.0)
+            if self._noise.size != self.n_items:
+                raise InvalidEnvironmentError(
+                    f"expected one noise, or one for each of {self.n_items} items; got {self._noise.size}"
+                )
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
-        return self._mean_weights[items] + self._noise * stream.normal(t, items)
+        noise = self._noise if isinstance(self._noise, float) else self._noise[items]
+        return self._mean_weights[items] + noise * stream.normal(t, items)

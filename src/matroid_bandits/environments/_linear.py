@@ -1,5 +1,7 @@
 """Weights that features explain."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike
@@ -38,4 +40,6 @@ class LinearEnvironment(GaussianEnvironment):
             raise InvalidEnvironmentError(
                 f"expected finite features; got NaN or infinity for item {int(is_finite.argmin())}"
             )
-        super().__init__(rows @ coefficients, noise)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large for a mean is refused as one
+            means = rows @ coefficients
+        super().__init__(means, noise)

@@ -1,12 +1,14 @@
 """Weights from the rows of a data set."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits.environments._base import Environment, as_numbers
+from matroid_bandits.environments._base import Environment, as_numbers, bounds_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import sparse as kernels
 from matroid_bandits.stream import Stream
@@ -20,8 +22,8 @@ class RowEnvironment(Environment):
     Parameters
     ----------
     matrix : array_like of shape (n_rows, L), or a SciPy sparse matrix or array
-        Finite numbers of any type. Neither a dense array nor a sparse one in canonical CSR form is copied;
-        it must not be changed afterwards.
+        Numbers of any type, at most 1e100 in size. Neither a dense array nor a sparse one in canonical CSR form is
+        copied; it must not be changed afterwards.
 
     Examples
     --------
@@ -62,9 +64,8 @@ class RowEnvironment(Environment):
         if not np.isfinite(means).all():  # what is not finite shows in the mean: no need for a mask of the matrix
             item = int(np.isfinite(means).argmin())
             raise InvalidEnvironmentError(f"expected finite weights; got NaN or infinity for item {item}")
-        bounds = [float(entries.min()), float(entries.max())] if entries.size else []
-        bounds += [0.0] if has_zeros or not bounds else []
-        super().__init__(means, support=(min(bounds), max(bounds)))
+        low, high = bounds_of("weights", entries)
+        super().__init__(means, support=(min(low, 0.0), max(high, 0.0)) if has_zeros else (low, high))
         self._n_rows = int(n_rows)
 
     @property

@@ -1,12 +1,14 @@
 """Weights from each item's own records."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits.environments._base import Environment, as_numbers
+from matroid_bandits.environments._base import Environment, as_numbers, bounds_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
 
@@ -17,7 +19,7 @@ class SampleEnvironment(Environment):
     Parameters
     ----------
     samples_per_item : sequence of L array_like of float
-        The records of each item, one or more; items may have different numbers of them.
+        The records of each item, one or more; items may have different numbers of them. At most 1e100 in size.
 
     Examples
     --------
@@ -47,8 +49,8 @@ class SampleEnvironment(Environment):
             where = int(np.isfinite(self._values).argmin())
             item = int(np.searchsorted(self._starts, where, side="right")) - 1
             raise InvalidEnvironmentError(f"expected finite samples; got {self._values[where]} for item {item}")
+        bounds = bounds_of("samples", self._values)
         means = np.add.reduceat(self._values, self._starts) / sizes if sizes.size else np.empty(0)
-        bounds = (self._values.min(), self._values.max()) if sizes.size else (0.0, 0.0)
         super().__init__(means, support=bounds)
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:

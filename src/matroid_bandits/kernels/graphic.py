@@ -1,7 +1,8 @@
-"""Forests: Kruskal along given orders, what a forest spans, paths in it, and the blocks of a graph."""
+"""Forests: Kruskal along given orders, when a forest spans which edge, paths in it, and the blocks of a graph."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
@@ -29,54 +30,90 @@ def _join(u, v, tree, size, after):
 
 
 @njit(cache=True, nogil=True)
-def greedy_forests(orders, lengths, taken, tails, heads, n_vertices, limit, forests, sizes):
-    """Kruskal along the first lengths[r] entries of each row of `orders` (R, M) int64, from the edges `taken` on.
+def greedy_forests(orders, lengths, tails, heads, n_vertices, n_taken, limit, forests, sizes):
+    """Kruskal along the first lengths[r] entries of each row of `orders` (R, M) int64.
 
-    No `lengths` (an empty array) means whole rows. Row r of `forests` (R, at least limit) gets the taken edges (P,)
-    and those accepted, `sizes[r]` in all and at most `limit`. Every vertex knows its tree and the vertices of a tree
-    form a ring: most edges are rejected, in one comparison without a search.
+    No `lengths` (an empty array) means whole rows. The first `n_taken` cells of each row of `forests` (R, limit) are
+    the caller's, who contracted those edges; accepted ones follow, `sizes[r]` in all and at most `limit`. Every
+    vertex knows its tree and the vertices of a tree form a ring: most edges are rejected, in one comparison without
+    a search, and a joined pair relabels the smaller tree.
     """
-    n_taken = taken.shape[0]
-    # unsigned indices spare the compiled code a test for negative ones at each access
-    us, vs = tails.view(np.uint64), heads.view(np.uint64)
     tree = np.empty(n_vertices, np.uint32)
     size = np.empty(n_vertices, np.uint32)
     after = np.empty(n_vertices, np.uint32)  # the next vertex of the ring
+    # unsigned indices spare the compiled code a test for negative ones at each access
+    us, vs = tails.view(np.uint64), heads.view(np.uint64)
+    if limit <= n_taken:
+        sizes[:] = n_taken
+        return
     for run in range(orders.shape[0]):
-        order, forest = orders[run].view(np.uint64), forests[run]
         for v in range(n_vertices):
             tree[v], size[v], after[v] = v, 1, v
-        for i in range(n_taken):
-            forest[i] = taken[i]
-            u, v = us[taken[i]], vs[taken[i]]
-            if tree[u] != tree[v]:
-                _join(u, v, tree, size, after)
+        order, forest = orders[run].view(np.uint64), forests[run]
         k = n_taken
         length = lengths[run] if lengths.shape[0] > 0 else order.shape[0]
-        if k >= limit:
-            length = 0
         for i in range(length):
             e = order[i]
             u, v = us[e], vs[e]
-            if tree[u] == tree[v]:
+            large, small = tree[u], tree[v]
+            if large == small:
                 continue
             forest[k] = e
             k += 1
             if k == limit:
                 break
-            _join(u, v, tree, size, after)
+            if size[large] < size[small]:
+                u, v, large, small = v, u, small, large
+            size[large] += size[small]
+            w = v
+            while True:
+                tree[w] = large
+                w = np.uint64(after[w])
+                if w == v:
+                    break
+            after[u], after[v] = after[v], after[u]
         sizes[run] = k
 
 
 @njit(cache=True, nogil=True)
-def spanned_edges(forest, tails, heads, n_vertices, is_spanned):
-    """is_spanned[e]: do both ends of edge e lie in one tree of `forest`?"""
+def contract(taken, tails, heads, n_vertices, new_tails, new_heads):
+    """The ends of all edges where each tree of the `taken` ones (P,) is a single vertex; those become self-loops."""
     parent = np.arange(n_vertices)
-    for i in range(forest.shape[0]):
-        e = forest[i]
-        parent[_find(parent, tails[e])] = _find(parent, heads[e])
+    for i in range(taken.shape[0]):
+        parent[_find(parent, tails[taken[i]])] = _find(parent, heads[taken[i]])
     for e in range(tails.shape[0]):
-        is_spanned[e] = _find(parent, tails[e]) == _find(parent, heads[e])
+        new_tails[e], new_heads[e] = _find(parent, tails[e]), _find(parent, heads[e])
+
+
+@njit(cache=True, nogil=True)
+def spanned_after(forest, tails, heads, n_vertices, after):
+    """after[e]: how many edges of `forest`, in order, until both ends of edge e lie in one tree of them.
+
+    One more than there are for an edge between two trees, 0 for a self-loop. Smaller trees are hung under larger ones
+    and remember when; no path is longer than the logarithm of the vertices.
+    """
+    never = forest.shape[0] + 1
+    parent = np.arange(n_vertices)
+    size = np.ones(n_vertices, np.int64)
+    since = np.full(n_vertices, never, np.int64)  # when a vertex was hung under its parent
+    for i in range(forest.shape[0]):
+        u, v = tails[forest[i]], heads[forest[i]]
+        while parent[u] != u:
+            u = parent[u]
+        while parent[v] != v:
+            v = parent[v]
+        if size[u] < size[v]:
+            u, v = v, u
+        parent[v], since[v] = u, i + 1
+        size[u] += size[v]
+    for e in range(tails.shape[0]):
+        u, v, last = tails[e], heads[e], 0
+        while u != v and last < never:
+            if since[u] < since[v]:
+                last, u = since[u], parent[u]
+            else:
+                last, v = since[v], parent[v]
+        after[e] = last
 
 
 @njit(cache=True, nogil=True)

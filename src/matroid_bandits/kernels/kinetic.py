@@ -16,7 +16,8 @@ nodes 4 p - 8 to 4 p - 5, and the buckets of items are the last nodes; winner -1
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 BUCKET = 8
 _TINY, _HUGE = 1e-290, 1e100

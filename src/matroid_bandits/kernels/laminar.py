@@ -1,7 +1,8 @@
 """Nested quotas: greedy along given orders, walking from an item's innermost group to the outermost."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
@@ -45,3 +46,57 @@ def room_beside(taken, group, parent, capacities, room):
         while g >= 0:
             room[g] -= 1
             g = parent[g]
+
+
+@njit(cache=True, nogil=True)
+def full_after(order, group, parent, capacities, after):
+    """after[g]: how many items of an independent set, in order, until group g or one around it has no room left.
+
+    One more than there are where it still has. Containers come before what they contain.
+    """
+    after[:] = order.shape[0] + 1
+    left = capacities.copy()
+    for g in range(left.shape[0]):
+        if left[g] == 0:
+            after[g] = 0
+    for i in range(order.shape[0]):
+        g = group[order[i]]
+        while g >= 0:
+            left[g] -= 1
+            if left[g] == 0:
+                after[g] = i + 1
+            g = parent[g]
+    for g in range(left.shape[0]):
+        if parent[g] >= 0:
+            after[g] = min(after[g], after[parent[g]])
+
+
+@njit(cache=True, nogil=True)
+def strict_groups(items, group, parent, capacities, is_strict):
+    """is_strict[g]: may a group, or one around it, get fewer of the `items` than those within it would leave it?"""
+    ranks = np.zeros(parent.shape[0], np.int64)  # of what is in each group
+    for i in range(items.shape[0]):
+        if group[items[i]] >= 0:
+            ranks[group[items[i]]] += 1
+    for g in range(parent.shape[0] - 1, -1, -1):
+        is_strict[g] = ranks[g] > capacities[g]
+        if parent[g] >= 0:
+            ranks[parent[g]] += min(ranks[g], capacities[g])
+    for g in range(parent.shape[0]):
+        if parent[g] >= 0:
+            is_strict[g] |= is_strict[parent[g]]
+
+
+@njit(cache=True, nogil=True)
+def least_around(parent, capacities, least):
+    """least[g]: the least capacity of a group and those around it; containers come before what they contain."""
+    for g in range(parent.shape[0]):
+        least[g] = capacities[g] if parent[g] < 0 else min(capacities[g], least[parent[g]])
+
+
+@njit(cache=True, nogil=True)
+def groups_within(g, parent, is_within):
+    """Set is_within[h] for group g and all groups in it; containers come before what they contain."""
+    is_within[g] = True
+    for h in range(g + 1, parent.shape[0]):
+        is_within[h] = parent[h] >= 0 and is_within[parent[h]]

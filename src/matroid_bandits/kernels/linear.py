@@ -6,7 +6,8 @@ residues come as uint64 and are read as int64: products of two stay below 2^62.
 """
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
@@ -161,40 +162,44 @@ def spanned_residues(basis, residues, primes, is_spanned):
 
 
 @njit(cache=True, nogil=True)
-def circuit_residues(basis, item, residues, primes, is_member):
-    """is_member[i]: has basis[i] a non-zero coefficient in `item`? Returns in how many primes `basis` is independent.
+def monic_rows(items, residues, p, rows):
+    """rows[i] = the vector of items[i] times what makes its first entry that is not 0 a one, modulo the prime p."""
+    for i in range(items.shape[0]):
+        scale = np.int64(0)
+        for c in range(rows.shape[1]):
+            entry = np.int64(residues[items[i], c])
+            if scale == 0 and entry != 0:
+                scale = _inverse(entry, p)
+            rows[i, c] = entry * scale % p
 
-    Vectors are eliminated with a unit vector appended, which collects the coefficients.
+
+@njit(cache=True, nogil=True)
+def circuits_residues(basis, items, residues, p, is_member):
+    """Set is_member[j, i] where basis[i] has a non-zero coefficient in items[j], modulo one prime p.
+
+    `residues` (n_items, n_columns) uint64 are the vectors modulo p. Returns False, with nothing set, where those of
+    `basis` are dependent. They are eliminated once, with unit vectors appended, which collect the coefficients.
     """
-    n_primes, _, n_columns = residues.shape
-    size = basis.shape[0]
-    extended = np.zeros((n_primes, size + 1, n_columns + size), np.int64)
-    echelons = np.empty((n_primes, size, n_columns + size), np.int64)
-    pivots = np.empty((n_primes, size), np.int64)
-    ys = np.empty((n_primes, n_columns + size), np.int64)
-    is_member[:] = False
-    n_alive = 0
-    for q in range(n_primes):
-        p = np.int64(primes[q])
-        for i in range(size + 1):
-            e = basis[i] if i < size else item
-            for c in range(n_columns):
-                extended[q, i, c] = np.int64(residues[q, e, c])
-            if i < size:
-                extended[q, i, n_columns + i] = 1
-        k = 0
+    n_columns, size = residues.shape[1], basis.shape[0]
+    extended = np.zeros((1, size + 1, n_columns + size), np.int64)
+    echelons = np.empty((1, size, n_columns + size), np.int64)
+    pivots = np.empty((1, size), np.int64)
+    ys = np.empty((1, n_columns + size), np.int64)
+    for i in range(size):
+        for c in range(n_columns):
+            extended[0, i, c] = np.int64(residues[basis[i], c])
+        extended[0, i, n_columns + i] = 1
+        pivot = _remainder(extended, 0, i, echelons, pivots, i, p, n_columns, ys)
+        if pivot < 0:
+            return False
+        _absorb(ys, 0, pivot, echelons, pivots, i, p)
+    for j in range(items.shape[0]):
+        for c in range(n_columns):
+            extended[0, size, c] = np.int64(residues[items[j], c])
+        _remainder(extended, 0, size, echelons, pivots, size, p, n_columns, ys)
         for i in range(size):
-            pivot = _remainder(extended, q, i, echelons, pivots, k, p, n_columns, ys)
-            if pivot < 0:
-                break
-            _absorb(ys, q, pivot, echelons, pivots, k, p)
-            k += 1
-        if k == size:
-            n_alive += 1
-            _remainder(extended, q, size, echelons, pivots, k, p, n_columns, ys)
-            for i in range(size):
-                is_member[i] |= ys[q, n_columns + i] != 0
-    return n_alive
+            is_member[j, i] |= ys[0, n_columns + i] != 0
+    return True
 
 
 @njit(cache=True, nogil=True)

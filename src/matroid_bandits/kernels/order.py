@@ -5,7 +5,8 @@ infinities and signed zeros need no thought and the keys can be sorted by radix.
 """
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 _SIGN = np.uint64(1) << np.uint64(63)
 _ONE = np.uint64(1)

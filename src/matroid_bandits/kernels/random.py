@@ -15,7 +15,8 @@ Words are kept in uint64 and masked: nothing overflows, compiled or not.
 """
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 _WORD = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)

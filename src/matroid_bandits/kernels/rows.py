@@ -5,7 +5,8 @@ array) means whole rows. `taken` (P,) int64 are items that every row starts from
 """
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
@@ -34,20 +35,20 @@ def complete_backwards(orders, lengths, taken, full):
 
 
 @njit(cache=True, nogil=True)
-def part_of_rows(orders, lengths, part_of, part, start, inside, inside_lengths):
-    """What each row lists of one part, in order: items with part_of[e] == part, numbered from `start` on.
+def split_rows(orders, lengths, part_of, starts, inside, inside_lengths):
+    """What each row lists of every part, in order, numbered from the start of the part on.
 
-    Fills the first inside_lengths[r] cells of each row of `inside` (R, items of the part).
+    Part i has the items from starts[i] on. Its share of row r fills the first inside_lengths[i, r] cells of
+    inside[r, starts[i]:starts[i + 1]].
     """
+    inside_lengths[:] = 0
     for run in range(orders.shape[0]):
         length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
-        m = 0
-        for i in range(length):
-            e = orders[run, i]
-            if part_of[e] == part:
-                inside[run, m] = e - start
-                m += 1
-        inside_lengths[run] = m
+        for j in range(length):
+            e = orders[run, j]
+            i = part_of[e]
+            inside[run, starts[i] + inside_lengths[i, run]] = e - starts[i]
+            inside_lengths[i, run] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,8 @@
 """The top of a greedy order without the rest, of a row or of every block of it; and chosen rows sorted."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 #: Up to so many items are best picked by keeping them sorted during one pass.
 _FEW = 12

@@ -1,6 +1,6 @@
 """Lookups in compressed sparse rows."""
 
-from numba import njit
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)

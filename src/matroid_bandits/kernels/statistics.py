@@ -1,7 +1,8 @@
 """What has been seen of each item, updated in place, and totals over bases."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 # 1 / sqrt(n) for small n: both operations round correctly, so the table's bits are those of the expression
 _N_RADII = 2048

@@ -1,7 +1,8 @@
 """Bipartite matchings grown one left item at a time, along given orders."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 _DEAD = np.int64(1) << np.int64(62)
 _ONE = np.uint64(1)
@@ -141,77 +142,97 @@ def greedy_mask_matchings(orders, lengths, taken, masks, entries, n_right, limit
 
 
 @njit(cache=True, nogil=True)
-def spanned_items(slot, starts, rights, n_right, is_spanned):
-    """is_spanned[e]: given a matching (`slot` of each left item, -1 for none), has e no augmenting path?
+def spanned_after(order, slot, starts, rights, n_right, after):
+    """after[e]: how many items of `order`, from the first on, until item e cannot be matched together with them.
 
-    Also true for the matched items. Works backwards: a right vertex is open when it is free, or when the item
-    that holds it could move to an open one.
+    One more than there are where e can still be added, 0 where it has no right vertex. `slot` (n_items,) is a
+    matching of the items in `order`, -1 for all others. An item is spanned once all are there that alternating paths
+    lead it to, so the search goes backwards: from the free right vertices, then from the last item to the first.
     """
-    n_items = starts.shape[0] - 1
-    mate = np.full(n_right, -1, np.int64)
-    for e in range(n_items):
-        if slot[e] >= 0:
-            mate[slot[e]] = e
-    into = np.zeros(n_right + 1, np.int64)  # edges of matched items, by right vertex
-    for e in range(n_items):
-        if slot[e] >= 0:
-            for j in range(starts[e], starts[e + 1]):
-                into[rights[j] + 1] += 1
+    n_items, n = starts.shape[0] - 1, order.shape[0]
+    into = np.zeros(n_right + 1, np.int64)  # the items that may use each right vertex
+    for j in range(rights.shape[0]):
+        into[rights[j] + 1] += 1
     for r in range(n_right):
         into[r + 1] += into[r]
-    holders = np.empty(into[n_right], np.int64)
     cursor = into[:n_right].copy()
+    users = np.empty(rights.shape[0], np.int64)
     for e in range(n_items):
-        if slot[e] >= 0:
-            for j in range(starts[e], starts[e + 1]):
-                holders[cursor[rights[j]]] = slot[e]
-                cursor[rights[j]] += 1
-    is_open = mate < 0
+        for j in range(starts[e], starts[e + 1]):
+            users[cursor[rights[j]]] = e
+            cursor[rights[j]] += 1
+    is_free = np.ones(n_right, np.bool_)
+    for i in range(n):
+        is_free[slot[order[i]]] = False
+    after[:] = 0
     queue = np.empty(n_right, np.int64)
-    first, last = 0, 0
-    for r in range(n_right):
-        if is_open[r]:
-            queue[last] = r
-            last += 1
-    while first < last:
-        r = queue[first]
-        first += 1
-        for j in range(into[r], into[r + 1]):
-            q = holders[j]
-            if not is_open[q]:
-                is_open[q] = True
-                queue[last] = q
-                last += 1
-    for e in range(n_items):
-        is_spanned[e] = True
-        if slot[e] < 0:
-            for j in range(starts[e], starts[e + 1]):
-                if is_open[rights[j]]:
-                    is_spanned[e] = False
-                    break
+    is_seen = is_free.copy()
+    for i in range(n, -1, -1):
+        first, last = 0, 0
+        if i == n:
+            for r in range(n_right):
+                if is_free[r]:
+                    queue[last] = r
+                    last += 1
+        elif not is_seen[slot[order[i]]]:
+            queue[0], last = slot[order[i]], 1
+            is_seen[queue[0]] = True
+        while first < last:
+            r = queue[first]
+            first += 1
+            for j in range(into[r], into[r + 1]):
+                e = users[j]
+                if after[e] == 0:
+                    after[e] = i + 1
+                    if slot[e] >= 0 and not is_seen[slot[e]]:
+                        is_seen[slot[e]] = True
+                        queue[last] = slot[e]
+                        last += 1
+    for i in range(n):
+        after[order[i]] = i + 1
 
 
 @njit(cache=True, nogil=True)
-def reachable_items(item, slot, starts, rights, n_right, members):
-    """The matched items on alternating paths from the unmatched `item`, into `members`; returns how many.
+def reachable_items(items, slot, starts, rights, n_right, members):
+    """The matched items on alternating paths from unmatched `items`, into `members`; returns how many.
 
-    When `item` has no augmenting path these are the rest of its fundamental circuit.
+    When one item has no augmenting path these are the rest of its fundamental circuit; of several items they are the
+    union of their circuits.
     """
     mate = np.full(n_right, -1, np.int64)
     for e in range(slot.shape[0]):
         if slot[e] >= 0:
             mate[slot[e]] = e
     is_seen = np.zeros(n_right, np.bool_)
-    n, first, e = 0, 0, item
-    while True:
+    n = 0
+    for i in range(items.shape[0]):
+        e, first = items[i], n
+        while True:
+            for j in range(starts[e], starts[e + 1]):
+                r = rights[j]
+                if not is_seen[r]:
+                    is_seen[r] = True
+                    if mate[r] >= 0:
+                        members[n] = mate[r]
+                        n += 1
+            if first == n:
+                break
+            e = members[first]
+            first += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def is_same(starts, rights, others, number):
+    """Has every item the same right vertices in both lists, in whatever order? `number` translates those of `others`.
+
+    The lists of an item are of equal length in both, and name no right vertex twice.
+    """
+    owner = np.full(number.shape[0], -1, np.int64)
+    for e in range(starts.shape[0] - 1):
         for j in range(starts[e], starts[e + 1]):
-            r = rights[j]
-            if not is_seen[r]:
-                is_seen[r] = True
-                if mate[r] >= 0:
-                    members[n] = mate[r]
-                    n += 1
-        if first == n:
-            return n
-        e = members[first]
-        first += 1
+            owner[rights[j]] = e
+        for j in range(starts[e], starts[e + 1]):
+            if owner[number[others[j]]] != e:
+                return False
+    return True

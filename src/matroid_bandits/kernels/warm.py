@@ -1,7 +1,8 @@
 """Greedy orders kept from one episode to the next: nearly sorted, so repaired rather than sorted."""
 
 import numpy as np
-from numba import njit
+
+from matroid_bandits.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)

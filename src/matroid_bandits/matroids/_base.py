@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,9 +29,6 @@ _MIN_WEIGHTS_PER_BATCH = 4096
 #: Costs are negated in pieces of about this many, which stay in the cache until they are ordered.
 _COSTS_PER_PIECE = 2**17
 
-#: Beyond this many items, looking for those that are always or never chosen costs more than it saves.
-_MOST_CIRCUITS = 1000
-
 #: Stands for rows of full length, and for nothing taken, where a kernel expects an array.
 _NOTHING: IntArray = np.empty(0, np.int64)
 
@@ -53,9 +50,11 @@ class Matroid(Constraint):
     - `find_rank`, called once, when `rank` is first asked for; by default it runs `greedy` over all items, so a
       `greedy` that wants to know the rank must come with a `find_rank`;
     - `replaceable`, the members of a basis that an item could replace: behind `circuit` and explanations;
+    - `spanned_after`, from when on each item is spanned as a set grows: behind bounds;
     - `content`, what two equal matroids have in common: behind ``==``;
-    - `coloops` and `parallel_classes`, called once by engines that leave out what need not be ordered; set
-      `has_quick_circuits` where `coloops` costs little;
+    - `coloops`, the items without which the rank drops: behind duals;
+    - `reduction` rests on `coloops` and `parallel_classes`: engines leave out what need not be ordered. Set
+      `has_quick_coloops` where `coloops` costs no more than a few calls of `greedy`, or engines do without;
     - `quotas`, where the matroid is made of nested quotas: it then gets the engine whose time does not grow with L;
     - `best_sets`, where the best set can be had without ordering all items.
 
@@ -102,8 +101,8 @@ class Matroid(Constraint):
     True
     """
 
-    #: Whether `replaceable` and `coloops` are quick enough to look for items that are always or never chosen.
-    has_quick_circuits: ClassVar[bool] = False
+    #: Whether `coloops` costs no more than a few calls of `greedy`, so that engines may ask for them.
+    has_quick_coloops: bool = False
 
     # What a family settles
 
@@ -157,13 +156,53 @@ class Matroid(Constraint):
             keep[i] = True
         return np.array(members, np.int64)
 
-    def coloops(self) -> IntArray:
-        """The items that are in every basis: those that no other item could replace."""
-        basis = self._select(np.arange(self._n_items))
-        is_fixed = np.ones(self._n_items, bool)
-        for e in np.setdiff1d(np.arange(self._n_items), basis):
-            is_fixed[self.replaceable(basis, int(e))] = False
-        return basis[is_fixed[basis]]
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        """The items of a set without which its rank drops, ascending; of all items those that are in every basis.
+
+        Nothing is checked. By default this costs a greedy set for each item that two greedy sets have in common.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)]).coloops()
+        array([3])
+        """
+        X = np.arange(self._n_items) if items is None else items
+        basis = self._select(X)
+        if basis.size == X.size:
+            return np.sort(basis)
+        # a coloop is in every basis, also in one that would rather do without the members of the first
+        again = self._select(np.append(np.setdiff1d(X, basis), basis))
+        common = np.intersect1d(basis, again)
+        needed = [e for e in common.tolist() if self._select(np.setdiff1d(X, e)).size < basis.size]
+        return np.array(needed, np.int64)
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        """For each item (L,), how many items of an ordered independent set it takes until it cannot be added to them.
+
+        One more than there are for an item that can be added to all of them, and 0 for a loop. Nothing is checked. By
+        default the set is halved until it is known for each item, a call of `span` each time.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> roads = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "d")])
+        >>> roads.spanned_after(np.array([1, 0]))
+        array([2, 1, 2, 3, 0])
+        """
+        after = np.full(self._n_items, order.size + 1)
+        # items that the first `high` of the set span and the first `low` do not
+        left = [(-1, order.size, np.flatnonzero(self.span(order)))]
+        while left:
+            low, high, items = left.pop()
+            if high - low == 1 or items.size == 0:
+                after[items] = high
+                continue
+            middle = (low + high) // 2
+            is_early = self.span(order[:middle])[items]
+            left += [(low, middle, items[is_early]), (middle, high, items[~is_early])]
+        return after
 
     def parallel_classes(self, items: IntArray) -> IntArray:
         """A class number, from 0 on, for each of some items that are no loops.
@@ -251,7 +290,8 @@ class Matroid(Constraint):
     def reduction(self) -> tuple[IntArray, IntArray]:
         """Items that are in every basis, as far as is known, and items that may be chosen or not; both ascending.
 
-        Those in neither are in no basis. An engine needs to order the second alone.
+        Those in neither are in no basis. An engine needs to order the second alone. This costs no more than a few
+        greedy bases: where `coloops` are not to be had for that, any item is taken to be one of the second.
 
         Examples
         --------
@@ -264,9 +304,9 @@ class Matroid(Constraint):
 
     @cached_property
     def _known_reduction(self) -> tuple[IntArray, IntArray]:
-        if not self.has_quick_circuits or self._n_items > _MOST_CIRCUITS:
+        if not self.has_quick_coloops:
             return frozen(np.empty(0, np.int64)), frozen(np.arange(self._n_items))
-        always = np.sort(self.coloops())
+        always = self.coloops()
         is_open = ~self.span(np.empty(0, np.int64))
         is_open[always] = False
         return frozen(always), frozen(np.flatnonzero(is_open))
@@ -318,8 +358,9 @@ class Matroid(Constraint):
 
         Parameters
         ----------
-        weights : array_like of shape (n_items,) or (n_runs, n_items)
-            One weight per item, or one row per run; infinities are allowed, NaN is not.
+        weights : array_like of shape (n_items,) or (n_runs, n_items), or mapping of label to float
+            One weight per item, or one row per run; infinities are allowed, NaN is not. A mapping, such as a pandas
+            Series, names every item.
         minimize : bool, default False
             Take the basis of least total weight.
 

@@ -38,7 +38,7 @@ class GraphicMatroid(Matroid):
     """
 
     kind = "graphic"
-    has_quick_circuits = True
+    has_quick_coloops = True
 
     def __init__(
         self,
@@ -106,15 +106,22 @@ class GraphicMatroid(Matroid):
         self, orders: IntArray, lengths: IntArray | None, taken: IntArray | None, limit: int
     ) -> tuple[IntArray, IntArray]:
         lengths, taken, forests, sizes = rows_for(orders, lengths, taken, limit)
-        graphic_kernels.greedy_forests(
-            orders, lengths, taken, self._tails, self._heads, self._n_vertices, limit, forests, sizes
-        )
+        tails, heads, n_vertices = self._tails, self._heads, self._n_vertices
+        if taken.size:
+            tails, heads = np.empty(self._n_items, np.int64), np.empty(self._n_items, np.int64)
+            graphic_kernels.contract(taken, self._tails, self._heads, n_vertices, tails, heads)
+            tails, heads = frozen(tails), frozen(heads)  # as those it was compiled for
+            forests[:, : taken.size] = taken
+        graphic_kernels.greedy_forests(orders, lengths, tails, heads, n_vertices, taken.size, limit, forests, sizes)
         return forests, sizes
 
     def span(self, independent: IntArray) -> BoolArray:
-        mask = np.empty(self._n_items, bool)
-        graphic_kernels.spanned_edges(independent, self._tails, self._heads, self._n_vertices, mask)
-        return mask
+        return self.spanned_after(independent) <= independent.size
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        after = np.empty(self._n_items, np.int64)
+        graphic_kernels.spanned_after(order, self._tails, self._heads, self._n_vertices, after)
+        return after
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         path = np.empty(basis.size, np.int64)
@@ -128,12 +135,14 @@ class GraphicMatroid(Matroid):
         ends = np.minimum(u, v) * self.n_vertices + np.maximum(u, v)
         return np.unique(ends, return_inverse=True)[1].reshape(-1)
 
-    def coloops(self) -> IntArray:
-        """The bridges: edges on no cycle."""
-        block = np.empty(self._n_items, np.int64)
-        n_blocks = graphic_kernels.blocks(self._tails, self._heads, self._n_vertices, block)
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        """The bridges: edges on no cycle of the given ones."""
+        X = np.arange(self._n_items) if items is None else np.sort(items)
+        block = np.empty(X.size, np.int64)
+        n_blocks = graphic_kernels.blocks(self._tails[X], self._heads[X], self._n_vertices, block)
         is_alone = np.bincount(block[block >= 0], minlength=n_blocks) == 1
-        return np.flatnonzero(np.append(is_alone, False)[block])
+        bridges: IntArray = X[np.append(is_alone, False)[block]]
+        return bridges
 
     def content(self) -> tuple[Any, ...]:
         return (self._tails, self._heads, self._vertices)

@@ -1,19 +1,22 @@
 """Nested quotas: at most so many of each group, where groups may contain groups."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, IntArray, Label
+from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
-from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
-from matroid_bandits.matroids._quotas import Quotas, greedy_within
+from matroid_bandits.kernels import laminar as laminar_kernels
+from matroid_bandits.matroids._base import MOST_ITEMS
+from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within, room_beside
 
 
-class LaminarMatroid(Matroid):
+class LaminarMatroid(QuotaMatroid):
     """Nested quotas: "five in all, at most two per category, at most one per brand".
 
     Parameters
@@ -99,43 +102,22 @@ class LaminarMatroid(Matroid):
     ) -> tuple[IntArray, IntArray]:
         return greedy_within(self._tight, orders, lengths, taken, self.rank)
 
-    def _is_full(self, independent: IntArray) -> BoolArray:
-        """For each group: has it, or one around it, no room left?"""
-        group, parent, capacities = self._tight
-        taken = np.bincount(group[independent][group[independent] >= 0], minlength=parent.size)
-        for g in range(parent.size - 1, -1, -1):
-            if parent[g] >= 0:
-                taken[parent[g]] += taken[g]
-        is_full = taken >= capacities
-        for g in range(parent.size):
-            if parent[g] >= 0:
-                is_full[g] |= is_full[parent[g]]
-        return is_full
-
-    def span(self, independent: IntArray) -> BoolArray:
-        mask = np.append(self._is_full(independent), False)[self._tight[0]]
-        mask[independent] = True
-        return mask
-
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         """Members of the innermost full group around the item."""
-        group, parent, capacities = self._tight
+        group, parent, _ = self._tight
+        room = room_beside(self._tight, basis)
         g = group[item]
-        while g >= 0:
-            inside = self._inside(g, basis)
-            if inside.size >= capacities[g]:
-                return inside
+        while g >= 0 and room[g] > 0:
             g = parent[g]
-        raise AssertionError("unreachable: an item outside a basis lies in a full group")
+        assert g >= 0, "an item outside a basis lies in a full group"
+        return self._inside(g, basis)
 
     def _inside(self, g: int, items: IntArray) -> IntArray:
         """Those of some items that lie in a group or in a group within it."""
         group, parent, _ = self._tight
-        within = np.zeros(parent.size + 1, bool)  # the last cell answers for items in no group
-        within[g] = True
-        for h in range(g + 1, parent.size):
-            within[h] = parent[h] >= 0 and within[parent[h]]
-        return items[within[group[items]]]
+        is_within = np.zeros(parent.size + 1, bool)  # the last cell answers for items in no group
+        laminar_kernels.groups_within(g, parent, is_within)
+        return items[is_within[group[items]]]
 
     def content(self) -> tuple[Any, ...]:
         return (self._group, self._parent, self._capacities)
@@ -148,7 +130,7 @@ class LaminarMatroid(Matroid):
         }
 
     @classmethod
-    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> "LaminarMatroid":
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> LaminarMatroid:
         group, parent, capacities = (np.array(fields.pop(key), np.int64) for key in ("group", "parent", "capacities"))
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,9 @@ from matroid_bandits.kernels import linear as linear_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
 
 _LARGEST_PRIME = 2**31 - 1
+
+#: Shares of a basis are looked for in this many vectors at a time.
+_ITEMS_PER_PIECE = 4096
 
 
 class LinearMatroid(Matroid):
@@ -51,7 +55,6 @@ class LinearMatroid(Matroid):
     """
 
     kind = "linear"
-    has_quick_circuits = True
 
     def __init__(
         self,
@@ -69,10 +72,12 @@ class LinearMatroid(Matroid):
         if array.dtype.kind == "f":
             if self._field != "auto":
                 raise InvalidMatroidError(f"expected integer vectors over GF({self._field}), got {array.dtype}")
+            # Rounding depends on the order of elimination: engines must take what `greedy` takes, in its order.
             self._scaled: AnyArray | None = frozen(_scaled(array))
         else:
-            self._scaled = None
-            primes = list(_certifying_primes(array)) if self._field == "auto" else [self._field]
+            self._scaled, self.has_quick_coloops = None, True
+            self._bits = _minor_bits(array) if self._field == "auto" else 0.0
+            primes = list(_certifying_primes(self._bits)) if self._field == "auto" else [self._field]
             self._primes = frozen(np.array(primes, np.uint64))
             self._residues = frozen(np.stack([_residues(array, int(p)) for p in primes]))
 
@@ -90,11 +95,9 @@ class LinearMatroid(Matroid):
         """One class for vectors that are multiples of each other, where a single prime decides independence."""
         if self._scaled is not None or self._primes.size != 1:
             return super().parallel_classes(items)
-        p, vectors = int(self._primes[0]), self._residues[0][items]
-        heads = vectors[np.arange(items.size), (vectors != 0).argmax(axis=1)]
-        inverses = np.array([pow(int(head), -1, p) for head in heads], np.uint64)
-        same = np.unique(vectors * inverses[:, None] % np.uint64(p), axis=0, return_inverse=True)[1]
-        return same.reshape(-1)
+        rows = np.empty((items.size, self._residues.shape[2]), np.int64)
+        linear_kernels.monic_rows(items, self._residues[0], int(self._primes[0]), rows)
+        return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
 
     def find_rank(self) -> int:
         limit = min(self._vectors.shape)
@@ -132,13 +135,58 @@ class LinearMatroid(Matroid):
         mask[independent] = True
         return mask
 
+    def spanned_after(self, order: IntArray) -> IntArray:
+        after = np.where(self.span(order), 0, order.size + 1)
+        for items in _pieces(np.setdiff1d(np.flatnonzero(after == 0), order)):
+            is_member = self._circuits(order, items)
+            last = order.size - is_member[:, ::-1].argmax(axis=1) if order.size else 0
+            after[items] = np.where(is_member.any(axis=1), last, 0)
+        after[order] = np.arange(1, order.size + 1)
+        return after
+
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
-        if self._scaled is None:
-            is_member = np.empty(basis.size, bool)
-            n_alive = linear_kernels.circuit_residues(basis, item, self._residues, self._primes, is_member)
-            if n_alive == self._primes.size:
-                return basis[is_member]
-        return super().replaceable(basis, item)
+        members: IntArray = basis[self._circuits(basis, np.array([item]))[0]]
+        return members
+
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        """The vectors of a basis that have no share in any other vector, found in one elimination."""
+        X = np.arange(self._n_items) if items is None else items
+        basis = self._select(X)
+        is_needed = np.ones(basis.size, bool)
+        for others in _pieces(np.setdiff1d(X, basis)):
+            is_needed &= ~self._circuits(basis, others, is_union=True).any(axis=0)
+            if not is_needed.any():
+                break
+        return np.sort(basis[is_needed])
+
+    def _circuits(self, independent: IntArray, items: IntArray, is_union: bool = False) -> BoolArray:
+        """Which members of an independent set have a share in each of the items that it spans, (n, K).
+
+        With `is_union` a share in one item or another is enough, so that the search may end sooner.
+        """
+        if self._scaled is not None:
+            # Column i of the inverse is 1 on member i and 0 on the others; scaled, the distance from their span.
+            measures = np.linalg.pinv(self._scaled[independent])
+            measures /= np.maximum(np.linalg.norm(measures, axis=0), np.finfo(np.float64).tiny)
+            is_member: BoolArray = np.abs(self._scaled[items] @ measures) > self._tolerance
+            return is_member
+        is_member = np.zeros((items.size, independent.size), bool)
+        bits = self._bits
+        for p, residues in self._moduli():
+            if linear_kernels.circuits_residues(independent, items, residues, p, is_member):
+                bits -= math.log2(p)
+                if bits <= 0 or (is_union and is_member.any(axis=0).all()):
+                    break
+        return is_member
+
+    def _moduli(self) -> Iterator[tuple[int, AnyArray]]:
+        """Primes and the vectors modulo each: those that decide independence, and more of them over the rationals.
+
+        A set that is independent may be dependent modulo some primes, which then say nothing about shares in it.
+        """
+        yield from zip(self._primes.tolist(), self._residues, strict=True)
+        for p in islice(_large_primes(), self._primes.size, None):
+            yield p, frozen(_residues(self._vectors, p))
 
     def content(self) -> tuple[Any, ...]:
         return (self._vectors, self._vectors.dtype.kind == "f", self._field, self._tolerance)
@@ -236,10 +284,12 @@ def _is_prime(n: int) -> bool:
     return True
 
 
-def _certifying_primes(array: AnyArray) -> Iterator[int]:
-    """Primes whose product exceeds every minor of the integer matrix, by Hadamard's bound on rows and columns."""
-    size = min(array.shape)
-    bits = min(_hadamard_bits(array, size), _hadamard_bits(array.T, size))
+def _pieces(items: IntArray) -> Iterator[IntArray]:
+    return (items[lo : lo + _ITEMS_PER_PIECE] for lo in range(0, items.size, _ITEMS_PER_PIECE))
+
+
+def _certifying_primes(bits: float) -> Iterator[int]:
+    """Primes whose product exceeds every integer of so many bits: one where that is enough."""
     if bits < 30.9:
         # small primes leave room to add many products before reducing them
         p = max(2**16, math.ceil(2**bits)) + 1
@@ -247,12 +297,21 @@ def _certifying_primes(array: AnyArray) -> Iterator[int]:
             p += 1
         yield p
         return
-    p = _LARGEST_PRIME
-    while bits > 0:
-        if _is_prime(p):
-            bits -= math.log2(p)
-            yield p
-        p -= 2
+    for p in _large_primes():
+        if bits <= 0:
+            return
+        bits -= math.log2(p)
+        yield p
+
+
+def _large_primes() -> Iterator[int]:
+    return (p for p in range(_LARGEST_PRIME, 2, -2) if _is_prime(p))
+
+
+def _minor_bits(array: AnyArray) -> float:
+    """An upper bound on log2 of any minor of the integer matrix, by Hadamard's bound on rows and columns."""
+    size = min(array.shape)
+    return min(_hadamard_bits(array, size), _hadamard_bits(array.T, size))
 
 
 def _hadamard_bits(array: AnyArray, size: int) -> float:

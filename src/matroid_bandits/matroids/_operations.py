@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ class _Derived(Matroid):
             labels = tuple(labels[e] for e in items)
         super().__init__(base.n_items if items is None else items.size, labels)
         self._base = base
+        self.has_quick_coloops = base.has_quick_coloops
 
     @property
     def base(self) -> Matroid:
@@ -96,14 +97,23 @@ class Dual(_Derived):
         mask = np.zeros(self._n_items, bool)
         mask[independent] = True
         left = np.flatnonzero(~mask)
-        mask[_coloops(self._base, left)] = True
+        mask[self._base.coloops(left)] = True
         return mask
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
-        # The members that `item` could replace are those whose circuits in the complement hold it.
-        outside = np.setdiff1d(np.arange(self._n_items), basis)
-        could = [member for member in basis if item in self._base.replaceable(outside, int(member))]
-        return np.array(could, np.int64)
+        # A member leaves for `item` where it can take its place in the base's basis: where the rest does not span it.
+        is_rest = np.ones(self._n_items, bool)
+        is_rest[basis] = is_rest[item] = False
+        members: IntArray = basis[~self._base.span(np.flatnonzero(is_rest))[basis]]
+        return members
+
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        """The items that what is left out spans in the base: its loops, where nothing is left out."""
+        is_in = np.full(self._n_items, items is None)
+        if items is not None:
+            is_in[items] = True
+        outside = self._base._select(np.flatnonzero(~is_in))
+        return np.flatnonzero(is_in & self._base.span(outside))
 
 
 class Truncation(_Derived):
@@ -150,6 +160,21 @@ class Truncation(_Derived):
         if independent.size < self._size:
             return self._base.span(independent)
         return np.ones(self._n_items, bool)
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        after = self._base.spanned_after(order)
+        return np.minimum(after, self._size) if order.size == self._size else after
+
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
+        return _replaceable(self._base, basis, item) if self._base.span(basis)[item] else basis
+
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        """The base's, or none where the truncation cuts something off."""
+        rank = self._base.rank if items is None else self._base._select(items).size
+        return self._base.coloops(items) if rank <= self._size else np.empty(0, np.int64)
+
+    def parallel_classes(self, items: IntArray) -> IntArray:
+        return self._base.parallel_classes(items)
 
     def content(self) -> tuple[Any, ...]:
         return (self._base, self._size)
@@ -200,6 +225,23 @@ class _Minor(_Derived):
         both = np.append(self._taken, self._kept[independent])
         mask: BoolArray = self._base.span(both)[self._kept]
         return mask
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        after = self._base.spanned_after(np.append(self._taken, self._kept[order]))[self._kept]
+        return np.maximum(after - self._taken.size, 0)
+
+    def replaceable(self, basis: IntArray, item: int) -> IntArray:
+        both = np.append(self._taken, self._kept[basis])
+        is_member = np.isin(self._kept[basis], _replaceable(self._base, both, int(self._kept[item])))
+        members: IntArray = basis[is_member]
+        return members
+
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        both = np.append(self._taken, self._kept if items is None else self._kept[items])
+        return self._new_numbers(np.setdiff1d(self._base.coloops(both), self._taken))
+
+    def parallel_classes(self, items: IntArray) -> IntArray:
+        return self._base.parallel_classes(self._kept[items])
 
 
 class Restriction(_Minor):
@@ -274,6 +316,7 @@ class DirectSum(Matroid):
                 own if self._has_own_labels else [(i, label) for i, part in enumerate(parts) for label in part.labels]
             )
         super().__init__(int(starts[-1]), labels)
+        self.has_quick_coloops = all(part.has_quick_coloops for part in parts)
         self._parts = parts
         self._starts = frozen(starts)
         self._part_of = frozen(np.repeat(np.arange(len(parts)), np.diff(starts)))
@@ -330,22 +373,48 @@ class DirectSum(Matroid):
             return greedy_within(self._groups, orders, lengths, taken, self.rank)
         lengths, taken, items, sizes = rows_for(orders, lengths, taken, self.rank)
         is_accepted = np.zeros((orders.shape[0], self._n_items), bool)
-        for i, part in enumerate(self._parts):
-            lo = self._starts[i]
-            inside = np.empty((orders.shape[0], part.n_items), np.int64)
-            inside_lengths = np.empty(orders.shape[0], np.int64)
-            row_kernels.part_of_rows(orders, lengths, self._part_of, i, lo, inside, inside_lengths)
-            mine = taken[self._part_of[taken] == i] - lo
-            row_kernels.mark(*part.greedy(inside, inside_lengths, mine), mine.size, lo, is_accepted)
+        inside = np.empty(is_accepted.shape, np.int64)
+        inside_lengths = np.empty((len(self._parts), orders.shape[0]), np.int64)
+        row_kernels.split_rows(orders, lengths, self._part_of, self._starts, inside, inside_lengths)
+        for (part, lo, places), own_lengths in zip(self._split(taken), inside_lengths, strict=True):
+            own_rows = np.ascontiguousarray(inside[:, lo : lo + part.n_items])
+            own = taken[places] - lo
+            row_kernels.mark(*part.greedy(own_rows, own_lengths, own), own.size, lo, is_accepted)
         row_kernels.keep_marked(orders, lengths, taken, is_accepted, self.rank, items, sizes)
         return items, sizes
 
     def span(self, independent: IntArray) -> BoolArray:
-        masks = []
+        masks = [part.span(independent[places] - lo) for part, lo, places in self._split(independent)]
+        return np.concatenate([np.empty(0, bool), *masks])
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        after = np.empty(self._n_items, np.int64)
+        for part, lo, places in self._split(order):
+            # after none of the part's own items, after each of them, never
+            steps = np.concatenate([[0], places + 1, [order.size + 1]])
+            after[lo : lo + part.n_items] = steps[part.spanned_after(order[places] - lo)]
+        return after
+
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        X = np.arange(self._n_items) if items is None else items
+        found = [part.coloops(X[places] - lo) + lo for part, lo, places in self._split(X)]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def parallel_classes(self, items: IntArray) -> IntArray:
+        classes, n_classes = np.empty(items.size, np.int64), 0
+        for part, lo, places in self._split(items):
+            classes[places] = part.parallel_classes(items[places] - lo) + n_classes
+            n_classes += places.size
+        return np.unique(classes, return_inverse=True)[1].reshape(-1)
+
+    def _split(self, items: IntArray) -> Iterator[tuple[Matroid, int, IntArray]]:
+        """Each part, where its items start, and the places of its own among some items, in order."""
+        parts = self._part_of[items]
+        by_part = np.argsort(parts, kind="stable")
+        bounds = np.searchsorted(parts[by_part], np.arange(len(self._parts) + 1)).tolist()
+        starts = self._starts.tolist()
         for i, part in enumerate(self._parts):
-            mine = independent[self._part_of[independent] == i] - self._starts[i]
-            masks.append(part.span(mine))
-        return np.concatenate(masks) if masks else np.empty(0, bool)
+            yield part, starts[i], by_part[bounds[i] : bounds[i + 1]]
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         i = self._part_of[item]
@@ -393,14 +462,7 @@ def direct_sum(*matroids: Matroid) -> DirectSum:
     return DirectSum(*matroids)
 
 
-def _coloops(matroid: Matroid, items: IntArray) -> IntArray:
-    """The items of a set without which its rank drops."""
-    if items.size == 0:
-        return items
-    basis = matroid._select(items)
-    is_needed = np.ones(basis.size, bool)
-    for i, e in enumerate(basis):
-        # taking e last of all, it is accepted only if the rest cannot replace it
-        rest = items[items != e]
-        is_needed[i] = matroid._select(rest).size < basis.size
-    return basis[is_needed]
+def _replaceable(matroid: Matroid, independent: IntArray, item: int) -> IntArray:
+    """The members of an independent set, basis or not, that `item` could replace, which it spans."""
+    basis, sizes = matroid.greedy(np.arange(matroid.n_items)[None], None, independent)  # has the same circuit
+    return matroid.replaceable(basis[0, : sizes[0]], item)

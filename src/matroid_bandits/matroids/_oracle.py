@@ -1,5 +1,7 @@
 """Any predicate that a user can write down."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """At most so many items of each block."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -9,15 +11,16 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
-from matroid_bandits._util.names import decode, encode
+from matroid_bandits._util.names import decode, encode, pairs_of
+from matroid_bandits._util.text import did_you_mean
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection as selection_kernels
-from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
+from matroid_bandits.matroids._base import MOST_ITEMS
 from matroid_bandits.matroids._names import codes_of
-from matroid_bandits.matroids._quotas import Quotas, greedy_within, room_beside
+from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within, room_beside
 
 
-class PartitionMatroid(Matroid):
+class PartitionMatroid(QuotaMatroid):
     """At most `capacities` items of each block: "one per slot", "two per category".
 
     Parameters
@@ -47,8 +50,8 @@ class PartitionMatroid(Matroid):
         *,
         labels: Iterable[Label] | None = None,
     ) -> None:
-        if isinstance(blocks, Mapping):
-            labels, blocks = blocks.keys() if labels is None else labels, blocks.values()
+        keys, blocks = pairs_of(blocks) or (None, blocks)
+        labels = keys if labels is None else labels
         if isinstance(blocks, np.ndarray) and blocks.ndim != 1:
             raise InvalidMatroidError(f"expected a block per item in one row, got an array of shape {blocks.shape}")
         codes, self._names = codes_of(blocks, "block")
@@ -61,21 +64,28 @@ class PartitionMatroid(Matroid):
         """Block to capacity, in order of the blocks' first items."""
         return dict(zip(self._names, self._capacities.tolist(), strict=True))
 
-    def dual(self) -> "PartitionMatroid":
+    def dual(self) -> PartitionMatroid:
         """Also a partition matroid: a block of m items keeps m minus its capacity."""
         left = np.bincount(self._blocks, minlength=len(self._names)) - self._effective
         return PartitionMatroid(self._named_blocks(), dict(zip(self._names, left, strict=True)), labels=self._labels)
 
     def _check_capacities(self, capacities: int | Mapping[Any, int]) -> IntArray:
-        if not isinstance(capacities, Mapping):
+        named = pairs_of(capacities)
+        if named is None:
             capacity = as_integer("capacities", capacities, 0, MOST_ITEMS, error=InvalidMatroidError)
             return np.full(len(self._names), capacity, np.int64)
+        by_block = dict(zip(*named, strict=True))
         values = np.empty(len(self._names), np.int64)
         for i, name in enumerate(self._names):
-            if name not in capacities:
+            if name not in by_block:
                 raise InvalidMatroidError(f"expected a capacity for every block, got none for {name!r}")
             what = f"the capacity of block {name!r}"
-            values[i] = as_integer(what, capacities[name], 0, MOST_ITEMS, error=InvalidMatroidError)
+            values[i] = as_integer(what, by_block[name], 0, MOST_ITEMS, error=InvalidMatroidError)
+        if len(by_block) > len(self._names):
+            known = set(self._names)
+            stray = next(name for name in by_block if name not in known)
+            hint = did_you_mean(stray, self._names)
+            raise InvalidMatroidError(f"expected capacities of blocks that have items, got one for {stray!r}{hint}")
         return values
 
     def _named_blocks(self) -> list[Hashable]:
@@ -84,14 +94,14 @@ class PartitionMatroid(Matroid):
     @cached_property
     def _effective(self) -> IntArray:
         """Capacities no larger than the blocks."""
-        return np.minimum(self._capacities, np.bincount(self._blocks, minlength=len(self._names)))
+        return frozen(np.minimum(self._capacities, np.bincount(self._blocks, minlength=len(self._names))))
 
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
         """Items by block: where each block starts, and its items in ascending order."""
         starts = np.zeros(len(self._names) + 1, np.int64)
         np.cumsum(np.bincount(self._blocks, minlength=len(self._names)), out=starts[1:])
-        return starts, np.argsort(self._blocks, kind="stable")
+        return frozen(starts), frozen(np.argsort(self._blocks, kind="stable"))
 
     def find_rank(self) -> int:
         return int(self._effective.sum())
@@ -124,12 +134,6 @@ class PartitionMatroid(Matroid):
         selection_kernels.top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes)
         return items, sizes
 
-    def span(self, independent: IntArray) -> BoolArray:
-        taken = np.bincount(self._blocks[independent], minlength=len(self._names))
-        mask = (taken >= self._capacities)[self._blocks]
-        mask[independent] = True
-        return mask
-
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         members: IntArray = basis[self._blocks[basis] == self._blocks[item]]
         return members
@@ -145,7 +149,7 @@ class PartitionMatroid(Matroid):
         }
 
     @classmethod
-    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> "PartitionMatroid":
+    def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> PartitionMatroid:
         blocks, names, capacities = fields.pop("blocks"), decode(fields.pop("names")), fields.pop("capacities")
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")

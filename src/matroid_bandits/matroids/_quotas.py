@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
-from matroid_bandits._typing import IntArray
+from matroid_bandits._typing import BoolArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.kernels import laminar as laminar_kernels
-from matroid_bandits.matroids._base import rows_for
+from matroid_bandits.matroids._base import Matroid, rows_for
 
 Quotas = tuple[IntArray, IntArray, IntArray]
+
+
+class QuotaMatroid(Matroid):
+    """A family that is nothing but nested quotas: how full they are settles most questions."""
+
+    @abstractmethod
+    def quotas(self) -> Quotas: ...
+
+    def span(self, independent: IntArray) -> BoolArray:
+        return self.spanned_after(independent) <= independent.size
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        group, parent, capacities = self.quotas()
+        full = np.empty(parent.size + 1, np.int64)
+        full[-1] = order.size + 1  # of items in no group
+        laminar_kernels.full_after(order, group, parent, capacities, full[:-1])
+        after: IntArray = full[group]
+        after[order] = np.arange(1, order.size + 1)
+        return after
+
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        """The items in no group that could hold fewer than there are."""
+        group, parent, capacities = self.quotas()
+        X = np.arange(self._n_items) if items is None else np.sort(items)
+        is_strict = np.zeros(parent.size + 1, bool)
+        laminar_kernels.strict_groups(X, group, parent, capacities, is_strict[:-1])
+        free: IntArray = X[~is_strict[group[X]]]
+        return free
 
 
 def greedy_within(

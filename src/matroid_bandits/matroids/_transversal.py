@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits._util.names import decode, encode
+from matroid_bandits._util.names import decode, encode, pairs_of
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import transversal as transversal_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
@@ -38,7 +39,7 @@ class TransversalMatroid(Matroid):
     """
 
     kind = "transversal"
-    has_quick_circuits = True
+    has_quick_coloops = True
 
     def __init__(
         self,
@@ -46,12 +47,12 @@ class TransversalMatroid(Matroid):
         *,
         labels: Iterable[Label] | None = None,
     ) -> None:
-        if isinstance(neighbors, Mapping):
-            labels, neighbors = neighbors.keys() if labels is None else labels, neighbors.values()
         if hasattr(neighbors, "tocsr"):
             starts, codes, self._rights = _read_sparse(neighbors)
         else:
-            starts, codes, self._rights = _read_lists(neighbors)
+            keys, lists = pairs_of(neighbors) or (None, neighbors)  # type: tuple[list[Any] | None, Any]
+            labels = keys if labels is None else labels
+            starts, codes, self._rights = _read_lists(lists)
         super().__init__(starts.size - 1, labels)
         self._starts, self._codes = frozen(starts), frozen(codes)
 
@@ -90,10 +91,8 @@ class TransversalMatroid(Matroid):
     @property
     def neighbors(self) -> list[tuple[Hashable, ...]]:
         """The right vertices each item may be matched to."""
-        return [
-            tuple(self._rights[r] for r in self._codes[lo:hi])
-            for lo, hi in zip(self._starts[:-1], self._starts[1:], strict=True)
-        ]
+        names, starts = [self._rights[r] for r in self._codes.tolist()], self._starts.tolist()
+        return [tuple(names[lo:hi]) for lo, hi in pairwise(starts)]
 
     def matching(self, items: Iterable[Label] | IntArray) -> dict[int, Hashable]:
         """A right vertex for each item of an independent set, no two alike.
@@ -131,7 +130,7 @@ class TransversalMatroid(Matroid):
         masks = np.zeros(self._n_items, np.uint64)
         items = np.repeat(np.arange(self._n_items), np.diff(self._starts))
         np.bitwise_or.at(masks, items, np.uint64(1) << self._codes.astype(np.uint64))
-        return masks
+        return frozen(masks)
 
     def find_rank(self) -> int:
         limit = min(self._n_items, len(self._rights))
@@ -153,32 +152,53 @@ class TransversalMatroid(Matroid):
         if taken.size:
             entries = masks.copy()
             entries[taken] = 0
+            entries = frozen(entries)  # as the masks are: the kernel is compiled once
         transversal_kernels.greedy_mask_matchings(
             orders, lengths, taken, masks, entries, n_right, limit, items, sizes
         )
         return items, sizes
 
     def span(self, independent: IntArray) -> BoolArray:
-        mask = np.empty(self._n_items, bool)
-        slot = self._slots(independent)
-        transversal_kernels.spanned_items(slot, self._starts, self._codes, len(self._rights), mask)
-        return mask
+        return self.spanned_after(independent) <= independent.size
+
+    def spanned_after(self, order: IntArray) -> IntArray:
+        after = np.empty(self._n_items, np.int64)
+        transversal_kernels.spanned_after(
+            order, self._slots(order), self._starts, self._codes, len(self._rights), after
+        )
+        return after
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
-        members = np.empty(basis.size, np.int64)
+        return self._reachable(basis, np.array([item]))
+
+    def _reachable(self, independent: IntArray, items: IntArray) -> IntArray:
+        """The members of an independent set that one or another of the items, which it spans, could replace."""
+        members = np.empty(independent.size, np.int64)
         n = transversal_kernels.reachable_items(
-            item, self._slots(basis), self._starts, self._codes, len(self._rights), members
+            items, self._slots(independent), self._starts, self._codes, len(self._rights), members
         )
         return members[:n]
 
+    def coloops(self, items: IntArray | None = None) -> IntArray:
+        """The matched items that no alternating path from an unmatched one leads to."""
+        X = np.arange(self._n_items) if items is None else items
+        basis = self._select(X)
+        return np.setdiff1d(basis, self._reachable(basis, np.setdiff1d(X, basis)))
+
+    def parallel_classes(self, items: IntArray) -> IntArray:
+        """One class for items that have the same right vertex and no other."""
+        lows, n_rights = self._starts[items], len(self._rights)
+        is_single = self._starts[items + 1] - lows == 1
+        key = np.where(is_single, self._codes[lows], n_rights + np.arange(items.size))
+        return np.unique(key, return_inverse=True)[1].reshape(-1)
+
     def content(self) -> tuple[Any, ...]:
-        return tuple(map(frozenset, self.neighbors))  # in whatever order they were listed
+        return (_Neighbors(self._starts, self._codes, self._rights),)
 
     def fields(self) -> dict[str, Any]:
-        bounds = zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True)
         codes = self._codes.tolist()
         return {
-            "neighbors": [codes[lo:hi] for lo, hi in bounds],
+            "neighbors": [codes[lo:hi] for lo, hi in pairwise(self._starts.tolist())],
             "rights": [encode(right, "right vertex") for right in self._rights],
         }
 
@@ -193,6 +213,29 @@ class TransversalMatroid(Matroid):
             raise ValueError("neighbors and rights do not fit together")
         matroid._rights = rights
         return matroid
+
+
+class _Neighbors:
+    """The right vertices of every item, equal to others in whatever order they were listed.
+
+    Arrays are compared: a set of names for each item would take a hundred bytes for every edge.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, starts: IntArray, codes: IntArray, rights: tuple[Hashable, ...]) -> None:
+        self._starts, self._codes, self._rights = starts, codes, rights
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Neighbors):
+            return NotImplemented
+        if len(self._rights) != len(other._rights) or not np.array_equal(self._starts, other._starts):
+            return False
+        code = {right: r for r, right in enumerate(self._rights)}
+        mine = np.array([code.get(right, -1) for right in other._rights], np.int64)  # of their right vertices
+        return bool((mine >= 0).all()) and bool(
+            transversal_kernels.is_same(self._starts, self._codes, other._codes, mine)
+        )
 
 
 def _read_lists(neighbors: Iterable[Iterable[Hashable]]) -> tuple[IntArray, IntArray, tuple[Hashable, ...]]:

@@ -1,5 +1,7 @@
 """At most so many items in all."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -11,11 +13,11 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection as selection_kernels
-from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
-from matroid_bandits.matroids._quotas import Quotas, greedy_within
+from matroid_bandits.matroids._base import MOST_ITEMS
+from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within
 
 
-class UniformMatroid(Matroid):
+class UniformMatroid(QuotaMatroid):
     """Sets of at most `rank` items: "show any three".
 
     Parameters
@@ -41,7 +43,7 @@ class UniformMatroid(Matroid):
         super().__init__(as_integer("n_items", n_items, 0, MOST_ITEMS, error=InvalidMatroidError), labels)
         self._size = as_integer("rank", rank, 0, self._n_items, error=InvalidMatroidError)
 
-    def dual(self) -> "UniformMatroid":
+    def dual(self) -> UniformMatroid:
         """Also uniform: of rank ``n_items - rank``."""
         return UniformMatroid(self._n_items, self._n_items - self._size, labels=self._labels)
 
@@ -89,12 +91,7 @@ class UniformMatroid(Matroid):
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
         """All items as the one block of a partition, as `PartitionMatroid` keeps them."""
-        return np.array([0, self._n_items], np.int64), np.arange(self._n_items)
-
-    def span(self, independent: IntArray) -> BoolArray:
-        mask = np.full(self._n_items, independent.size == self._size)
-        mask[independent] = True
-        return mask
+        return frozen(np.array([0, self._n_items], np.int64)), frozen(np.arange(self._n_items))
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
         return basis

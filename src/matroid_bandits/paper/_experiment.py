@@ -12,7 +12,7 @@ import numpy as np
 from matroid_bandits._typing import FloatArray
 from matroid_bandits.datasets import Dataset
 from matroid_bandits.policies import Policy
-from matroid_bandits.reporting import Chapter, expected_per_step, expected_per_step_error, report_checkpoints
+from matroid_bandits.reporting import Chapter, report_checkpoints
 from matroid_bandits.simulation import SimulationResult, simulate
 
 #: Called with the data set being played, and the episodes done and in all, over data sets, policies and runs.
@@ -107,11 +107,11 @@ class Trial:
 
     def per_step(self, policy: str) -> FloatArray:
         """Expected return per step, or cost, at every checkpoint: the paper's measure."""
-        return expected_per_step(self.result, policy)
+        return self.result[policy].per_step_return
 
     def per_step_error(self, policy: str) -> FloatArray:
         """Standard error over runs of `per_step`; NaN for a single run."""
-        return expected_per_step_error(self.result, policy)
+        return self.result[policy].per_step_return_se
 
     def regret_rate(self, policy: str) -> float:
         """Regret per episode in the last third of the episodes: what an episode costs by now."""

@@ -48,9 +48,10 @@ def write(outcome: Outcome) -> Chapter:
                 "Expected per-step cost of routing, in up to "
                 f"{outcome.experiment.n_episodes:,} episodes (the paper's Figure 1, all six networks)",
                 tuple(
-                    curve_panel(trial.result, trial.dataset.title, is_standin=trial.is_standin) for trial in trials
+                    curve_panel(trial.result, trial.dataset.title, unit="ms", is_standin=trial.is_standin)
+                    for trial in trials
                 ),
-                "Milliseconds per episode. Bands are 95% confidence intervals.",
+                "Averaged over the episodes so far. Bands are 95% confidence intervals (Student's t).",
             ),
             *_claims(trials, needs=EXPERIMENT.n_episodes),
             Text(_about_the_scale(any_standin(trials))),

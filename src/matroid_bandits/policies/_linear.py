@@ -16,6 +16,9 @@ from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
+#: Features, prior and noise within bounds, and weights within theirs, keep beliefs finite.
+_MOST_FEATURE = 1e50
+
 #: What rounding may do to a covariance, as a share of the prior's.
 _ROUNDING = 1e-6
 
@@ -34,9 +37,12 @@ class _LinearPolicy(Policy):
             raise PolicyError("expected features as a 2-d array of numbers, one row per item") from None
         if F.ndim != 2 or F.shape[1] == 0 or not np.isfinite(F).all():
             raise PolicyError(f"expected finite features of shape (n_items, n_features), got shape {F.shape}")
+        largest = np.abs(F).max(initial=0.0)
+        if largest > _MOST_FEATURE:
+            raise PolicyError(f"expected features of at most {_MOST_FEATURE:g} in size, got one of {largest:g}")
         self._features = frozen(F)
-        self._prior_scale = as_number("prior_scale", prior_scale, 1e-150, 1e150, error=PolicyError)
-        self._noise = as_number("noise", noise, 1e-150, 1e150, error=PolicyError)
+        self._prior_scale = as_number("prior_scale", prior_scale, 1e-50, 1e50, error=PolicyError)
+        self._noise = as_number("noise", noise, 1e-50, 1e50, error=PolicyError)
 
     def check(self, constraint: Constraint) -> None:
         n_items, n_rows = constraint.n_items, self._features.shape[0]
@@ -121,13 +127,13 @@ class CombLinUCB(_LinearPolicy):
     Parameters
     ----------
     features : array_like of shape (n_items, n_features)
-        What is known of each item.
+        What is known of each item, at most 1e50 in size.
     c : float, default 1.0
         How optimistic to be.
     prior_scale : float, default 1.0
-        Standard deviation of each coefficient before anything is seen.
+        Standard deviation of each coefficient before anything is seen, from 1e-50 to 1e50.
     noise : float, default 0.1
-        Standard deviation of a weight around its mean.
+        Standard deviation of a weight around its mean, from 1e-50 to 1e50.
 
     Examples
     --------
@@ -157,11 +163,11 @@ class CombLinTS(_LinearPolicy):
     Parameters
     ----------
     features : array_like of shape (n_items, n_features)
-        What is known of each item.
+        What is known of each item, at most 1e50 in size.
     prior_scale : float, default 1.0
-        Standard deviation of each coefficient before anything is seen.
+        Standard deviation of each coefficient before anything is seen, from 1e-50 to 1e50.
     noise : float, default 0.1
-        Standard deviation of a weight around its mean.
+        Standard deviation of a weight around its mean, from 1e-50 to 1e50.
 
     Examples
     --------

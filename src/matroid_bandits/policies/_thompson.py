@@ -8,6 +8,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Feedback, Request
@@ -40,7 +41,7 @@ class ThompsonSampling(Policy):
 
     def __init__(self, prior: Literal["beta", "normal"] = "beta", noise: float = 1.0) -> None:
         if prior not in ("beta", "normal"):
-            raise PolicyError(f'expected prior to be "beta" or "normal", got {prior!r}')
+            raise PolicyError(f'expected prior to be "beta" or "normal", got {shown(prior)}')
         self._prior = prior
         self._noise = as_number("noise", noise, 0.0, error=PolicyError)
         if prior == "beta":

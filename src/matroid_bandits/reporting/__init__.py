@@ -1,13 +1,12 @@
 """Reports: blocks of plain data, shown in the terminal, on a page, as figures and in ``results.json``."""
 
+from matroid_bandits._util.plots import Curve, Panel
 from matroid_bandits.reporting._blocks import (
     Block,
     Cell,
     Claim,
     Column,
-    Curve,
     Estimate,
-    Panel,
     Plot,
     Table,
     Text,
@@ -15,8 +14,6 @@ from matroid_bandits.reporting._blocks import (
 )
 from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
 from matroid_bandits.reporting._measures import (
-    expected_per_step,
-    expected_per_step_error,
     final_per_step,
     regret_per_step,
     report_checkpoints,
@@ -25,8 +22,9 @@ from matroid_bandits.reporting._measures import (
 from matroid_bandits.reporting._records import plain, simulation_record
 from matroid_bandits.reporting._report import Report
 from matroid_bandits.reporting._simulation import simulation_chapter
-from matroid_bandits.reporting._tables import basis_table, curve_panel, curve_plot, policy_table, regret_panel
+from matroid_bandits.reporting._tables import basis_table, curve_plot, policy_table
 from matroid_bandits.reporting._terminal import open_console, print_chapter, styled
+from matroid_bandits.simulation import curve_panel, regret_panel
 
 __all__ = [
     "Block",
@@ -47,8 +45,6 @@ __all__ = [
     "basis_table",
     "curve_panel",
     "curve_plot",
-    "expected_per_step",
-    "expected_per_step_error",
     "final_per_step",
     "open_console",
     "plain",

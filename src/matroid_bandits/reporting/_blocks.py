@@ -6,14 +6,13 @@ The terminal, the page and ``results.json`` show the same blocks, each in its ow
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._util.plots import Panel
+from matroid_bandits._util.text import number, printable, with_error
 
-#: Put wherever made-up data is shown.
-STANDIN = "stand-in data"
+#: Said under what shows made-up data.
 STANDIN_NOTE = "Stand-in: made-up data that matches the figures the paper prints, not the paper's data."
 
 
@@ -65,14 +64,8 @@ class Column:
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
             return "–"
         if isinstance(cell, Estimate):
-            mean = format(cell.mean, self.spec)
-            return mean if math.isnan(cell.error) else f"{mean} ±\u00a0{self._error(cell.error)}"
-        return cell if isinstance(cell, str) else format(cell, self.spec)
-
-    def _error(self, error: float) -> str:
-        """A standard error written like its mean, but to two digits where it would look like zero."""
-        shown = format(error, self.spec)
-        return shown if error == 0 or re.search("[1-9]", shown) else f"{error:.2g}"
+            return with_error(cell.mean, cell.error, self.spec)
+        return printable(cell) if isinstance(cell, str) else number(cell, self.spec)
 
 
 @dataclass(frozen=True)
@@ -108,43 +101,6 @@ class Table:
             }
             for row in self.rows
         ]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A line of a plot and its standard error.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Curve("OMM", np.array([1.0, 1.5])).label
-    'OMM'
-    """
-
-    label: str
-    y: FloatArray
-    error: FloatArray | None = None
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Curves over episodes that share axes; `optimum` is a level to compare them with.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> panel = Panel("Regret", np.array([1, 2]), (Curve("OMM", np.array([1.0, 1.5])),), "cumulative regret")
-    >>> [curve.label for curve in panel.curves]
-    ['OMM']
-    """
-
-    title: str
-    x: IntArray
-    curves: tuple[Curve, ...]
-    y_label: str
-    optimum: float | None = None
-    is_log: bool = True
-    is_standin: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import IntArray
 from matroid_bandits._util.text import counted
 from matroid_bandits.reporting._blocks import Estimate
 from matroid_bandits.simulation import SimulationResult
@@ -25,39 +25,6 @@ def report_checkpoints(n_episodes: int) -> IntArray:
     return np.unique(np.concatenate((first, np.round(later).astype(np.int64))))
 
 
-def expected_per_step(result: SimulationResult, policy: str) -> FloatArray:
-    """A policy's expected return per step, or cost, at every checkpoint: the paper's measure.
-
-    It is the optimum and the regret of the bases chosen, so the weights' own noise is not in it.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
-    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0, checkpoints=[100])
-    >>> bool(0.5 < expected_per_step(result, "OMM")[-1] <= 0.9)
-    True
-    """
-    sign = 1.0 if result.minimize else -1.0
-    values: FloatArray = result.optimal_value + sign * result.regret[result.index(policy)] / result.checkpoints
-    return values
-
-
-def expected_per_step_error(result: SimulationResult, policy: str) -> FloatArray:
-    """The standard error over runs of `expected_per_step`; NaN for a single run.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
-    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=1, seed=0, checkpoints=[100])
-    >>> expected_per_step_error(result, "OMM")
-    array([nan])
-    """
-    error: FloatArray = result.regret_se[result.index(policy)] / result.checkpoints
-    return error
-
-
 def final_per_step(result: SimulationResult, policy: str) -> Estimate:
     """A policy's expected return per step after the last episode, with its standard error.
 
@@ -66,10 +33,11 @@ def final_per_step(result: SimulationResult, policy: str) -> Estimate:
     >>> import matroid_bandits as mb
     >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
     >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
-    >>> final_per_step(result, "OMM").mean == float(expected_per_step(result, "OMM")[-1])
-    True
+    >>> final_per_step(result, "OMM").mean == result["OMM"].per_step_return[-1]
+    np.True_
     """
-    return Estimate(float(expected_per_step(result, policy)[-1]), float(expected_per_step_error(result, policy)[-1]))
+    own = result[policy]
+    return Estimate(float(own.per_step_return[-1]), float(own.per_step_return_se[-1]))
 
 
 def regret_per_step(result: SimulationResult, policy: str) -> float:

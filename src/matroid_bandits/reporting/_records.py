@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits.problem import Problem
-from matroid_bandits.reporting._measures import expected_per_step, expected_per_step_error
 from matroid_bandits.simulation import SimulationResult
 
 
@@ -46,14 +45,14 @@ def simulation_record(
         "episodes": plain(result.checkpoints),
         "policies": {
             policy: {
-                "per_step": plain(expected_per_step(result, policy)),
-                "per_step_error": plain(expected_per_step_error(result, policy)),
-                "realised_per_step": plain(result.per_step_return[p, -1]),
-                "realised_per_step_error": plain(result.per_step_return_se[p, -1]),
-                "regret": plain(result.regret[p, -1]),
-                "regret_error": plain(result.regret_se[p, -1]),
+                "per_step": plain(own.per_step_return),
+                "per_step_error": plain(own.per_step_return_se),
+                "realised_per_step": plain(own.realised_per_step_return[-1]),
+                "realised_per_step_error": plain(own.realised_per_step_return_se[-1]),
+                "regret": plain(own.regret[-1]),
+                "regret_error": plain(own.regret_se[-1]),
             }
-            for p, policy in enumerate(result.policies)
+            for policy, own in ((policy, result[policy]) for policy in result.policies)
         },
     }
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from matroid_bandits._util.files import write_file
+from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.reporting import _figures
 from matroid_bandits.reporting._blocks import Plot
 from matroid_bandits.reporting._chapter import Chapter
-from matroid_bandits.reporting._html import render_page
+from matroid_bandits.reporting._html import Section, read_sections, render_page, render_section
 from matroid_bandits.reporting._records import plain
 
 _FORMAT = "matroid-bandits/report"
@@ -22,12 +25,13 @@ _FORMAT = "matroid-bandits/report"
 class Report:
     """A folder that grows by a chapter whenever something has been run.
 
-    After each `add` everything in it is complete, so an interrupted session keeps what it finished.
+    After each `add` everything in it is complete, so an interrupted session keeps what it finished. Chapters of an
+    earlier session stay, in the paper's order; one of the same name is replaced.
 
     Parameters
     ----------
     folder : path
-        Where to write; made with the first chapter when it is not there.
+        Where to write; made with the first chapter when it is not there. What is there must be a report.
     title : str
         Heading of the page.
     lead : str
@@ -38,7 +42,7 @@ class Report:
     Raises
     ------
     DataError
-        The folder cannot be made or written to.
+        The folder cannot be made or written to, or holds something that is no report of ours.
 
     Examples
     --------
@@ -54,10 +58,11 @@ class Report:
     def __init__(self, folder: str | os.PathLike[str], title: str, lead: str, command: str) -> None:
         self.folder = Path(folder)
         self._title, self._lead, self._command = title, lead, command
-        self._chapters: list[Chapter] = []
-        self._svgs: dict[str, str] = {}
         self._began = time.perf_counter()
+        _check_text(str(self.folder), title, lead, command)
         _check_writable(self.folder)
+        self._records = _read_records(self.folder)
+        self._sections = _read_sections(self.folder) if self._records else {}
 
     @property
     def wall_time(self) -> float:
@@ -66,47 +71,42 @@ class Report:
 
     def add(self, chapter: Chapter) -> None:
         """Write a chapter: the results so far, the page so far, its figures."""
-        for plot in chapter.plots:
-            self._draw_panels(plot)
+        svgs = {name: svg for plot in chapter.plots for name, svg in _draw_panels(plot)}
+        self._sections[chapter.name] = render_section(chapter, svgs, self._command)
+        self._records[chapter.name] = _record(chapter)
         try:
-            if not self._chapters:
-                _remove_old_figures(self.folder)
-            self._chapters.append(chapter)
             write_file(self.folder / "results.json", self.to_json())
             write_file(self.folder / "index.html", self.to_html())
             for plot in chapter.plots:
                 figure = _figures.draw(plot)
                 write_file(self.folder / "figures" / f"{plot.name}.svg", _figures.to_svg(figure, plot.name))
                 write_file(self.folder / "figures" / f"{plot.name}.png", _figures.to_png(figure))
+                write_file(self.folder / "figures" / f"{plot.name}.pdf", _figures.to_pdf(figure))
         except OSError as error:
             raise DataError(f"cannot write the report to {self.folder} ({error.strerror})") from error
 
     def to_json(self) -> str:
         """Everything found; the same bytes for the same seed, options and data, on any machine."""
+        names = sorted(self._records, key=lambda name: str(self._records[name].get("section", "")))
         results = {
             "format": _FORMAT,
             "version": 1,
             "package": __version__,
-            "experiments": {chapter.name: _record(chapter) for chapter in self._chapters},
+            "experiments": {name: self._records[name] for name in names},
         }
         return json.dumps(results, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def to_html(self) -> str:
         """The page, with its style and figures inside."""
-        return render_page(
-            self._chapters,
-            self._svgs,
-            title=self._title,
-            lead=self._lead,
-            command=self._command,
-            wall_time=self.wall_time,
-        )
+        sections = sorted(self._sections.values(), key=lambda section: section.number)
+        return render_page(sections, title=self._title, lead=self._lead, wall_time=self.wall_time)
 
-    def _draw_panels(self, plot: Plot) -> None:
-        """Draw one small SVG for each panel: the page lays them out to fit its width."""
-        for number, panel in enumerate(plot.panels):
-            name = f"{plot.name}-{number}"
-            self._svgs[name] = _figures.to_svg(_figures.draw(plot, (panel,), has_legend=False), name)
+
+def _draw_panels(plot: Plot) -> Iterator[tuple[str, str]]:
+    """One small SVG for each panel: the page lays them out to fit its width."""
+    for number, panel in enumerate(plot.panels):
+        name = f"{plot.name}-{number}"
+        yield name, _figures.to_svg(_figures.draw(plot, (panel,), has_legend=False), name)
 
 
 def _record(chapter: Chapter) -> dict[str, object]:
@@ -131,14 +131,37 @@ def _check_writable(folder: Path) -> None:
         raise DataError(f"cannot write a report to {folder} (no permission)")
 
 
-def _remove_old_figures(folder: Path) -> None:
-    """Remove the figures of the report that this one takes the place of."""
+def _check_text(*texts: str) -> None:
+    """Raise when something that the report shows cannot be written as UTF-8, such as an odd name of a folder."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise DataError(f"expected names that are UTF-8, for the report to show; got {shown(text)}") from None
+
+
+def _read_records(folder: Path) -> dict[str, Any]:
+    """The results of the report that is there; raise when the folder holds anything else."""
     try:
-        old = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        names = list(old["experiments"]) if old["format"] == _FORMAT else []
-    except (OSError, ValueError, TypeError, KeyError):
-        return  # no report of ours
-    for name in names:
-        for kind in ("svg", "png"):
-            if (file := folder / "figures" / f"{name}.{kind}").parent == folder / "figures":
-                file.unlink(missing_ok=True)
+        results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        if results["format"] == _FORMAT:
+            return {name: record for name, record in results["experiments"].items() if isinstance(record, dict)}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        pass  # no report of ours
+    if folder.is_dir() and not all(_is_report(entry) for entry in folder.iterdir()):
+        raise DataError(f"expected a new folder, an empty one or a report, got {folder}, which holds other files")
+    return {}
+
+
+def _is_report(entry: Path) -> bool:
+    """Whether something in a folder is a report itself, as report/graph is in report, or what is left of one."""
+    return (entry / "results.json").is_file() and bool(_read_records(entry))
+
+
+def _read_sections(folder: Path) -> dict[str, Section]:
+    """The chapters on the page that is there."""
+    try:
+        page = (folder / "index.html").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return {}
+    return {section.name: section for section in read_sections(page)}

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from matroid_bandits.problem import Problem
-from matroid_bandits.reporting._blocks import Cell, Column, Curve, Estimate, Panel, Plot, Table
-from matroid_bandits.reporting._measures import (
-    expected_per_step,
-    expected_per_step_error,
-    final_per_step,
-    measure_word,
-    size_note,
-)
-from matroid_bandits.simulation import SimulationResult
+from matroid_bandits.reporting._blocks import Cell, Column, Estimate, Plot, Table
+from matroid_bandits.reporting._measures import final_per_step, measure_word, size_note
+from matroid_bandits.simulation import SimulationResult, curve_panel, regret_panel
 
 
 def policy_table(result: SimulationResult, name: str, title: str, *, is_standin: bool = False) -> Table:
@@ -28,12 +20,11 @@ def policy_table(result: SimulationResult, name: str, title: str, *, is_standin:
     >>> [row[0] for row in table.rows], [column.name for column in table.columns]
     (['optimal (exact)', 'OMM'], ['policy', 'return per step', 'of the optimum', 'regret'])
     """
-    rows: list[tuple[Cell, ...]] = [
-        ("optimal (exact)", result.optimal_value, 1.0 if result.optimal_value else None, 0.0)
-    ]
+    best = result.optimal_value
+    rows: list[tuple[Cell, ...]] = [("optimal (exact)", best, 1.0 if best > 0.0 else None, 0.0)]
     for p, policy in enumerate(result.policies):
         value = final_per_step(result, policy)
-        share = value.mean / result.optimal_value if result.optimal_value else None
+        share = value.mean / best if best > 0.0 else None  # of nothing, or of a loss, there are no shares
         rows.append((policy, value, share, Estimate(float(result.regret[p, -1]), float(result.regret_se[p, -1]))))
     return Table(
         name=name,
@@ -82,56 +73,6 @@ def basis_table(problem: Problem, result: SimulationResult, name: str, title: st
             for e in shown
         ),
         note=f"and {left} more items" if left else "",
-    )
-
-
-def curve_panel(result: SimulationResult, title: str, *, is_standin: bool = False) -> Panel:
-    """Expected return per step over episodes, with the optimum as a level.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
-    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
-    >>> panel = curve_panel(result, "Ads")
-    >>> panel.y_label, panel.optimum
-    ('expected per-step return', 0.9)
-    """
-    return Panel(
-        title=title,
-        x=result.checkpoints,
-        curves=tuple(
-            Curve(policy, expected_per_step(result, policy), expected_per_step_error(result, policy))
-            for policy in result.policies
-        ),
-        y_label=f"expected per-step {measure_word(result)}",
-        optimum=result.optimal_value,
-        is_standin=is_standin,
-    )
-
-
-def regret_panel(result: SimulationResult, title: str, *, is_standin: bool = False) -> Panel:
-    """Cumulative regret over episodes, of the policies that have any.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.1]))
-    >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
-    >>> [curve.label for curve in regret_panel(result, "Regret").curves]
-    ['OMM']
-    """
-    return Panel(
-        title=title,
-        x=result.checkpoints,
-        curves=tuple(
-            Curve(policy, result.regret[p], result.regret_se[p])
-            for p, policy in enumerate(result.policies)
-            if np.any(result.regret[p])
-        ),
-        y_label="cumulative regret",
-        is_log=False,
-        is_standin=is_standin,
     )
 
 

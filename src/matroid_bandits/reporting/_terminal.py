@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from matroid_bandits.reporting._blocks import STANDIN, STANDIN_NOTE, Claim, Table, Text
+from matroid_bandits._util.plots import STANDIN
+from matroid_bandits.reporting._blocks import STANDIN_NOTE, Claim, Table, Text
 from matroid_bandits.reporting._chapter import Chapter
 
 if TYPE_CHECKING:

@@ -25,12 +25,13 @@ _KEYS = (
 )  # fmt: skip
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
+_RUNS = ("run_returns", "run_regret")  # both or neither
 
 
 def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     """Write a result to one file, atomically, unless it is one that `load` would refuse."""
     arrays = {name: value for name, value in vars(result).items() if isinstance(value, np.ndarray)}
-    header = {name: value for name, value in vars(result).items() if name not in arrays}
+    header = {name: value for name, value in vars(result).items() if name not in arrays and name not in _RUNS}
     with archives.malformed("simulation"):
         _check_header(header | {"policies": list(result.policies)})
         _check_layouts(header, {name: Layout.of(array) for name, array in arrays.items()})
@@ -72,17 +73,18 @@ def _check_header(header: Mapping[str, Any]) -> None:
 
 
 def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> None:
-    """The arrays, before they are read: (P, C), (P, R) and (P, L)."""
+    """The arrays, before they are read: (P, C), (P, R), (P, L), and (P, R, C) where the curves of runs were kept."""
     P, R = len(header["policies"]), header["n_runs"]
     n_points, n_items = (layouts[name].shape[-1:] if name in layouts else () for name in ("checkpoints", "choices"))
     floats, integers = np.dtype(np.float64), np.dtype(np.int64)
     expected = {"checkpoints": Layout(integers, n_points), "choices": Layout(integers, (P, *n_items))}
-    expected |= dict.fromkeys(_CURVES, Layout(floats, (P, *n_points))) | dict.fromkeys(
-        _FINALS, Layout(floats, (P, R))
-    )
+    expected |= dict.fromkeys(_CURVES, Layout(floats, (P, *n_points)))
+    expected |= dict.fromkeys(_FINALS, Layout(floats, (P, R)))
+    if any(name in layouts for name in _RUNS):
+        expected |= dict.fromkeys(_RUNS, Layout(floats, (P, R, *n_points)))
     for name in {**expected, **layouts}:
         if layouts.get(name) != expected.get(name):
-            raise ValueError(f"expected {shown(name)} as {expected.get(name)}, got {layouts.get(name)}")
+            raise ValueError(f"expected {shown(name)} to be {expected.get(name)}, got {layouts.get(name)}")
 
 
 def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
@@ -108,6 +110,25 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
             and not (np.abs(runs.std(axis=1, ddof=1) / np.sqrt(n_runs) - errors[:, -1]) <= 1e-6 * size).all()
         ):
             raise ValueError(f"expected {name}_se to end in the standard error of final_{name}")
+        if f"run_{name}" in arrays:
+            _check_runs(name, arrays)
+
+
+def _check_runs(name: str, arrays: Mapping[str, AnyArray]) -> None:
+    """The curves of every run: they end in the final values, and their means and errors are the result's own."""
+    curves = arrays[f"run_{name}"]
+    if not np.isfinite(curves).all():
+        raise ValueError(f"expected run_{name} to be finite")
+    if not np.array_equal(curves[:, :, -1], arrays[f"final_{name}"]):
+        raise ValueError(f"expected run_{name} to end in final_{name}")
+    size = np.abs(curves).max(axis=1)
+    if not (np.abs(curves.mean(axis=1) - arrays[name]) <= 1e-9 * size).all():
+        raise ValueError(f"expected {name} to be the mean of run_{name}")
+    n_runs = curves.shape[1]
+    if n_runs > 1:
+        errors = curves.std(axis=1, ddof=1) / np.sqrt(n_runs)
+        if not (np.abs(errors - arrays[f"{name}_se"]) <= 1e-6 * size).all():
+            raise ValueError(f"expected {name}_se to be the standard error of run_{name}")
 
 
 def _are_strings(values: Any) -> bool:

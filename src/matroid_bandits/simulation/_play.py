@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.environments import Environment, availability_of, delays_of
@@ -22,6 +23,9 @@ from matroid_bandits.simulation._answers import Answers
 from matroid_bandits.stream import AVAILABILITY, DELAY, POLICY, START, Stream
 
 Start = Literal["observe", "explore"]
+
+#: More than weights of `MOST_WEIGHT` can add up to, and little enough for the squares that make standard errors.
+_MOST_TOTAL = 1e140
 
 #: Episodes, over all runs of a slice, between two reports of progress.
 _TICK = 512
@@ -114,8 +118,11 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
         else:
             answers.expect(chosen, weights)
         if t == points[point]:
-            if not np.isfinite(total).all():
-                raise InvalidEnvironmentError(f"{environment!r}: expected finite weights; got others by episode {t}")
+            if not (np.abs(total) <= _MOST_TOTAL).all():
+                which = (
+                    f"weights of at most {MOST_WEIGHT:g} in size" if np.isfinite(total).all() else "finite weights"
+                )
+                raise InvalidEnvironmentError(f"{environment!r}: expected {which}; got others by episode {t}")
             returns_at[:, point], regret_at[:, point] = total, regret
             point += 1
         since += n_batch

@@ -2,23 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.text import counted, number, printable, with_error
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
-from matroid_bandits.simulation import _file
+from matroid_bandits.simulation import _file, _plot
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+AxesT = TypeVar("AxesT")
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolicyResult:
+    """What `simulate` found of one policy, ``result["OMM"]``: the rows of `SimulationResult` that are the policy's.
+
+    Attributes
+    ----------
+    name : str
+        The policy's name.
+    checkpoints : int64 array (C,)
+        Episodes at which the curves are known.
+    regret, regret_se : float64 arrays (C,)
+        Cumulative regret of expected weights, its mean over runs and standard error.
+    returns, returns_se : float64 arrays (C,)
+        Cumulative realised return.
+    per_step_return, per_step_return_se : float64 arrays (C,)
+        Expected return per step, averaged over the episodes so far.
+    realised_per_step_return, realised_per_step_return_se : float64 arrays (C,)
+        The same of realised weights.
+    final_returns, final_regret : float64 arrays (R,)
+        Cumulative return and regret of every run, after the last episode.
+    choices : int64 array (L,)
+        How often each item was chosen, over all runs.
+    run_returns, run_regret : float64 arrays (R, C), or None
+        The curves of every run, where they were kept.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.1]))
+    >>> result = mb.simulate(problem, {"OMM": mb.OMM()}, n_episodes=100, n_runs=5, seed=0, keep_runs=True)
+    >>> result["OMM"].run_regret.shape == (5, result.checkpoints.size)
+    True
+    >>> bool(result["OMM"].regret[-1] == result["OMM"].final_regret.mean())
+    True
+    """
+
+    name: str
+    checkpoints: IntArray
+    regret: FloatArray
+    regret_se: FloatArray
+    returns: FloatArray
+    returns_se: FloatArray
+    per_step_return: FloatArray
+    per_step_return_se: FloatArray
+    realised_per_step_return: FloatArray
+    realised_per_step_return_se: FloatArray
+    final_returns: FloatArray
+    final_regret: FloatArray
+    choices: IntArray
+    run_returns: FloatArray | None
+    run_regret: FloatArray | None
+
+    def __repr__(self) -> str:
+        regret = with_error(float(self.regret[-1]), float(self.regret_se[-1]), ".2f").replace("\u00a0", " ")
+        return f"PolicyResult({self.name!r}: regret {regret} after {counted(int(self.checkpoints[-1]), 'episode')})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult:
     """What `simulate` found: for each policy and checkpoint the mean over runs and its standard error.
 
@@ -36,14 +97,27 @@ class SimulationResult:
         The same for every run, after the last episode.
     choices : int64 array (P, L)
         How often each item was chosen, over all runs.
+    run_returns, run_regret : float64 arrays (P, R, C), or None
+        The curves of every run, where ``simulate(..., keep_runs=True)`` kept them.
+    n_episodes, n_runs, seed, start, minimize
+        As they were simulated.
     optimal_value : float
-        What the best set is expected to be worth; the mean over episodes and runs where not everything is available.
+        Expected return (or cost) per step of the optimum; the mean over episodes and runs where not everything is
+        available.
+    wall_time : float
+        Seconds it took.
+    versions : dict
+        Of this package and those it computes with.
 
     Examples
     --------
     >>> import matroid_bandits as mb
     >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.1]))
     >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+    >>> result
+    SimulationResult(OMM; 5 runs of 100 episodes, seed 0)
+    >>> result["OMM"].regret[-1] == result.regret[0, -1]
+    np.True_
     >>> result.choices.sum()
     np.int64(500)
     >>> bool((result.regret[0, 1:] >= result.regret[0, :-1]).all())
@@ -67,6 +141,8 @@ class SimulationResult:
     optimal_value: float
     wall_time: float
     versions: dict[str, str]
+    run_returns: FloatArray | None = None
+    run_regret: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -75,15 +151,44 @@ class SimulationResult:
 
     @property
     def per_step_return(self) -> FloatArray:
-        """Cumulative return divided by the number of episodes, shape (P, C): the paper's measure."""
-        per_step: FloatArray = self.returns / self.checkpoints
+        """Expected return (cost when `minimize`) per step, averaged over the episodes so far, shape (P, C).
+
+        The paper's measure: the optimum and the regret of the sets chosen, so the weights' own noise is not in it.
+        """
+        sign = 1.0 if self.minimize else -1.0
+        per_step: FloatArray = self.optimal_value + sign * self.regret / self.checkpoints
         return per_step
 
     @property
     def per_step_return_se(self) -> FloatArray:
         """Standard error of `per_step_return`."""
+        error: FloatArray = self.regret_se / self.checkpoints
+        return error
+
+    @property
+    def realised_per_step_return(self) -> FloatArray:
+        """Realised return per step, averaged over the episodes so far, shape (P, C)."""
+        per_step: FloatArray = self.returns / self.checkpoints
+        return per_step
+
+    @property
+    def realised_per_step_return_se(self) -> FloatArray:
+        """Standard error of `realised_per_step_return`."""
         error: FloatArray = self.returns_se / self.checkpoints
         return error
+
+    def __getitem__(self, policy: str) -> PolicyResult:
+        p = self.index(policy)
+        own: dict[str, Any] = {
+            name: None if getattr(self, name) is None else getattr(self, name)[p]
+            for name in PolicyResult.__dataclass_fields__
+            if name not in ("name", "checkpoints")
+        }
+        return PolicyResult(name=policy, checkpoints=self.checkpoints, **own)
+
+    def __iter__(self) -> Iterator[str]:
+        """The policies' names, as a dict has its keys."""
+        return iter(self.policies)
 
     def index(self, policy: str) -> int:
         """The row of a policy in the arrays."""
@@ -93,24 +198,43 @@ class SimulationResult:
             raise SimulationError(f"expected one of {', '.join(self.policies)}; got {policy!r}") from None
 
     def summary(self) -> str:
-        """A table: per-step return and cumulative regret of each policy after the last episode."""
-        measure = "cost per step" if self.minimize else "return per step"
-        rows = [("policy", measure, "regret")]
-        for p, name in enumerate(self.policies):
-            rows.append(
-                (
-                    name,
-                    _with_error(self.per_step_return[p, -1], self.per_step_return_se[p, -1], 4),
-                    _with_error(self.regret[p, -1], self.regret_se[p, -1], 2),
-                )
-            )
+        """A table: expected per-step return and cumulative regret of each policy after the last episode."""
+        rows = [[text.replace("\u00a0", " ") for text in row] for row in self._table()]
         widths = [max(len(row[c]) for row in rows) for c in range(3)]
         lines = [
             "  ".join((row[0].ljust(widths[0]), row[1].rjust(widths[1]), row[2].rjust(widths[2]))) for row in rows
         ]
         lines.insert(1, "  ".join("-" * width for width in widths))
-        head = f"{self.n_runs} runs of {self.n_episodes:,} episodes, seed {self.seed}, {self.wall_time:.1f} s"
-        return "\n".join([head, f"optimum {self.optimal_value:.4f} per step", "", *lines])
+        head = f"{self._size()}, {self.wall_time:.1f} s"
+        return "\n".join([head, f"optimum {number(self.optimal_value, '.4f')} per step", "", *lines])
+
+    def _table(self) -> list[tuple[str, str, str]]:
+        """The heading and a row for each policy, as text."""
+        rows = [("policy", "cost per step" if self.minimize else "return per step", "regret")]
+        for p, name in enumerate(self.policies):
+            per_step = with_error(float(self.per_step_return[p, -1]), float(self.per_step_return_se[p, -1]), ".4f")
+            regret = with_error(float(self.regret[p, -1]), float(self.regret_se[p, -1]), ".2f")
+            rows.append((printable(name), per_step, regret))
+        return rows
+
+    def _size(self) -> str:
+        return f"{counted(self.n_runs, 'run')} of {counted(self.n_episodes, 'episode')}, seed {self.seed}"
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(printable, self.policies[:4]))
+        more = f" and {len(self.policies) - 4} more" if len(self.policies) > 4 else ""
+        return f"SimulationResult({names}{more}; {self._size()})"
+
+    def _repr_html_(self) -> str:
+        """The table of `summary`, for notebooks."""
+        head, *rows = ([escape(text) for text in row] for row in self._table())
+        cells = "".join(f"<tr><th>{name}</th><td>{value}</td><td>{regret}</td></tr>" for name, value, regret in rows)
+        heading = "".join(f"<th>{text}</th>" for text in head)
+        caption = f"{self._size()}; optimum {number(self.optimal_value, '.4f')} per step"
+        return (
+            f'<table><caption style="text-align: left">{caption}</caption>'
+            f"<thead><tr>{heading}</tr></thead><tbody>{cells}</tbody></table>"
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """A long table: one row per policy and checkpoint."""
@@ -137,47 +261,71 @@ class SimulationResult:
             }
         )
 
-    def plot(self, *, bounds: Mapping[str, ArrayLike] | None = None, log_x: bool = True) -> Figure:
-        """Regret and per-step return against episodes, with 95% confidence bands, as a matplotlib figure.
+    @overload
+    def plot(
+        self,
+        *,
+        ax: None = None,
+        policies: Sequence[str] | None = None,
+        unit: str = "",
+        bounds: Mapping[str, ArrayLike] | None = None,
+        log_x: bool = True,
+    ) -> Figure: ...
+
+    @overload
+    def plot(
+        self,
+        *,
+        ax: AxesT,
+        policies: Sequence[str] | None = None,
+        unit: str = "",
+        bounds: Mapping[str, ArrayLike] | None = None,
+        log_x: bool = True,
+    ) -> AxesT: ...
+
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        policies: Sequence[str] | None = None,
+        unit: str = "",
+        bounds: Mapping[str, ArrayLike] | None = None,
+        log_x: bool = True,
+    ) -> Any:
+        """Regret and expected per-step return against episodes, with 95% confidence bands.
 
         Parameters
         ----------
+        ax : matplotlib Axes, or two of them, optional
+            Where to draw, such as what ``plt.subplots()`` made: regret on the first, return on the second. By default
+            a new figure is made that is no part of pyplot and that notebooks show.
+        policies : sequence of str, optional
+            Whose curves to draw, and in which order; by default everybody's.
+        unit : str, optional
+            What weights are measured in, such as "ms", for the axes.
         bounds : mapping of label to array, optional
             Regret bounds at `checkpoints` to draw beside the curves.
         log_x : bool, default True
             Whether episodes are on a log axis.
+
+        Returns
+        -------
+        matplotlib Figure, or `ax` where it was given
+
+        Notes
+        -----
+        Bands are Student's t intervals of the mean over runs, one at a time for each episode.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.1]))
+        >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+        >>> figure = result.plot(unit="clicks")
+        >>> [axes.get_title() for axes in figure.axes]
+        ['Cumulative regret', 'Per-step return']
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingDependencyError("plot needs matplotlib: pip install 'matroid-bandits[plot]'") from None
-        figure = Figure(figsize=(10, 4), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        measure = "cost" if self.minimize else "return"
-        for axes, mean, error, title in (
-            (left, self.regret, self.regret_se, "Cumulative regret"),
-            (right, self.per_step_return, self.per_step_return_se, f"Per-step {measure}"),
-        ):
-            for p, name in enumerate(self.policies):
-                (line,) = axes.plot(self.checkpoints, mean[p], label=name)
-                if self.n_runs > 1:
-                    low, high = mean[p] - 1.96 * error[p], mean[p] + 1.96 * error[p]
-                    axes.fill_between(self.checkpoints, low, high, alpha=0.2, color=line.get_color(), linewidth=0)
-            axes.set(title=title, xlabel="episode", xscale="log" if log_x else "linear")
-            axes.grid(alpha=0.3)
-        right.axhline(self.optimal_value, color="black", linewidth=0.8, linestyle=":", label="optimum")
-        for label, values in (bounds or {}).items():
-            bound = np.asarray(values, float)
-            if bound.shape != self.checkpoints.shape:
-                raise SimulationError(
-                    f"expected bound {label!r} at the {self.checkpoints.size} checkpoints, got shape {bound.shape}"
-                )
-            left.plot(self.checkpoints, bound, linestyle="--", linewidth=1, label=label)
-        if bounds and any((np.asarray(line.get_ydata()) > 0.0).any() for line in left.lines):
-            left.set_yscale("log")
-        left.legend(frameon=False)
-        right.legend(frameon=False)
-        return figure
+        return _plot.draw(self, ax, policies, unit, bounds, log_x)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one NPZ file with a JSON header, atomically: a crash leaves the old file or the new."""
@@ -207,8 +355,3 @@ class SimulationResult:
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _with_error(mean: float, error: float, digits: int) -> str:
-    """A mean and its standard error, which one run does not have."""
-    return f"{mean:.{digits}f}" + ("" if np.isnan(error) else f" ± {error:.{digits}f}")

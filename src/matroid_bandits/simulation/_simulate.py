@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from matroid_bandits.stream import as_seed
 
 def simulate(
     problem: Problem,
-    policies: Mapping[str, Policy] | Sequence[Policy],
+    policies: Mapping[str, Policy] | Iterable[Policy] | Policy,
     *,
     n_episodes: int,
     n_runs: int,
@@ -34,20 +35,22 @@ def simulate(
     n_jobs: int | None = None,
     progress: bool | Progress = False,
     engine: EngineChoice = "auto",
+    keep_runs: bool = False,
 ) -> SimulationResult:
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
     All policies meet the same weights (common random numbers), and a run's numbers are a function of (seed, run)
-    alone: they do not change with the number of runs, threads, processes or policies beside it. In an environment that
-    does not offer everything (see `AvailabilityEnvironment`) regret is against the best available set of each episode;
-    answers that come late (see `DelayedEnvironment`) are learnt when they come, and count when the set is chosen.
+    alone: they do not change with the number of runs, threads, processes or policies beside it. In an environment
+    that does not offer everything (see `AvailabilityEnvironment`) regret is against the best available set of
+    each episode; answers that come late (see `DelayedEnvironment`) are learnt when they come, and count when the
+    set is chosen.
 
     Parameters
     ----------
     problem : Problem
         What to learn.
-    policies : mapping of name to Policy, or sequence of Policy
-        Who plays; a sequence is named after the classes.
+    policies : mapping of name to Policy, policies, or one Policy
+        Who plays. Without names, a policy is called after its class, and by its repr where several are of one class.
     n_episodes, n_runs : int
         How long and how often.
     seed : int, optional
@@ -64,6 +67,8 @@ def simulate(
         True shows a bar with the time left on stderr; a callable gets (done, total) now and then.
     engine : str, or class of one's own, default "auto"
         How decisions are found; "auto" picks the fastest that fits. All make the same decisions.
+    keep_runs : bool, default False
+        Keep the curves of every run too, in `run_returns` and `run_regret` of the result.
 
     Examples
     --------
@@ -93,10 +98,12 @@ def simulate(
             parts = run_processes(slices, settings, report, n_jobs)
     finally:
         report.close()
-    return _collect(tuple(named), parts, settings, time.perf_counter() - began)
+    return _collect(tuple(named), parts, settings, time.perf_counter() - began, keep_runs)
 
 
-def _collect(names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float) -> SimulationResult:
+def _collect(
+    names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float, keep_runs: bool
+) -> SimulationResult:
     problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
     curves = np.empty((2, len(names), n_runs, points.size))
     choices, surplus = np.zeros((len(names), problem.n_items), np.int64), np.zeros(n_runs)
@@ -125,10 +132,14 @@ def _collect(names: tuple[str, ...], parts: list[Part], settings: Settings, wall
         optimal_value=problem.optimal_value + float(surplus.mean()) / settings.n_episodes,
         wall_time=wall_time,
         versions=versions(),
+        run_returns=curves[0] if keep_runs else None,
+        run_regret=curves[1] if keep_runs else None,
     )
 
 
-def _check_policies(problem: Problem, policies: Mapping[str, Policy] | Sequence[Policy]) -> dict[str, Policy]:
+def _check_policies(
+    problem: Problem, policies: Mapping[str, Policy] | Iterable[Policy] | Policy
+) -> dict[str, Policy]:
     if not isinstance(problem, Problem):
         raise SimulationError(f"expected a Problem, got {type(problem).__name__}")
     if isinstance(policies, Mapping):
@@ -137,9 +148,12 @@ def _check_policies(problem: Problem, policies: Mapping[str, Policy] | Sequence[
         raise SimulationError(f"expected policies by name in a dict, or a list of them, got {policies!r}")
     else:
         listed: list[Any] = [policies] if isinstance(policies, Policy) else list(policies)
-        named = {type(policy).__name__: policy for policy in listed}
+        n_alike = Counter(type(policy).__name__ for policy in listed)
+        names = [repr(policy) if n_alike[type(policy).__name__] > 1 else type(policy).__name__ for policy in listed]
+        named = dict(zip(names, listed, strict=True))
         if len(named) != len(listed):
-            raise SimulationError("expected one policy of each class in a list; give them names in a dict")
+            again = next(name for name, n in Counter(names).items() if n > 1)
+            raise SimulationError(f"expected policies that differ, got {again} more than once; name them in a dict")
     if not named:
         raise SimulationError("expected at least one policy, got none")
     for name, policy in named.items():

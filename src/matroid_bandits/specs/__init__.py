@@ -1,6 +1,91 @@
-"""Problems in files: what a TOML file and its CSV files say, read strictly, every mistake with its key or line."""
+"""The vocabulary of TOML files and JSON bodies, as pydantic models: every mistake is told with its key or line.
 
+A model of one's own that speaks the same language derives from `Spec` and uses the others as its fields; `parse`
+turns plain data into it. Files are read and code is imported only where `parse` is told that it may.
+"""
+
+try:
+    import pydantic  # noqa: F401 - the files below need it, and a person without it a sentence
+except ImportError as error:  # pragma: no cover - installed wherever the tests run
+    from matroid_bandits.exceptions import MissingDependencyError
+
+    raise MissingDependencyError("specs need pydantic: pip install 'matroid-bandits[specs]'") from error
+
+from matroid_bandits.specs._constraint import (
+    GraphicSpec,
+    GroupSpec,
+    LaminarSpec,
+    LinearSpec,
+    PartitionSpec,
+    TableSpec,
+    TransversalSpec,
+    UniformSpec,
+)
+from matroid_bandits.specs._environment import (
+    BernoulliSpec,
+    BetaSpec,
+    EnvironmentSpec,
+    ExponentialSpec,
+    GaussianSpec,
+    LinearWeightsSpec,
+    ObservationsSpec,
+    RowsSpec,
+    SamplesSpec,
+    WeightsSpec,
+)
+from matroid_bandits.specs._file import SimulationPlan, json_schema, read_file, read_simulation
+from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._limits import out_of_range
-from matroid_bandits.specs._problem import SimulationSpec, read_simulation
+from matroid_bandits.specs._operations import (
+    ConstraintSpec,
+    ContractSpec,
+    DirectSumSpec,
+    DualSpec,
+    OperationSpec,
+    RestrictSpec,
+    TruncateSpec,
+)
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._policy import PolicySpec
+from matroid_bandits.specs._problem import ProblemSpec, SimulationSpec
+from matroid_bandits.specs._spec import Spec, parse
 
-__all__ = ["SimulationSpec", "out_of_range", "read_simulation"]
+__all__ = [
+    "BernoulliSpec",
+    "BetaSpec",
+    "ConstraintSpec",
+    "ContractSpec",
+    "DirectSumSpec",
+    "DualSpec",
+    "EnvironmentSpec",
+    "ExponentialSpec",
+    "GaussianSpec",
+    "GraphicSpec",
+    "Ground",
+    "GroupSpec",
+    "LaminarSpec",
+    "LinearSpec",
+    "LinearWeightsSpec",
+    "ObservationsSpec",
+    "OperationSpec",
+    "PartitionSpec",
+    "Place",
+    "PolicySpec",
+    "ProblemSpec",
+    "RestrictSpec",
+    "RowsSpec",
+    "SamplesSpec",
+    "SimulationPlan",
+    "SimulationSpec",
+    "Spec",
+    "TableSpec",
+    "TransversalSpec",
+    "TruncateSpec",
+    "UniformSpec",
+    "WeightsSpec",
+    "json_schema",
+    "out_of_range",
+    "parse",
+    "read_file",
+    "read_simulation",
+]

@@ -1,125 +1,317 @@
-"""The section ``matroid`` of a problem file: which sets of items may be chosen."""
+"""The section ``matroid``: which sets of items may be chosen, from a CSV file or from rows in the spec itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Annotated, Any, Literal, Self
 
+from pydantic import BeforeValidator, Field, model_validator
+
+from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.matroids import (
     GraphicMatroid,
+    LaminarMatroid,
     LinearMatroid,
     Matroid,
     PartitionMatroid,
     TransversalMatroid,
     UniformMatroid,
 )
-from matroid_bandits.specs._csv import Row, Sheet
-from matroid_bandits.specs._items import Ground, named_rows, read_features, unique_rows
-from matroid_bandits.specs._toml import Section
+from matroid_bandits.specs._ground import Ground, read_features, unique_rows
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._sheet import Row, Sheet, inline_sheet, read_sheet
+from matroid_bandits.specs._spec import Columns, Count, FileName, Spec, mistake
 
 
-def read_constraint(keys: Section, weights: Section) -> Ground:
-    """Read the matroid; `weights` tells which column of its file holds means and is no feature of the items."""
-    kind = keys.choice("kind", tuple(_KINDS))
-    sheet = keys.sheet("file")
-    names, rows, build = _KINDS[kind](keys, sheet, weights)
-    keys.close()
-    try:
-        matroid = build()
-    except MatroidBanditsError as error:
-        raise keys.error("file", f"{sheet.path}: {error}") from error
-    if matroid.rank == 0:
-        raise keys.error("kind", "expected a matroid with a basis of an item or more, got one of rank 0")
-    return Ground(sheet, names, rows, matroid)
+def _check_rows(value: Any) -> Any:
+    if isinstance(value, list):
+        for row in value:
+            if not isinstance(row, str | dict):
+                raise mistake(f"expected items, each a string or a table, got {shown(row)}")
+        if not value:
+            raise mistake("expected an item or more, got none")
+    return value
 
 
-# Names of the items, the lines that describe each, and how to make the matroid once its keys have been checked.
-_Read = tuple[list[str], list[list[Row]], Callable[[], Matroid]]
+def _check_capacity(value: Any) -> Any:
+    numbers = list(value.values()) if isinstance(value, dict) else [value]
+    for number in numbers:
+        if isinstance(number, str) and not isinstance(value, dict):
+            continue  # a column
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise mistake(f"expected an integer, a column or a table of integers, got {shown(number)}")
+        if number < 0:
+            raise mistake(f"expected 0 or more, got {shown(number)}")
+    return value
 
 
-def _read_graph(keys: Section, sheet: Sheet, _: Section) -> _Read:
-    source, target = keys.take("source", str, "source"), keys.take("target", str, "target")
-    name = keys.take("label", str) if keys.has("label") else None
-    sheet.need(source, target, *([name] if name else []))
-    ends = [(sheet.text(row, source), sheet.text(row, target)) for row in sheet.rows]
-    named = (
-        [(sheet.text(row, name), row) for row in sheet.rows]
-        if name
-        else [(f"{u}-{v}", row) for (u, v), row in zip(ends, sheet.rows, strict=True)]
-    )
-    names, rows = unique_rows(
-        sheet, named, "" if name else " (name parallel links apart in a column, and give it as label)"
-    )
-    return names, rows, lambda: GraphicMatroid(ends, labels=names)
+#: How many items of a category: one number for all, a column in which its items agree, or a number for each.
+Capacity = Annotated[int | str | dict[str, int], BeforeValidator(_check_capacity)]
+
+#: Items with their attributes, by column; a string is an item without any.
+Rows = Annotated[list[str | dict[str, Any]], BeforeValidator(_check_rows)]
 
 
-def _read_partition(keys: Section, sheet: Sheet, _: Section) -> _Read:
-    names, rows = named_rows(keys, sheet)
-    category = keys.take("category", str, "category")
-    sheet.need(category)
-    blocks = [sheet.text(row[0], category) for row in rows]
-    if isinstance(keys.peek("capacity"), str):
-        capacities = _capacities(sheet, rows, blocks, keys.take("capacity", str))
-    else:
-        capacity = keys.take("capacity", int, 1)
-        if capacity < 0:
-            raise keys.error("capacity", f"expected 0 or more, got {capacity}")
-        capacities = dict.fromkeys(blocks, capacity)
-    return names, rows, lambda: PartitionMatroid(blocks, capacities, labels=names)
+class TableSpec(Spec):
+    """A matroid whose items are listed in a table: a CSV `file`, or `rows` in the spec itself.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import UniformSpec, parse
+    >>> isinstance(parse(UniformSpec, {"kind": "uniform", "rows": ["a", "b"], "rank": 1}), TableSpec)
+    True
+    """
+
+    file: FileName | None = Field(None, description="A CSV file with a header; its path is relative to the spec's.")
+    rows: Rows | None = Field(None, description="Instead of a file: the items, each a table of its attributes.")
+
+    @model_validator(mode="after")
+    def _check_source(self) -> Self:
+        if self.file is None and self.rows is None:
+            raise mistake("expected the name of a CSV file here, or the items themselves in rows", "file")
+        if self.file is not None and self.rows is not None:
+            raise mistake("expected a file or rows, got both", "rows")
+        return self
+
+    def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
+        """The matroid, its items and what the table says of them; `reserved` columns are no features."""
+        place = Place() if place is None else place
+        if self.file is not None:
+            sheet = read_sheet(self.file, place.at("file"))
+        else:
+            sheet = inline_sheet(self.rows or [], getattr(self, "item", "item"), place.at("rows"))
+        rows, make = self._read(sheet, place, reserved)
+        try:
+            return Ground(sheet.name, rows, make())
+        except MatroidBanditsError as error:
+            if self.file is not None:
+                raise place.at("file").error(f"{sheet.base}: {error}") from error
+            raise place.at("rows").error(str(error)) from error
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+        """The rows of each item, and how to make the matroid."""
+        raise NotImplementedError
 
 
-def _capacities(sheet: Sheet, rows: list[list[Row]], blocks: list[str], column: str) -> dict[str, int]:
-    """The capacity of each category, from a column in which all items of a category must agree."""
+# The rows that describe each item, and how to make the matroid of them.
+_Read = tuple[dict[str, list[Row]], Callable[[], Matroid]]
+
+
+class _ItemsSpec(TableSpec):
+    """A table with a row for each item."""
+
+    item: str = Field("item", description="The column that names the items.")
+
+    def _items(self, sheet: Sheet) -> dict[str, list[Row]]:
+        sheet.need(self.item)
+        return unique_rows((row.text(self.item), row) for row in sheet.rows)
+
+
+class UniformSpec(_ItemsSpec):
+    """Any `rank` items.
+
+    Examples
+    --------
+    >>> UniformSpec(kind="uniform", rows=["a", "b", "c"], rank=2).ground().matroid
+    UniformMatroid(n_items=3, rank=2)
+    """
+
+    kind: Literal["uniform"]
+    rank: Count = Field(description="How many items.")
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+        rows = self._items(sheet)
+        if self.rank > len(rows):
+            raise place.at("rank").error(
+                f"expected at most the {len(rows)} items of {sheet.name}, got {shown(self.rank)}"
+            )
+        return rows, lambda: UniformMatroid(len(rows), self.rank, labels=rows)
+
+
+class PartitionSpec(_ItemsSpec):
+    """At most `capacity` items of each category.
+
+    Examples
+    --------
+    >>> rows = [{"item": "boots", "category": "shoes"}, {"item": "heels", "category": "shoes"}]
+    >>> PartitionSpec(kind="partition", rows=rows).ground().matroid.rank
+    1
+    """
+
+    kind: Literal["partition"]
+    category: str = Field("category", description="The column with each item's category.")
+    capacity: Capacity = Field(1, description="A number for all, a column, or a number for each category.")
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+        rows = self._items(sheet)
+        blocks = categories(rows, sheet, self.category)
+        capacities = capacity_of(self.capacity, rows, blocks, place.at("capacity"))
+        return rows, lambda: PartitionMatroid(blocks, capacities, labels=rows)
+
+
+class GroupSpec(Spec):
+    """Nested quotas come as groups: some `items`, or each value of a column `category`, with a `capacity`.
+
+    Examples
+    --------
+    >>> GroupSpec(items=["boots", "heels"], capacity=1).capacity
+    1
+    """
+
+    items: list[str] | None = Field(None, description="The items of one group.")
+    category: str | None = Field(None, description="A column, each of whose values is a group.")
+    capacity: Capacity = Field(description="How many of a group.")
+
+    @model_validator(mode="after")
+    def _check_which(self) -> Self:
+        if (self.items is None) == (self.category is None):
+            raise mistake("expected either items or category", "items")
+        if self.items is not None and not isinstance(self.capacity, int):
+            raise mistake(f"expected an integer, got {shown(self.capacity)}", "capacity")
+        return self
+
+
+class LaminarSpec(_ItemsSpec):
+    """Nested quotas: any two groups are disjoint, or one contains the other.
+
+    Examples
+    --------
+    >>> spec = LaminarSpec(kind="laminar", rows=["a", "b", "c"], groups=[{"items": ["a", "b"], "capacity": 1}])
+    >>> spec.ground().matroid.rank
+    2
+    """
+
+    kind: Literal["laminar"]
+    groups: list[GroupSpec] = Field(description="The quotas.")
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+        rows = self._items(sheet)
+        here = Ground(sheet.name, rows, UniformMatroid(len(rows), 0))
+        groups: list[tuple[list[int], int]] = []
+        for number, group in enumerate(self.groups):
+            at = place.at("groups").at(number)
+            if group.items is not None:
+                assert isinstance(group.capacity, int)
+                groups.append((here.numbers(group.items, at.at("items")), group.capacity))
+                continue
+            assert group.category is not None
+            blocks = categories(rows, sheet, group.category)
+            members: dict[str, list[int]] = {}
+            for e, block in enumerate(blocks):
+                members.setdefault(block, []).append(e)
+            capacities = capacity_of(group.capacity, rows, blocks, at.at("capacity"))
+            groups += [(items, capacities[block]) for block, items in members.items()]
+        return rows, lambda: LaminarMatroid(len(rows), groups, labels=rows)
+
+
+class GraphicSpec(TableSpec):
+    """Sets of edges without a cycle, a row for each edge.
+
+    Examples
+    --------
+    >>> rows = [{"source": u, "target": v} for u, v in ("ab", "bc", "ca")]
+    >>> list(GraphicSpec(kind="graphic", rows=rows).ground().rows)
+    ['a-b', 'b-c', 'c-a']
+    """
+
+    kind: Literal["graphic"]
+    source: str = Field("source", description="The column with one end of each edge.")
+    target: str = Field("target", description="The column with the other end.")
+    label: str | None = Field(None, description="The column that names the edges; by default 'source-target'.")
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+        sheet.need(self.source, self.target, *([self.label] if self.label else []))
+        ends = [(row.text(self.source), row.text(self.target)) for row in sheet.rows]
+        hint = "" if self.label else " (name parallel links apart in a column, and give it as label)"
+        names = [
+            row.text(self.label) if self.label else f"{u}-{v}" for row, (u, v) in zip(sheet.rows, ends, strict=True)
+        ]
+        rows = unique_rows(zip(names, sheet.rows, strict=True), hint)
+        return rows, lambda: GraphicMatroid(ends, labels=rows)
+
+
+class TransversalSpec(TableSpec):
+    """Sets of items that can be matched, each to a partner of its own, a row for each pair.
+
+    Examples
+    --------
+    >>> rows = [{"item": "ann", "partner": ["day", "night"]}, {"item": "bob", "partner": "day"}]
+    >>> TransversalSpec(kind="transversal", rows=rows).ground().matroid.rank
+    2
+    """
+
+    kind: Literal["transversal"]
+    item: str = Field("item", description="The column that names the items.")
+    partner: str = Field("partner", description="The column with a partner, or in rows a list of partners.")
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+        sheet.need(self.item, self.partner)
+        rows: dict[str, list[Row]] = {}
+        neighbors: dict[str, list[str]] = {}
+        pairs: dict[tuple[str, str], str] = {}
+        for row in sheet.rows:
+            name = row.text(self.item)
+            for partner in row.texts(self.partner):
+                if (name, partner) in pairs:
+                    raise row.error(f"the pair {shown(name)}, {shown(partner)} is already {pairs[name, partner]}")
+                pairs[name, partner] = row.place
+                neighbors.setdefault(name, []).append(partner)
+            rows.setdefault(name, []).append(row)
+        return rows, lambda: TransversalMatroid(neighbors)
+
+
+class LinearSpec(_ItemsSpec):
+    """Sets of linearly independent feature vectors; integers are treated exactly.
+
+    Examples
+    --------
+    >>> rows = [{"item": "a", "x": 1, "y": 0}, {"item": "b", "x": 2, "y": 0}]
+    >>> LinearSpec(kind="linear", rows=rows).ground().matroid.rank
+    1
+    """
+
+    kind: Literal["linear"]
+    features: Columns | None = Field(None, description="The columns of the vectors; by default all that are left.")
+    field: int | None = Field(None, description="A prime p, for vectors over GF(p).")
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+        rows = self._items(sheet)
+        columns = self.features
+        if columns is None:
+            columns = [column for column in sheet.columns if column not in (self.item, *reserved)]
+        if not columns:
+            raise place.at("features").error("expected a column or more, got none")
+        sheet.need(*columns)
+        vectors = read_features(list(rows.values()), columns)
+        return rows, lambda: LinearMatroid(vectors, "auto" if self.field is None else self.field, labels=rows)
+
+
+def categories(rows: dict[str, list[Row]], sheet: Sheet, column: str) -> list[str]:
+    """The category of each item."""
     sheet.need(column)
-    found: dict[str, tuple[int, int]] = {}
-    for (row,), block in zip(rows, blocks, strict=True):
-        value = sheet.number(row, column, low=0)
-        if value != int(value):
-            raise sheet.error(row, f"expected a whole number in column {column!r}, got {row.cells[column]}")
-        capacity, line = found.setdefault(block, (int(value), row.line))
-        if capacity != value:
-            raise sheet.error(row, f"expected capacity {capacity} for {block!r} as on line {line}, got {value:g}")
-    return {block: capacity for block, (capacity, _) in found.items()}
+    return [row.text(column) for (row,) in rows.values()]
 
 
-def _read_transversal(keys: Section, sheet: Sheet, _: Section) -> _Read:
-    item, partner = keys.take("item", str, "item"), keys.take("partner", str, "partner")
-    sheet.need(item, partner)
-    rows: dict[str, list[Row]] = {}
-    pairs: dict[tuple[str, str], int] = {}
-    for row in sheet.rows:
-        pair = sheet.text(row, item), sheet.text(row, partner)
-        if pair in pairs:
-            raise sheet.error(row, f"the pair {pair[0]!r}, {pair[1]!r} is already on line {pairs[pair]}")
-        pairs[pair] = row.line
-        rows.setdefault(pair[0], []).append(row)
-    neighbors = {name: [row.cells[partner] for row in group] for name, group in rows.items()}
-    return list(rows), list(rows.values()), lambda: TransversalMatroid(neighbors)
-
-
-def _read_linear(keys: Section, sheet: Sheet, weights: Section) -> _Read:
-    names, rows = named_rows(keys, sheet)
-    taken = [keys.take("item", str, "item"), *([] if weights.has("file") else [weights.peek("mean")])]
-    columns = keys.take("features", list, [column for column in sheet.columns if column not in taken])
-    if not columns:
-        raise keys.error("features", "expected a column or more, got none")
-    vectors = read_features(keys, "features", sheet, rows, columns)
-    p = keys.take("field", int) if keys.has("field") else None
-    return names, rows, lambda: LinearMatroid(vectors, "auto" if p is None else p, labels=names)
-
-
-def _read_uniform(keys: Section, sheet: Sheet, _: Section) -> _Read:
-    names, rows = named_rows(keys, sheet)
-    rank = keys.count("rank")
-    if rank > len(names):
-        raise keys.error("rank", f"expected at most the {len(names)} items of {sheet.path.name}, got {rank}")
-    return names, rows, lambda: UniformMatroid(len(names), rank, labels=names)
-
-
-_KINDS: dict[str, Callable[[Section, Sheet, Section], _Read]] = {
-    "graphic": _read_graph,
-    "partition": _read_partition,
-    "transversal": _read_transversal,
-    "linear": _read_linear,
-    "uniform": _read_uniform,
-}
+def capacity_of(
+    capacity: int | str | dict[str, int], rows: dict[str, list[Row]], blocks: list[str], place: Place
+) -> dict[str, int]:
+    """The capacity of each category, from one number, a table, or a column in which all its items must agree."""
+    if isinstance(capacity, int):
+        return dict.fromkeys(blocks, capacity)
+    if isinstance(capacity, dict):
+        known = set(blocks)
+        for name in capacity:
+            if name not in known:
+                raise place.error(f"expected categories of the items, got {shown(name)}, which no item has")
+        for block in blocks:
+            if block not in capacity:
+                raise place.error(f"expected a capacity for every category, got none for {shown(block)}")
+        return dict(capacity)
+    found: dict[str, tuple[int, Row]] = {}
+    for (row,), block in zip(rows.values(), blocks, strict=True):
+        value = row.whole(capacity)
+        agreed, first = found.setdefault(block, (value, row))
+        if agreed != value:
+            raise row.error(f"expected capacity {agreed} for {shown(block)} as {first.place}, got {shown(value)}")
+    return {block: value for block, (value, _) in found.items()}

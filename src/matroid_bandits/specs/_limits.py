@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matroid_bandits._util.text import shown
 
-# The least and the largest of each, and the largest in words: no machine gets to the end of more.
-_RANGES = {
+#: The least and the largest of each, and the largest in words: no machine gets to the end of more.
+RANGES = {
     "episodes": (1, 10**9, "1,000,000,000"),
     "runs": (1, 10**6, "1,000,000"),
     "seed": (0, 2**64 - 1, "2**64 - 1"),
@@ -22,5 +22,5 @@ def out_of_range(name: str, value: int) -> str:
     >>> out_of_range("runs", 100)
     ''
     """
-    low, high, words = _RANGES[name]
+    low, high, words = RANGES[name]
     return "" if low <= value <= high else f"expected an integer from {low} to {words}, got {shown(value)}"

@@ -1,67 +1,149 @@
-"""The section ``policies`` of a problem file: who plays, under which name, with which parameters."""
+"""The section ``policies``: who plays, by the name of a policy with its constructor's parameters."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from typing import Any
+import re
+import sys
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from matroid_bandits._util.plots import OPTIMAL
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
+
 from matroid_bandits._util.text import did_you_mean, shown
-from matroid_bandits.environments import Environment
-from matroid_bandits.exceptions import DataError, MatroidBanditsError
+from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
-from matroid_bandits.simulation import check_support
-from matroid_bandits.specs._items import Ground, read_features
-from matroid_bandits.specs._toml import Section
+from matroid_bandits.specs._ground import Ground
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._spec import Spec, check_known_keys, mistake
+
+_CODE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
-def read_policies(keys: Section, ground: Ground, environment: Environment) -> dict[str, Policy]:
-    """Read the policies by name; each must be able to play on these items and weights."""
-    policies: dict[str, Policy] = {}
-    for name in keys.names():
-        if name == OPTIMAL:
-            raise keys.error(name, "expected another name, since the optimum itself is shown under this one")
-        section = keys.section(name)
-        kind = section.take("policy", str, name)
-        if kind not in POLICIES:
-            hint = did_you_mean(kind, POLICIES)
-            key, whose = ("policy", section) if section.has("policy") else (name, keys)
-            raise whose.error(key, f"expected a policy, one of {', '.join(POLICIES)}; got {shown(kind)}{hint}")
-        values = _read_parameters(section, POLICIES[kind], ground)
+def _check_policy(name: str, info: ValidationInfo) -> str:
+    if ":" not in name:
+        if name not in POLICIES:
+            raise unknown_policy(name)
+    elif not (info.context or {}).get("allow_code"):
+        raise mistake(f"expected the name of a policy, since no code is imported here; got {shown(name)}")
+    elif not _CODE.fullmatch(name):
+        raise mistake(f"expected a policy of one's own as module:Class, got {shown(name)}")
+    return name
+
+
+#: A policy of the package, or ``module:Class``, which imports code; JSON Schema marks it with ``x-imports-code``.
+PolicyName = Annotated[
+    str, AfterValidator(_check_policy), Field(json_schema_extra={"x-imports-code": "module:Class"})
+]
+
+
+class PolicySpec(Spec):
+    """A policy by its name, and its constructor's parameters.
+
+    Where a parameter is called `features`, names of columns stand for the numbers in them; in `items`, the items'
+    names stand for their numbers.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import UniformSpec, parse
+    >>> ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
+    >>> parse(PolicySpec, {"policy": "OMM", "scale": 2}).make(ground)
+    OMM(scale=2.0)
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_extra=lambda schema: _add_parameters(schema))
+
+    policy: PolicyName = Field(description="The name of a policy, or module:Class for one of your own.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_parameters(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(name := data.get("policy"), str) and name in POLICIES:
+            check_known_keys(data, dict.fromkeys(["policy", *parameters(POLICIES[name])]))
+        return data
+
+    def make(self, ground: Ground, place: Place | None = None) -> Policy:
+        """The policy, which must be able to play on these items."""
+        place = Place() if place is None else place
+        kind = POLICIES[self.policy] if ":" not in self.policy else import_policy(self.policy, place)
+        values = dict(self.model_extra or {})
+        known = parameters(kind)
+        for key in values:
+            if key not in known:
+                hint = did_you_mean(key, known) or f"; known are {', '.join(sorted(['policy', *known]))}"
+                raise place.at(key).error(f"unknown key{hint}")
+        features, items = values.get("features"), values.get("items")
+        if isinstance(features, list) and not any(isinstance(row, list) for row in features):
+            for column in features:
+                if not isinstance(column, str):
+                    raise place.at("features").error(f"expected names of columns, got {shown(column)}")
+            values["features"] = ground.features(features)
+        if isinstance(items, list):
+            at = place.at("items")
+            values["items"] = [ground.numbers([e], at)[0] if isinstance(e, str) else e for e in items]
         try:
-            policies[name] = POLICIES[kind](**values)
-            policies[name].check(ground.matroid)
-            check_support(policies[name], environment.support)
-        except TypeError as error:
-            raise keys.error(name, f"{kind}: {error}") from error
+            policy = kind(**values)
+            policy.check(ground.matroid)
         except MatroidBanditsError as error:
-            raise keys.error(name, str(error)) from error
-    if not policies:
-        raise DataError(f"{keys.file}: policies: expected a policy or more, got none")
-    return policies
+            raise place.error(str(error)) from error
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise place.error(f"{kind.__name__}: {error}") from error
+        return policy
 
 
-def _read_parameters(section: Section, policy: type[Policy], ground: Ground) -> dict[str, Any]:
-    """The arguments of a policy's constructor; columns become features, and labels of items their numbers."""
-    values: dict[str, Any] = {}
-    for parameter in inspect.signature(policy).parameters:
-        if section.has(parameter):
-            values[parameter] = section.take(parameter, object)
-        else:
-            section.take(parameter, object, None)
-    section.close()
-    if isinstance(values.get("features"), list):
-        values["features"] = read_features(section, "features", ground.sheet, ground.rows, values["features"])
-    if isinstance(values.get("items"), list):
-        values["items"] = [_item_number(section, ground, item) for item in values["items"]]
-    return values
+def unknown_policy(name: str, *keys: str) -> Exception:
+    """The mistake that there is no policy of this name."""
+    hint = did_you_mean(name, POLICIES)
+    return mistake(f"expected a policy, one of {', '.join(POLICIES)}; got {shown(name)}{hint}", *keys)
 
 
-def _item_number(section: Section, ground: Ground, item: Any) -> Any:
-    """The number of an item given by its label; what is no label, such as a number, is left to the policy."""
-    if not isinstance(item, str):
-        return item
-    if item not in ground.names:
-        hint = did_you_mean(item, ground.names)
-        raise section.error("items", f"item {item!r} is not in {ground.sheet.path.name}{hint}")
-    return ground.names.index(item)
+def import_policy(name: str, place: Place) -> type[Policy]:
+    """The class that ``module:Class`` names; a module beside the spec's file is found too, after installed ones."""
+    module, _, kind = name.partition(":")
+    at = place.at("policy")
+    beside = str(place.file.parent.resolve()) if place.file is not None else None
+    if beside is not None:
+        sys.path.append(beside)
+    try:
+        found = getattr(importlib.import_module(module), kind, None)
+    except Exception as error:  # whatever the module itself raises
+        raise at.error(f"{module} cannot be imported ({type(error).__name__}: {error})") from error
+    finally:
+        if beside is not None:
+            sys.path.remove(beside)
+    if not (isinstance(found, type) and issubclass(found, Policy)):
+        raise at.error(f"expected a Policy called {kind} in {module}, got {shown(found)}")
+    return found
+
+
+def parameters(kind: type[Policy]) -> dict[str, Any]:
+    """The parameters of a policy's constructor, by name."""
+    listed = inspect.signature(kind).parameters
+    return {
+        name: about for name, about in listed.items() if about.kind not in (about.VAR_POSITIONAL, about.VAR_KEYWORD)
+    }
+
+
+def _add_parameters(schema: dict[str, Any]) -> None:
+    """Add to the JSON Schema which parameters each policy of the package takes."""
+    cases: list[Any] = []
+    for name, kind in POLICIES.items():
+        if not kind.__module__.startswith("matroid_bandits."):
+            continue
+        hints = get_type_hints(kind.__init__, include_extras=True)
+        properties = {key: _json_type(key, hints.get(key)) for key in parameters(kind)}
+        needed = [key for key, about in parameters(kind).items() if about.default is about.empty]
+        case = {"properties": {"policy": True, **properties}, "required": needed, "additionalProperties": False}
+        cases.append({"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case})
+    schema["allOf"] = cases
+    schema.pop("required", None)  # where it is left out, the key above is the policy's name
+
+
+def _json_type(name: str, hint: Any) -> dict[str, Any]:
+    if get_origin(hint) is Literal:
+        return {"enum": list(get_args(hint))}
+    if name == "features":
+        return {"type": "array", "description": "Names of columns, or a list of numbers for each item."}
+    if name == "items":
+        return {"type": "array", "items": {"type": ["string", "integer"]}, "description": "Names of items."}
+    return {float: {"type": "number"}, int: {"type": "integer"}, bool: {"type": "boolean"}}.get(hint, {})

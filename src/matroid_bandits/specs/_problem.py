@@ -1,157 +1,121 @@
-"""A problem of one's own without code: a TOML file and a CSV or two."""
+"""A whole problem: matroid, weights and direction; and who plays on it, how long and how often."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from matroid_bandits.exceptions import DataError, MatroidBanditsError
-from matroid_bandits.policies import Policy
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from matroid_bandits._util.plots import OPTIMAL
+from matroid_bandits.exceptions import MatroidBanditsError
+from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.specs._constraint import read_constraint
-from matroid_bandits.specs._environment import read_environment
-from matroid_bandits.specs._limits import out_of_range
-from matroid_bandits.specs._policy import read_policies
-from matroid_bandits.specs._toml import Section, read_toml
+from matroid_bandits.simulation import check_support
+from matroid_bandits.specs._environment import WeightsSpec
+from matroid_bandits.specs._ground import Ground
+from matroid_bandits.specs._limits import RANGES, out_of_range
+from matroid_bandits.specs._operations import ConstraintSpec
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._policy import PolicySpec, unknown_policy
+from matroid_bandits.specs._spec import Spec, mistake
 
 
-@dataclass(frozen=True)
-class SimulationSpec:
+class ProblemSpec(Spec):
+    """A matroid, where the weights come from, and whether they are gains or costs.
+
+    Examples
+    --------
+    >>> spec = ProblemSpec(
+    ...     matroid={"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2},
+    ...     weights={"family": "bernoulli", "mean": [0.5, 0.25, 0.75]},
+    ... )
+    >>> spec.make()[0].optimal_value
+    1.25
+    """
+
+    matroid: ConstraintSpec = Field(description="Which sets of items may be chosen.")
+    weights: WeightsSpec = Field(description="Where the items' weights come from.")
+    direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
+
+    def make(self, place: Place | None = None) -> tuple[Problem, Ground]:
+        """The problem, and its items with all that their tables say of them."""
+        place = Place() if place is None else place
+        ground = self.matroid.ground(place.at("matroid"), self.weights.columns)
+        if ground.matroid.rank == 0:
+            raise (
+                place.at("matroid")
+                .at("kind")
+                .error("expected a matroid with a basis of an item or more, got one of rank 0")
+            )
+        environment = self.weights.environment(ground, place.at("weights"))
+        return Problem(ground.matroid, environment, self.direction == "minimize"), ground
+
+
+def _check_policies(value: Any) -> Any:
+    """Fill in the names of policies that are left out, since the key is one."""
+    if not isinstance(value, dict):
+        return value
+    if not value:
+        raise mistake("expected a policy or more, got none")
+    filled = {}
+    for name, table in value.items():
+        if name == OPTIMAL:
+            raise mistake("expected another name, since the optimum itself is shown under this one", name)
+        if isinstance(table, dict) and "policy" not in table:
+            if name not in POLICIES:
+                raise unknown_policy(name, name)
+            table = {"policy": name, **table}
+        filled[name] = table
+    return filled
+
+
+def _limited(name: str) -> Any:
+    """A validator of a number of episodes, of runs, or of a seed, and its bounds for the JSON Schema."""
+
+    def check(value: int) -> int:
+        if message := out_of_range(name, value):
+            raise mistake(message)
+        return value
+
+    low, high, _ = RANGES[name]
+    return AfterValidator(check), Field(json_schema_extra={"minimum": low, "maximum": high})
+
+
+class SimulationSpec(ProblemSpec):
     """What a problem file says: a problem, who plays on it, how long and how often.
 
-    Attributes
-    ----------
-    name, title : str
-        Short name, fit for files and links, and one for headings.
-    about : str
-        What the problem is, in the file's own words; may be empty.
-    problem : Problem
-        The matroid and the weights.
-    policies : mapping of name to Policy
-        Who plays.
-    n_episodes, n_runs, seed : int
-        How long, how often, and which random numbers.
-    start : {"observe", "explore"}
-        Whether every item is seen once before episode 1.
-    path : Path
-        The file.
-
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "ads.csv").write_text("item,clicks\\nboots,0.2\\nhats,0.5\\n")
-    >>> _ = (folder / "ads.toml").write_text('''
-    ... episodes = 100
-    ... policies = { OMM = {} }
-    ... matroid = { kind = "uniform", file = "ads.csv", rank = 1 }
-    ... weights = { mean = "clicks", family = "bernoulli" }
-    ... ''')
-    >>> spec = read_simulation(folder / "ads.toml").resized(n_runs=5)
-    >>> spec.n_episodes, spec.n_runs, spec.description
-    (100, 5, 'A uniform matroid of 2 items and rank 1, from ads.toml.')
+    >>> spec = SimulationSpec(
+    ...     episodes=100,
+    ...     matroid={"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2},
+    ...     weights={"family": "bernoulli", "mean": [0.5, 0.25, 0.75]},
+    ...     policies={"OMM": {}, "cautious": {"policy": "OMM", "scale": 2}},
+    ... )
+    >>> spec.runs, list(spec.policies)
+    (20, ['OMM', 'cautious'])
     """
 
-    name: str
-    title: str
-    about: str
-    problem: Problem
-    policies: Mapping[str, Policy]
-    n_episodes: int
-    n_runs: int
-    seed: int
-    start: Literal["observe", "explore"]
-    path: Path
-
-    @property
-    def description(self) -> str:
-        """What kind of problem it is and where it comes from, in a sentence."""
-        problem, kind = self.problem, self.problem.constraint.kind
-        return f"A {kind} matroid of {problem.n_items} items and rank {problem.rank}, from {self.path.name}."
-
-    def resized(
-        self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None
-    ) -> SimulationSpec:
-        """The same simulation, longer or shorter; what is not given stays."""
-        return replace(
-            self,
-            n_episodes=self.n_episodes if n_episodes is None else n_episodes,
-            n_runs=self.n_runs if n_runs is None else n_runs,
-            seed=self.seed if seed is None else seed,
-        )
-
-
-def read_simulation(path: str | os.PathLike[str]) -> SimulationSpec:
-    """Read a problem file; the examples folder has a commented one for each kind of matroid.
-
-    Parameters
-    ----------
-    path : path
-        The TOML file. Paths in it are relative to it.
-
-    Returns
-    -------
-    SimulationSpec
-        What to give to :func:`matroid_bandits.simulate`.
-
-    Raises
-    ------
-    DataError
-        With the key, or the CSV file and line, that is wrong.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "ads.csv").write_text("item,clicks\\nboots,0.2\\nhats,0.5\\nbags,0.4\\n")
-    >>> _ = (folder / "ads.toml").write_text('''
-    ... episodes = 100
-    ... policies = { OMM = {} }
-    ... matroid = { kind = "uniform", file = "ads.csv", rank = 2 }
-    ... weights = { mean = "clicks", family = "bernoulli" }
-    ... ''')
-    >>> read_simulation(folder / "ads.toml").problem.optimal_value
-    0.9
-    """
-    file = Path(path)
-    top = Section(file, "", read_toml(file))
-    title = top.take("title", str, file.stem)
-    name = re.sub(r"[^\w.-]+", "-", file.stem).strip("-.") or "problem"  # in names of files, ids and links
-    about = top.take("about", str, "")
-    n_episodes, n_runs, seed = _number(top, "episodes"), _number(top, "runs", 20), _number(top, "seed", 0)
-    direction = top.choice("direction", ("maximize", "minimize"), "maximize")
-    start = top.choice("start", ("observe", "explore"), "observe")
-    matroid_keys, weight_keys = top.section("matroid"), top.section("weights")
-    policy_keys = top.section("policies")
-    top.close()
-
-    ground = read_constraint(matroid_keys, weight_keys)
-    environment = read_environment(weight_keys, ground)
-    try:
-        problem = Problem(ground.matroid, environment, direction == "minimize")
-    except MatroidBanditsError as error:  # pragma: no cover - both were made for the same items
-        raise DataError(f"{file}: {error}") from error
-    return SimulationSpec(
-        name=name,
-        title=title,
-        about=about,
-        problem=problem,
-        policies=read_policies(policy_keys, ground, environment),
-        n_episodes=n_episodes,
-        n_runs=n_runs,
-        seed=seed,
-        start="observe" if start == "observe" else "explore",
-        path=file,
+    episodes: Annotated[int, *_limited("episodes")] = Field(description="Episodes of a run.")
+    runs: Annotated[int, *_limited("runs")] = Field(20, description="Runs of each policy.")
+    seed: Annotated[int, *_limited("seed")] = Field(0, description="Seed of all random numbers.")
+    start: Literal["observe", "explore"] = Field(
+        "observe", description="Whether every item is seen once before episode 1."
+    )
+    title: str | None = Field(None, description="The heading of the report; by default the file's name.")
+    about: str = Field("", description="What the problem is, in a sentence or two.")
+    policies: Annotated[dict[str, PolicySpec], BeforeValidator(_check_policies)] = Field(
+        description="Who plays: a name, and which policy with which parameters."
     )
 
-
-def _number(keys: Section, key: str, *default: int) -> int:
-    """A number of episodes, of runs, or a seed, within its limits."""
-    value = keys.take(key, int, *default)
-    if message := out_of_range(key, value):
-        raise keys.error(key, message)
-    return value
+    def make_policies(self, problem: Problem, ground: Ground, place: Place | None = None) -> dict[str, Policy]:
+        """The policies by name; each must be able to play on these items and weights."""
+        place = (Place() if place is None else place).at("policies")
+        policies = {}
+        for name, spec in self.policies.items():
+            policies[name] = spec.make(ground, place.at(name))
+            try:
+                check_support(policies[name], problem.environment.support)
+            except MatroidBanditsError as error:
+                raise place.at(name).error(str(error)) from error
+        return policies

@@ -1,0 +1,202 @@
+"""A problem of one's own without code: a TOML or JSON file, and a CSV or two."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from matroid_bandits._util.text import shown
+from matroid_bandits.exceptions import DataError
+from matroid_bandits.policies import Policy
+from matroid_bandits.problem import Problem
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._problem import SimulationSpec
+from matroid_bandits.specs._spec import parse
+
+
+@dataclass(frozen=True)
+class SimulationPlan:
+    """What a problem file comes to: a problem, who plays on it, how long and how often.
+
+    Attributes
+    ----------
+    name, title : str
+        Short name, fit for files and links, and one for headings.
+    about : str
+        What the problem is, in the file's own words; may be empty.
+    problem : Problem
+        The matroid and the weights.
+    policies : mapping of name to Policy
+        Who plays.
+    n_episodes, n_runs, seed : int
+        How long, how often, and which random numbers.
+    start : {"observe", "explore"}
+        Whether every item is seen once before episode 1.
+    path : Path
+        The file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "ads.csv").write_text("item,clicks\\nboots,0.2\\nhats,0.5\\n")
+    >>> _ = (folder / "ads.toml").write_text('''
+    ... episodes = 100
+    ... policies = { OMM = {} }
+    ... matroid = { kind = "uniform", file = "ads.csv", rank = 1 }
+    ... weights = { mean = "clicks", family = "bernoulli" }
+    ... ''')
+    >>> plan = read_simulation(folder / "ads.toml").resized(n_runs=5)
+    >>> plan.n_episodes, plan.n_runs, plan.description
+    (100, 5, 'A uniform matroid of 2 items and rank 1, from ads.toml.')
+    """
+
+    name: str
+    title: str
+    about: str
+    problem: Problem
+    policies: Mapping[str, Policy]
+    n_episodes: int
+    n_runs: int
+    seed: int
+    start: Literal["observe", "explore"]
+    path: Path
+
+    @property
+    def description(self) -> str:
+        """What kind of problem it is and where it comes from, in a sentence."""
+        problem, kind = self.problem, self.problem.constraint.kind
+        return f"A {kind} matroid of {problem.n_items} items and rank {problem.rank}, from {self.path.name}."
+
+    def resized(
+        self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None
+    ) -> SimulationPlan:
+        """The same simulation, longer or shorter; what is not given stays."""
+        return replace(
+            self,
+            n_episodes=self.n_episodes if n_episodes is None else n_episodes,
+            n_runs=self.n_runs if n_runs is None else n_runs,
+            seed=self.seed if seed is None else seed,
+        )
+
+
+def read_simulation(path: str | os.PathLike[str]) -> SimulationPlan:
+    """Read a problem file; the examples folder has a commented one for each kind of matroid.
+
+    Parameters
+    ----------
+    path : path
+        The file: JSON where its name ends in ``.json``, else TOML. Paths in it are relative to it; files it names
+        are read, and code it names is imported.
+
+    Returns
+    -------
+    SimulationPlan
+        What to give to :func:`matroid_bandits.simulate`.
+
+    Raises
+    ------
+    DataError
+        With the key, or the CSV file and line, that is wrong.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ads.toml"
+    >>> _ = file.write_text('''
+    ... episodes = 100
+    ... policies = { OMM = {} }
+    ... matroid = { kind = "uniform", rows = ["boots", "hats", "bags"], rank = 2 }
+    ... weights = { mean = { boots = 0.2, hats = 0.5, bags = 0.4 }, family = "bernoulli" }
+    ... ''')
+    >>> read_simulation(file).problem.optimal_value
+    0.9
+    """
+    file = Path(path)
+    _check_name(file)
+    place = Place(file)
+    spec: SimulationSpec = parse(SimulationSpec, read_file(file), place, allow_files=True, allow_code=True)
+    problem, ground = spec.make(place)
+    return SimulationPlan(
+        name=re.sub(r"[^\w.-]+", "-", file.stem).strip("-.") or "problem",  # in names of files, ids and links
+        title=file.stem if spec.title is None else spec.title,
+        about=spec.about,
+        problem=problem,
+        policies=spec.make_policies(problem, ground, place),
+        n_episodes=spec.episodes,
+        n_runs=spec.runs,
+        seed=spec.seed,
+        start=spec.start,
+        path=file,
+    )
+
+
+def read_file(file: Path) -> Any:
+    """What a TOML or JSON file says, as plain data.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is not what its name says.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "size.json"
+    >>> _ = file.write_text('{"episodes": 100}')
+    >>> read_file(file)
+    {'episodes': 100}
+    """
+    is_json = file.suffix.lower() == ".json"
+    format = "JSON" if is_json else "TOML"
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+        return json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror})") from error
+    except RecursionError:
+        raise DataError(f"{file}: not a {format} file of a sensible size: brackets in brackets") from None
+    except ValueError as error:  # of the text, of its encoding, or of a number with thousands of digits
+        raise DataError(f"{file}: not a {format} file: {error}") from error
+
+
+def json_schema(model: Any = SimulationSpec) -> dict[str, Any]:
+    """The JSON Schema of a spec; by default of a whole problem file.
+
+    What reads a file is marked with ``x-reads-file``, what imports code with ``x-imports-code``.
+
+    Examples
+    --------
+    >>> sorted(json_schema()["required"])
+    ['episodes', 'matroid', 'policies', 'weights']
+    """
+    schema = TypeAdapter(model).json_schema()
+    for part in (schema, *schema.get("$defs", {}).values()):
+        part["description"] = part.get("description", "").split("\n\n")[0]  # the docstring without its examples
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, whose keys must differ as those of a TOML table do."""
+    table: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in table:
+            raise ValueError(f"the key {shown(key)} is there twice")
+        table[key] = value
+    return table
+
+
+def _check_name(file: Path) -> None:
+    """Raise when the name of a file is no text: it is shown in reports, which are UTF-8."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError:
+        raise DataError(f"expected a file whose name is UTF-8, got {shown(str(file))}") from None

@@ -1,0 +1,100 @@
+"""The items of a problem: their names, the rows that describe them, and the matroid over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray
+from matroid_bandits._util.text import did_you_mean, shown
+from matroid_bandits.exceptions import DataError
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._sheet import Row
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The items of a problem with all that its tables say of them.
+
+    Attributes
+    ----------
+    name : str
+        Where the items are listed, as messages call it: a CSV file, or the key of a list.
+    rows : dict of str to list of Row
+        The rows that describe each item, by its name, in the order of the items.
+    matroid : Matroid
+        Which sets of them may be chosen; its labels are the names.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import UniformSpec, parse
+    >>> spec = parse(UniformSpec, {"kind": "uniform", "rows": ["boots", "hats", "bags"], "rank": 2})
+    >>> ground = spec.ground()
+    >>> list(ground.rows), ground.matroid
+    (['boots', 'hats', 'bags'], UniformMatroid(n_items=3, rank=2))
+    """
+
+    name: str
+    rows: dict[str, list[Row]]
+    matroid: Matroid
+
+    def check_item(self, name: str) -> str:
+        """What is wrong with the name of an item; empty when there is one of that name."""
+        if name in self.rows:
+            return ""
+        return f"item {shown(name)} is not in {self.name}{did_you_mean(name, self.rows)}"
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: e for e, name in enumerate(self.rows)}
+
+    def numbers(self, names: Iterable[str], place: Place) -> list[int]:
+        """The item of each name."""
+        found = []
+        for name in names:
+            if message := self.check_item(name):
+                raise place.error(message)
+            found.append(self._positions[name])
+        return found
+
+    def features(self, columns: Sequence[str]) -> AnyArray:
+        """Numbers from some columns, a row per item, as integers where all of them are: those are treated exactly."""
+        return read_features(list(self.rows.values()), columns)
+
+
+def read_features(rows: Sequence[Sequence[Row]], columns: Sequence[str]) -> AnyArray:
+    """Numbers from some columns, of the first row of each item; Python integers where an int64 is too small."""
+    matrix = [[row[0].number(column) for column in columns] for row in rows]
+    if not all(isinstance(x, int) or (x == int(x) and abs(x) < 2**53) for xs in matrix for x in xs):
+        return np.array(matrix, np.float64)
+    whole = np.array([[int(x) for x in xs] for xs in matrix], object)
+    is_small = all(-(2**63) <= x < 2**63 for x in whole.flat)
+    return whole.astype(np.int64) if is_small else whole
+
+
+def unique_rows(named: Iterable[tuple[str, Row]], hint: str = "") -> dict[str, list[Row]]:
+    """The row of each item, which must have one; `hint` is added to the error about a second one."""
+    first: dict[str, list[Row]] = {}
+    for name, row in named:
+        if name in first:
+            raise row.error(f"item {shown(name)} is already {first[name][0].place}{hint}")
+        first[name] = [row]
+    return first
+
+
+def check_known(row: Row, name: str, ground: Ground) -> None:
+    """Raise when a row of another table names an item that the matroid does not have."""
+    if message := ground.check_item(name):
+        raise row.error(message)
+
+
+def check_complete(names: Iterable[str], given: Iterable[str], where: str, what: str) -> None:
+    """Raise when one of the items is not among those given."""
+    there = set(given)
+    for name in names:
+        if name not in there:
+            raise DataError(f"{where}: {what} {shown(name)}")

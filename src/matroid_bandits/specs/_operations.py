@@ -1,0 +1,164 @@
+"""Matroids made of others, nested at will, and the union of all that the section ``matroid`` may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from matroid_bandits._util.text import shown
+from matroid_bandits.exceptions import MatroidBanditsError
+from matroid_bandits.matroids import Matroid, direct_sum
+from matroid_bandits.specs._constraint import (
+    GraphicSpec,
+    LaminarSpec,
+    LinearSpec,
+    PartitionSpec,
+    TransversalSpec,
+    UniformSpec,
+)
+from matroid_bandits.specs._ground import Ground
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._spec import Count, Spec
+
+
+class OperationSpec(Spec):
+    """A matroid made of another, `of`.
+
+    Examples
+    --------
+    >>> issubclass(TruncateSpec, OperationSpec)
+    True
+    """
+
+    of: ConstraintSpec
+
+    def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
+        """The matroid, its items and what their tables say of them; `reserved` columns are no features."""
+        place = Place() if place is None else place
+        base = self.of.ground(place.at("of"), reserved)
+        try:
+            made = self._make(base, place)
+        except MatroidBanditsError as error:
+            raise place.error(str(error)) from error
+        return Ground(base.name, {name: base.rows[name] for name in map(str, made.labels)}, made)
+
+    def _make(self, base: Ground, place: Place) -> Matroid:
+        raise NotImplementedError
+
+
+class TruncateSpec(OperationSpec):
+    """The sets of another matroid that have at most `rank` items.
+
+    Examples
+    --------
+    >>> six = {"kind": "partition", "category": "topic", "capacity": 2, "rows": [{"item": "a", "topic": "x"}]}
+    >>> TruncateSpec(kind="truncate", rank=6, of=six).ground().matroid.rank
+    1
+    """
+
+    kind: Literal["truncate"]
+    rank: Count = Field(description="How many items at most.")
+
+    def _make(self, base: Ground, place: Place) -> Matroid:
+        return base.matroid.truncate(self.rank)
+
+
+class DualSpec(OperationSpec):
+    """The matroid whose bases are the complements of another's.
+
+    Examples
+    --------
+    >>> DualSpec(kind="dual", of={"kind": "uniform", "rows": ["a", "b", "c"], "rank": 1}).ground().matroid.rank
+    2
+    """
+
+    kind: Literal["dual"]
+
+    def _make(self, base: Ground, place: Place) -> Matroid:
+        return base.matroid.dual()
+
+
+class RestrictSpec(OperationSpec):
+    """Another matroid on some of its items alone.
+
+    Examples
+    --------
+    >>> of = {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2}
+    >>> list(RestrictSpec(kind="restrict", items=["c", "a"], of=of).ground().rows)
+    ['a', 'c']
+    """
+
+    kind: Literal["restrict"]
+    items: list[str] = Field(description="The items that stay.")
+
+    def _make(self, base: Ground, place: Place) -> Matroid:
+        return base.matroid.restrict(base.numbers(self.items, place.at("items")))
+
+
+class ContractSpec(OperationSpec):
+    """Another matroid on its other items, given that some are taken.
+
+    Examples
+    --------
+    >>> of = {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2}
+    >>> ContractSpec(kind="contract", items=["a"], of=of).ground().matroid.rank
+    1
+    """
+
+    kind: Literal["contract"]
+    items: list[str] = Field(description="The items that are taken.")
+
+    def _make(self, base: Ground, place: Place) -> Matroid:
+        return base.matroid.contract(base.numbers(self.items, place.at("items")))
+
+
+class DirectSumSpec(Spec):
+    """Several matroids side by side; their items have different names.
+
+    Examples
+    --------
+    >>> ads, news = ({"kind": "uniform", "rows": names, "rank": 1} for names in (["a", "b"], ["c", "d"]))
+    >>> DirectSumSpec(kind="direct_sum", parts=[ads, news]).ground().matroid.rank
+    2
+    """
+
+    kind: Literal["direct_sum"]
+    parts: list[ConstraintSpec]
+
+    def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
+        """The matroid, its items and what their tables say of them; `reserved` columns are no features."""
+        place = (Place() if place is None else place).at("parts")
+        grounds = [part.ground(place.at(number), reserved) for number, part in enumerate(self.parts)]
+        part_of: dict[str, int] = {}
+        for number, ground in enumerate(grounds):
+            for name in ground.rows:
+                if (other := part_of.setdefault(name, number)) != number:
+                    raise place.at(number).error(f"item {shown(name)} is already in parts[{other}]")
+        rows = {name: row for ground in grounds for name, row in ground.rows.items()}
+        return Ground(
+            " and ".join(dict.fromkeys(ground.name for ground in grounds)),
+            rows,
+            direct_sum(*(ground.matroid for ground in grounds)),
+        )
+
+
+#: Which sets may be chosen: any of these by its `kind`.
+ConstraintSpec = Annotated[
+    UniformSpec
+    | PartitionSpec
+    | LaminarSpec
+    | GraphicSpec
+    | TransversalSpec
+    | LinearSpec
+    | TruncateSpec
+    | DualSpec
+    | RestrictSpec
+    | ContractSpec
+    | DirectSumSpec,
+    Field(discriminator="kind"),
+]
+
+for model in (TruncateSpec, DualSpec, RestrictSpec, ContractSpec, DirectSumSpec):
+    model.model_rebuild()

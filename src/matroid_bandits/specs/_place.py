@@ -1,0 +1,45 @@
+"""Where something is said: the file and the key that an error message begins with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from matroid_bandits.exceptions import DataError
+
+
+@dataclass(frozen=True)
+class Place:
+    """A key of a spec, and the file the spec was read from, where there is one.
+
+    Attributes
+    ----------
+    file : Path or None
+        The TOML or JSON file; paths in it are relative to it. None for a body that came over a wire.
+    path : str
+        The key with those above it, such as ``matroid.of``; empty for the whole spec.
+
+    Examples
+    --------
+    >>> place = Place(Path("ads.toml")).at("policies").at("my policy")
+    >>> str(place.error("expected a table, got 3"))
+    'ads.toml: policies."my policy": expected a table, got 3'
+    """
+
+    file: Path | None = None
+    path: str = ""
+
+    def at(self, key: str | int) -> Place:
+        """The place of a key, or of an entry of a list, below this one."""
+        if isinstance(key, int):
+            return replace(self, path=f"{self.path}[{key}]")
+        quoted = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else f'"{key}"'
+        return replace(self, path=f"{self.path}.{quoted}" if self.path else quoted)
+
+    def error(self, message: str) -> DataError:
+        """A DataError that names the file and the key."""
+        return DataError(f"{self}: {message}" if str(self) else message)
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (str(self.file or ""), self.path)))

@@ -1,0 +1,139 @@
+"""What a result says of itself: short forms, one policy's share, runs, tables and plots."""
+
+import io
+import re
+import typing
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import matroid_bandits as mb
+from matroid_bandits.exceptions import SimulationError
+
+PROBLEM = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1]))
+COSTS = mb.Problem(mb.UniformMatroid(3, 1), mb.ExponentialEnvironment([2.0, 3.0, 4.0]), minimize=True)
+NAMES = ["OMM", "_eps $0.001$", "bell\a", "\ufffe"]
+
+
+def simulate(policies, problem=PROBLEM, **settings):
+    return mb.simulate(problem, policies, **{"n_episodes": 40, "n_runs": 6, "seed": 3, **settings})
+
+
+@pytest.fixture(scope="module")
+def race():
+    return simulate(dict(zip(NAMES, [mb.OMM(), *(mb.EpsilonGreedy(e / 10) for e in range(3))], strict=True)))
+
+
+def test_reprs_are_one_short_line(race):
+    assert repr(simulate(mb.OMM())) == "SimulationResult(OMM; 6 runs of 40 episodes, seed 3)"
+    assert repr(race).startswith("SimulationResult(OMM, _eps $0.001$, bell\\x07, \\ufffe; 6 runs")
+    many = simulate({f"p{i}": mb.OMM() for i in range(9)}, n_episodes=2)
+    assert repr(many) == "SimulationResult(p0, p1, p2, p3 and 5 more; 6 runs of 2 episodes, seed 3)"
+    assert re.fullmatch(r"PolicyResult\('OMM': regret .* ± .* after 40 episodes\)", repr(race["OMM"]))
+
+
+def test_notebooks_show_a_table(race):
+    page = simulate({"<b>": mb.OMM(), "eps": mb.EpsilonGreedy()})._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert page.count("<tr>") == 3
+    assert "\a" not in race._repr_html_()
+
+
+def test_one_policys_share(race):
+    assert list(race) == list(race.policies) == NAMES
+    for p, name in enumerate(race):
+        own = race[name]
+        assert own.name == name
+        for field in ("regret", "regret_se", "returns", "per_step_return", "realised_per_step_return_se", "choices"):
+            assert np.array_equal(getattr(own, field), getattr(race, field)[p])
+        assert own.final_regret.shape == (6,)
+        assert own.run_regret is None
+    for unknown in ("UCB", 0):
+        with pytest.raises(SimulationError, match="expected one of OMM"):
+            race[unknown]
+
+
+def test_runs_are_kept_on_request(tmp_path):
+    kept = simulate({"OMM": mb.OMM(), "eps": mb.EpsilonGreedy()}, keep_runs=True)
+    plain = simulate({"OMM": mb.OMM(), "eps": mb.EpsilonGreedy()})
+    assert plain.run_returns is plain.run_regret is None
+    assert kept.run_regret.shape == kept.run_returns.shape == (2, 6, kept.checkpoints.size)
+    assert np.array_equal(kept.run_regret.mean(axis=1), plain.regret)
+    assert np.array_equal(kept.run_returns[:, :, -1], plain.final_returns)
+    assert np.array_equal(kept["eps"].run_regret, kept.run_regret[1])
+    for result in (kept, plain):
+        result.save(tmp_path / "result")
+        again = mb.SimulationResult.load(tmp_path / "result")
+        assert again == result
+        assert (again.run_regret is None) == (result is plain)
+
+
+def test_policies_without_names():
+    assert simulate(mb.OMM()).policies == ("OMM",)
+    assert simulate(mb.OMM() for _ in range(1)).policies == ("OMM",)
+    several = simulate([mb.OMM(1), mb.OMM(2), mb.UniformRandom()])
+    assert several.policies == ("OMM(scale=1.0)", "OMM(scale=2.0)", "UniformRandom")
+    assert mb.Policy in typing.get_args(
+        typing.get_type_hints(mb.simulate)["policies"]
+    )  # so that one alone type-checks
+
+
+def test_the_per_step_return_is_the_expected_one():
+    for problem, sign in ((PROBLEM, -1.0), (COSTS, 1.0)):
+        result = simulate([mb.EpsilonGreedy(0.5)], problem, checkpoints=[40])
+        expected = problem.environment.mean_weights @ result.choices[0] / (6 * 40)
+        assert result.per_step_return[0, -1] == pytest.approx(expected)
+        assert sign * (result.per_step_return[0, -1] - result.optimal_value) > 0.0
+        assert result.realised_per_step_return[0, -1] == result.returns[0, -1] / 40
+        assert f"{expected:.4f}" in result.summary()
+
+
+def test_bands_are_students_t(race):
+    figure = race.plot(policies=["OMM"])
+    band = figure.axes[0].collections[0].get_paths()[0].vertices
+    half = stats.t.ppf(0.975, 5) * race.regret_se[0, -1]
+    at_the_end = band[band[:, 0] == 40][:, 1]
+    assert (at_the_end.min(), at_the_end.max()) == pytest.approx(
+        (race.regret[0, -1] - half, race.regret[0, -1] + half)
+    )
+
+
+def test_plots_go_where_they_are_asked_to(race):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, pair = pyplot.subplots(1, 2)
+    assert race.plot(ax=pair, policies=["bell\a", "OMM"]) is pair
+    assert [line.get_label() for line in pair[0].lines] == ["bell\a", "OMM"]
+    assert [line.get_label() for line in pair[1].lines] == ["bell\a", "OMM", "optimum"]
+    alone, axes = pyplot.subplots()
+    assert race.plot(ax=axes) is axes
+    assert axes.get_title() == "Cumulative regret"
+    assert len(pyplot.get_fignums()) == 2  # plots of their own do not touch pyplot
+    race.plot()
+    assert len(pyplot.get_fignums()) == 2
+    pyplot.close(figure)
+    pyplot.close(alone)
+    with pytest.raises(SimulationError, match="one or two matplotlib axes, got 3"):
+        race.plot(ax=[axes, axes, axes])
+    with pytest.raises(SimulationError, match="expected one of OMM"):
+        race.plot(policies=["UCB"])
+
+
+def test_notebooks_show_plots_without_pyplot(race):
+    assert race.plot()._repr_png_().startswith(b"\x89PNG")
+
+
+def test_axes_say_what_they_measure():
+    left, right = simulate([mb.OMM()], COSTS).plot(unit="ms").axes
+    assert left.get_ylabel() == "cumulative regret, ms"
+    assert right.get_ylabel() == "expected per-step cost, ms\n(running average)"
+    assert simulate([mb.OMM()]).plot().axes[1].get_ylabel() == "expected per-step return\n(running average)"
+
+
+def test_legends_show_every_name(race):
+    figure = race.plot()
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert shown == ["OMM", "_eps $0.001$", "bell\\x07", "\\ufffe", "optimum"]
+    for kind in ("svg", "pdf", "png"):
+        figure.savefig(io.BytesIO(), format=kind)
