@@ -28,6 +28,7 @@ FORMAT = "matroid-bandits/matroid"
 VERSION = 1
 
 _FLOAT64 = np.dtype(np.float64)
+_BOOLEANS = frozenset((bool, np.bool_))
 
 #: Classes by their `kind`, filled as they are defined.
 _KINDS: dict[str, type[Constraint]] = {}
@@ -241,6 +242,8 @@ class Constraint(Immutable, ABC):
             return np.empty(0, np.int64)
         if X.ndim != 1 or X.dtype.kind not in "iu":
             raise ItemError(f"expected item numbers in one row, got {X.ndim}-d {X.dtype} values")
+        if not is_numeric and not _BOOLEANS.isdisjoint(map(type, given)):  # which NumPy makes integers beside others
+            raise ItemError(f"expected item numbers in one row, got {shown(given)}")
         out = X[(X < 0) | (self._n_items <= X)]
         if out.size:
             raise ItemError(f"expected items in 0..{self._n_items - 1}, got {out[0]}")

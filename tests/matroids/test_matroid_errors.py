@@ -90,6 +90,7 @@ def test_bad_constructions(build, message):
         ([-1], r"items in 0\.\.2, got -1"),
         ([0, 1, 0], "distinct items, got 0 more than once"),
         ([0.5], "item numbers in one row, got 1-d float64"),
+        ([True, 2], r"item numbers in one row, got \[True, 2\]"),
         ([[0, 1]], "item numbers in one row, got 2-d"),
         ([True, False, True], "got 1-d bool"),
         (["a"], "item numbers"),

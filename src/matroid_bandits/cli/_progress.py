@@ -32,20 +32,9 @@ def run_bar(console: Console, title: str) -> Iterator[Update]:
 @contextmanager
 def compiling_announced(console: Console) -> Iterator[None]:
     """Say once that kernels are being compiled, where that happens; from then on they are found on disk."""
-    from numba.core import event
+    from matroid_bandits.kernels.compiling import announced
 
-    class Notice(event.Listener):  # type: ignore[misc]
-        is_given = False
-
-        def on_start(self, event: object) -> None:
-            if not self.is_given:
-                self.is_given = True
-                console.print("Compiling for this machine: some seconds, the first time only.")
-
-        def on_end(self, event: object) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Notice()):
+    with announced(lambda: console.print("Compiling for this machine: some seconds, the first time only.")):
         yield
 
 

@@ -1,6 +1,9 @@
 """How kernels are compiled: Numba's `njit`, which also works where nothing can be written."""
 
+from contextlib import contextmanager
+
 import numba
+from numba.core import event
 
 
 def njit(**options):
@@ -20,3 +23,22 @@ def njit(**options):
             return numba.njit(**{**options, "cache": False})(function)
 
     return compiled
+
+
+@contextmanager
+def announced(notice):
+    """While this lasts, call `notice` once when the first kernel is compiled, and not when all are found on disk."""
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        is_given = False
+
+        def on_start(self, event):
+            if not self.is_given:
+                self.is_given = True
+                notice()
+
+        def on_end(self, event):
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
