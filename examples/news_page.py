@@ -3,8 +3,8 @@
     python examples/news_page.py
 
 Every visit asks for a page: some articles are not for this visitor's region, and the editors pin one. Clicks arrive
-300 visits later; some visits are never heard of again, and their wait ends after 1,000. Every hour three articles come
-and the three oldest go.
+300 visits later; some visits are never heard of again, and their wait ends after 1,000. Every hour three articles
+come and the three oldest go.
 """
 
 from collections import Counter, deque

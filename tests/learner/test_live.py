@@ -162,13 +162,13 @@ NEWS = mb.PartitionMatroid({f"{topic}{i}": topic for topic in "abc" for i in ran
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"available": ["a0", "zz"]}, "available: expected item numbers or labels in one row, got 'zz'"),
+        ({"available": ["a0", "zz"]}, "available: expected an item or its label, got 'zz'"),
         ({"available": 3}, "expected available to be items, labels or a mask, got 3"),
         ({"available": [True, False]}, r"expected a mask of 12 values, one per item, got shape \(2,\)"),
         ({"available": np.ones(3, bool)}, r"expected a mask of 12 values, one per item, got shape \(3,\)"),
         ({"exclude": ["a0", "a0"]}, "exclude: expected distinct items, got 0 more than once"),
         ({"exclude": [99]}, r"exclude: expected items in 0\.\.11, got 99"),
-        ({"pinned": ["q"]}, "pinned: expected item numbers or labels in one row, got 'q'"),
+        ({"pinned": ["q"]}, "pinned: expected an item or its label, got 'q'"),
         ({"pinned": ["a0", "a1", "a2"]}, "expected pinned items that can be chosen together, got 'a0', 'a1', 'a2'"),
         (
             {"pinned": ["a0", "b1"], "exclude": ["b1"]},

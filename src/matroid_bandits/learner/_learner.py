@@ -13,12 +13,14 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, IntArray, Label
 from matroid_bandits._util.checks import as_flag, as_integer, as_number
+from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import (
     DecisionClosedError,
     FeedbackError,
+    ItemError,
     PolicyError,
     ReplayError,
     UnknownDecisionError,
@@ -73,6 +75,11 @@ class Learner:
         How decisions are found; all engines make the same ones.
     record : callable, optional
         Called with every event that happens to the learner, a plain JSON form; see `apply`.
+
+    Attributes
+    ----------
+    MOST_DECISIONS : int
+        How many decisions one learner may make.
 
     Examples
     --------
@@ -493,7 +500,7 @@ class Learner:
                 wanted = self._wanted.get(play.request.episode)
             request = self._next_request(features)
             held_out = play is not None and play.request.episode in self._held_out
-            return _beliefs.explain(self, self._constraint.as_item(item), request, wanted, play, held_out)
+            return _beliefs.explain(self, self._item(item), request, wanted, play, held_out)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the learner to one file, atomically: a crash leaves the old file or the new one.
@@ -714,7 +721,12 @@ class Learner:
 
     def _item(self, key: Any) -> int:
         """An item by its label or number; in a log by its label alone."""
-        return self._constraint.item(key) if self._is_replaying else self._constraint.as_item(key)
+        try:
+            return self._constraint.item(key) if self._is_replaying else self._constraint.as_item(key)
+        except ItemError:
+            if self._constraint.has_labels:
+                raise
+            raise ItemError(f"expected an item or its label, got {shown(key)}") from None
 
     def _log(self, event: dict[str, Any]) -> None:
         if self._record is not None:

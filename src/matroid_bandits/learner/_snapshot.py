@@ -200,12 +200,19 @@ def _params(policy: Policy) -> dict[str, Any] | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a policy's argument can be stored: a number, a word, an array, or a list of plain values."""
-    if isinstance(value, list):
-        return all(_is_plain(each) for each in value)
+    """Whether a parameter can be stored as it is: a plain value, an array of them, or a list of plain values."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in PLAIN_KINDS
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(part) and not isinstance(part, np.ndarray) for part in value)
     return value is None or isinstance(value, (str, int, float, bool))
+
+
+def _is_same(own: Any, stored: Any) -> bool:
+    """Whether a parameter is the one that was stored, in which tuples have become lists."""
+    if isinstance(own, np.ndarray) or isinstance(stored, np.ndarray):
+        return np.array_equal(own, stored)
+    return _is_plain(own) and bool(json.loads(json.dumps(own)) == stored)
 
 
 def _form(constraint: Constraint) -> dict[str, Any] | None:
@@ -270,7 +277,7 @@ def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint,
         return kind(**stored)
     with contextlib.suppress(PolicyError):  # of a policy that does not keep its arguments
         own = given.params()
-        if own.keys() != stored.keys() or not all(np.array_equal(own[key], stored[key]) for key in own):
+        if own.keys() != stored.keys() or not all(_is_same(own[key], stored[key]) for key in own):
             raise SerializationError(
                 f"expected the {name} that the learner was saved with, {shown(params)}, got {given!r}"
             )
