@@ -100,4 +100,4 @@ class GreedyEngine(Engine):
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode, by `scan`."""
-        return self.scan(request)
+        return self.constraint.best_sets(self._indices(request)) if request.is_open else self.scan(request)

@@ -54,8 +54,6 @@ class Reader:
             self._check_values(items[told], values)
             is_whole = told.size == items.size
             places, values = (None, values[np.argsort(told)]) if is_whole else (told, values)
-        if self._width < math.inf and statistics.first_outside(values, *self._seen) >= 0:
-            self._widen(values)
         return places, values
 
     def renewed(self, learner: Learner) -> Reader:
@@ -125,10 +123,13 @@ class Reader:
             f"{self._policy!r} expects weights in a range of width {self._policy.scale:g}, and was told some from "  # type: ignore[attr-defined]
             f"{low:g} to {high:g}: it explores too little unless its scale is at least {high - low:g}",
             ScaleWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def _check_values(self, items: IntArray, values: FloatArray) -> None:
+        """Check weights against the policy's range, unless they lie among those that were fine before."""
+        if statistics.first_outside(values, *self._seen) < 0:
+            return
         wrong = statistics.first_outside(values, *self._range)
         if wrong >= 0:
             low, high = self._policy.support
@@ -138,6 +139,7 @@ class Reader:
             if np.isfinite(values[wrong]):
                 raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
             raise FeedbackError(f"expected finite weights, {given}")
+        self._widen(values)
 
 
 def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:
