@@ -390,3 +390,45 @@ def test_the_core_needs_no_schema_library():
 def test_models_made_in_python():
     spec = UniformSpec(kind="uniform", rows=["a", "b"], rank=1)
     assert UniformSpec.model_validate(spec.model_dump(exclude_none=True)) == spec
+
+
+WORLD = """
+episodes = 50
+policies = { OMM = {} }
+matroid = { kind = "uniform", rows = ["a", "b", "c"], rank = 1 }
+
+[weights]
+family = "bernoulli"
+mean = [0.9, 0.5, 0.1]
+"""
+
+
+def test_availability_and_delays_from_a_file(tmp_path):
+    path = tmp_path / "late.toml"
+    path.write_text(
+        WORLD + "availability = [1.0, 0.5, 0.5]\ndelay = { episodes = [0, 5, 9], mean = 2, never = 0.1 }\n"
+    )
+    world = read_simulation(path).problem.environment
+    assert isinstance(world, mb.DelayedEnvironment)
+    stream = mb.Stream(0, range(200))
+    assert world.availability(stream, 1)[:, 0].all()
+    delays = world.delays(stream, 1, np.array([0, 1, 2]))
+    assert [delays[:, e][delays[:, e] >= 0].min() for e in range(3)] == [0, 5, 9]
+    assert 0 < (delays < 0).mean() < 0.3
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("availability = 1.5", "weights: .*availability"),
+        ("availability = [0.5]", "weights.availability"),
+        ("delay = { episodes = 0.5 }", "weights.delay.episodes: expected whole numbers of episodes"),
+        ("delay = { never = 2 }", "weights: .*never"),
+        ("delay = { epsodes = 2 }", "weights.delay.epsodes: .*did you mean 'episodes'"),
+    ],
+)
+def test_mistakes_about_who_is_there_and_when(tmp_path, lines, message):
+    path = tmp_path / "late.toml"
+    path.write_text(WORLD + lines + "\n")
+    with pytest.raises(DataError, match=message):
+        read_simulation(path)

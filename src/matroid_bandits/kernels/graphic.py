@@ -13,22 +13,6 @@ def _find(parent, v):
     return v
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _join(u, v, tree, size, after):
-    """Make the trees of two vertices one: relabel the smaller, and splice the rings that their vertices form."""
-    large, small = tree[u], tree[v]
-    if size[large] < size[small]:
-        u, v, large, small = v, u, small, large
-    size[large] += size[small]
-    w = v
-    while True:
-        tree[w] = large
-        w = np.uint64(after[w])
-        if w == v:
-            break
-    after[u], after[v] = after[v], after[u]
-
-
 @njit(cache=True, nogil=True)
 def greedy_forests(orders, lengths, tails, heads, n_vertices, n_taken, limit, forests, sizes):
     """Kruskal along the first lengths[r] entries of each row of `orders` (R, M) int64.

@@ -11,8 +11,10 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.environments import (
+    AvailabilityEnvironment,
     BernoulliEnvironment,
     BetaEnvironment,
+    DelayedEnvironment,
     Environment,
     ExponentialEnvironment,
     GaussianEnvironment,
@@ -30,8 +32,22 @@ from matroid_bandits.specs._values import NumberOrValues, Values, read_values
 _FAMILIES = ("bernoulli", "exponential", "gaussian", "beta", "linear", "rows", "samples")
 
 
+class DelaySpec(Spec):
+    """How late weights become known: `episodes`, a geometric number of `mean` more, or `never` with a probability.
+
+    Examples
+    --------
+    >>> DelaySpec(episodes=10, never=0.1).mean
+    0.0
+    """
+
+    episodes: NumberOrValues = Field(0.0, description="Whole episodes, one number or one for each item.")
+    mean: NumberOrValues = Field(0.0, description="The mean of a geometric number of episodes more.")
+    never: NumberOrValues = Field(0.0, description="The probability that an answer never comes.")
+
+
 class EnvironmentSpec(Spec):
-    """Where the weights come from.
+    """Where the weights come from, who is available, and how late weights become known.
 
     Examples
     --------
@@ -41,6 +57,11 @@ class EnvironmentSpec(Spec):
     <BernoulliEnvironment: 2 items, means 0.25 to 0.5>
     """
 
+    availability: NumberOrValues | None = Field(
+        None, description="The probability with which an item may be chosen in an episode, or a number for each item."
+    )
+    delay: DelaySpec | None = Field(None, description="How late weights become known.")
+
     @property
     def columns(self) -> list[str]:
         """The columns of the matroid's own table that the weights use up."""
@@ -49,8 +70,25 @@ class EnvironmentSpec(Spec):
     def environment(self, ground: Ground, place: Place | None = None) -> Environment:
         """The environment of these items."""
         place = Place() if place is None else place
+
+        def numbers(value: Any, *keys: str) -> Any:
+            at = place
+            for key in keys:
+                at = at.at(key)
+            return value if isinstance(value, float) else read_values(value, ground, at, None)
+
         try:
-            return self._make(ground, place)
+            world = self._make(ground, place)
+            if self.availability is not None:
+                world = AvailabilityEnvironment(world, numbers(self.availability, "availability"))
+            if self.delay is not None:
+                episodes = np.asarray(numbers(self.delay.episodes, "delay", "episodes"))
+                if (episodes != np.rint(episodes)).any() or (np.abs(episodes) > 2**47).any():
+                    raise place.at("delay").at("episodes").error("expected whole numbers of episodes")
+                mean, never = (numbers(getattr(self.delay, key), "delay", key) for key in ("mean", "never"))
+                delays = episodes.astype(np.int64) if episodes.ndim else int(episodes)
+                world = DelayedEnvironment(world, delays, mean=mean, never=never)
+            return world
         except DataError:
             raise
         except MatroidBanditsError as error:
