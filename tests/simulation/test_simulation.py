@@ -554,6 +554,7 @@ class Draws(mb.Environment):
         (lambda w: w + 1e200, r"expected weights of at most 1e\+100 in size; got others by episode 1"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # by NumPy, where kernels are interpreted
 def test_weights_that_an_environment_must_not_give(draw, message):
     problem = mb.Problem(mb.UniformMatroid(3, 3), Draws(draw))
     with pytest.raises(mb.exceptions.InvalidEnvironmentError, match=message):
