@@ -15,6 +15,7 @@ from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice, make_engine
+from matroid_bandits.kernels.rows import first_other
 from matroid_bandits.policies import Feedback, Plays, Policy, Request, State
 
 
@@ -59,7 +60,7 @@ class Play:
     def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The run and the item of every choice, one after the other, run by run; or of those at some places."""
         n_runs, width = self.items.shape
-        if n_runs == 1 or (self.sizes == width).all():  # a single row is as wide as its set
+        if n_runs == 1 or first_other(self.sizes, width) < 0:  # a single row is as wide as its set
             runs, items = _runs(n_runs, width), self.items.reshape(-1)
         else:
             is_chosen = np.arange(width) < self.sizes[:, None]

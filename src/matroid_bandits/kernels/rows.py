@@ -60,6 +60,15 @@ def mark(items, sizes, first, start, is_marked):
 
 
 @njit(cache=True, nogil=True)
+def first_other(sizes, size):
+    """The first row whose size is another; -1 where all are alike."""
+    for run in range(sizes.shape[0]):
+        if sizes[run] != size:
+            return run
+    return -1
+
+
+@njit(cache=True, nogil=True)
 def keep_marked(orders, lengths, taken, is_marked, limit, items, sizes):
     """The taken items and what each row lists of the marked ones, `sizes[r]` in all and at most `limit`.
 

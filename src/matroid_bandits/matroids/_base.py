@@ -15,6 +15,7 @@ from matroid_bandits._util.threads import over_rows
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import order as order_kernels
+from matroid_bandits.kernels import rows as row_kernels
 from matroid_bandits.kernels import selection as selection_kernels
 
 if TYPE_CHECKING:
@@ -455,9 +456,10 @@ class Matroid(Constraint):
     def _full(self, items: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray]:
         """What `greedy` found along orders that span the matroid, as bases (R, rank); an error where it is less."""
         K = self.rank
-        if (sizes.item() != K) if sizes.size == 1 else (sizes != K).any():
+        wrong = row_kernels.first_other(sizes, K)
+        if wrong >= 0:
             raise InvalidMatroidError(
-                f"expected all bases to have {K} items, found one of {sizes[sizes != K][0]}: {self._doubt()}"
+                f"expected all bases to have {K} items, found one of {sizes[wrong]}: {self._doubt()}"
             )
         return (items if items.shape[1] == K else np.ascontiguousarray(items[:, :K])), sizes
 

@@ -108,12 +108,21 @@ class GraphicMatroid(Matroid):
         lengths, taken, forests, sizes = rows_for(orders, lengths, taken, limit)
         tails, heads, n_vertices = self._tails, self._heads, self._n_vertices
         if taken.size:
-            tails, heads = np.empty(self._n_items, np.int64), np.empty(self._n_items, np.int64)
-            graphic_kernels.contract(taken, self._tails, self._heads, n_vertices, tails, heads)
-            tails, heads = frozen(tails), frozen(heads)  # as those it was compiled for
+            tails, heads = self._contracted(taken)
             forests[:, : taken.size] = taken
         graphic_kernels.greedy_forests(orders, lengths, tails, heads, n_vertices, taken.size, limit, forests, sizes)
         return forests, sizes
+
+    def _contracted(self, taken: IntArray) -> tuple[IntArray, IntArray]:
+        """The ends of all edges where each tree of the taken ones is a single vertex; the last answer is kept."""
+        last = self.__dict__.get("_last_contracted")
+        if last is not None and np.array_equal(last[0], taken):
+            return last[1], last[2]
+        tails, heads = np.empty(self._n_items, np.int64), np.empty(self._n_items, np.int64)
+        graphic_kernels.contract(taken, self._tails, self._heads, self._n_vertices, tails, heads)
+        tails, heads = frozen(tails), frozen(heads)  # as those the kernels are compiled for
+        self.__dict__["_last_contracted"] = (taken, tails, heads)
+        return tails, heads
 
     def span(self, independent: IntArray) -> BoolArray:
         return self.spanned_after(independent) <= independent.size

@@ -106,10 +106,11 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     returns_at = np.empty((n_batch, points.size))
     regret_at = np.empty((n_batch, points.size))
     sign, means = -1.0 if problem.minimize else 1.0, environment.mean_weights
+    may_lack = type(environment).availability is not Environment.availability
     is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
     point, since = 0, 0
     for t in range(1, n_episodes + 1):
-        available = availability_of(environment, offered, t)
+        available = availability_of(environment, offered, t) if may_lack else None
         chosen = agent.decide(Request(t, own, available))
         weights = _weigh(environment, stream, t, chosen, is_full=is_matroid and available is None)
         statistics.add_totals(chosen.items, chosen.sizes, weights, means, optimum.of(available), sign, total, regret)
