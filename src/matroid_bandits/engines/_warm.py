@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
-from matroid_bandits._util.arrays import offsets
+from matroid_bandits._util.arrays import frozen, offsets
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine
 from matroid_bandits.exceptions import PolicyError
@@ -49,7 +49,7 @@ class WarmEngine(Engine):
         self._class_orders: IntArray = np.tile(np.arange(sizes.size), (state.n_runs, 1))
         self._orders: IntArray = np.empty(self._class_orders.shape, np.int64)
         self._is_spent = np.empty(state.n_runs, bool)
-        self._always = always if always.size else None
+        self._always = frozen(always) if always.size else None
         self._full = np.full(state.n_runs, constraint.rank)
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:

@@ -105,23 +105,26 @@ class GraphicMatroid(Matroid):
     def _forests(
         self, orders: IntArray, lengths: IntArray | None, taken: IntArray | None, limit: int
     ) -> tuple[IntArray, IntArray]:
+        given = taken
         lengths, taken, forests, sizes = rows_for(orders, lengths, taken, limit)
         tails, heads, n_vertices = self._tails, self._heads, self._n_vertices
         if taken.size:
-            tails, heads = self._contracted(taken)
+            tails, heads = self._contracted(given, taken)
             forests[:, : taken.size] = taken
         graphic_kernels.greedy_forests(orders, lengths, tails, heads, n_vertices, taken.size, limit, forests, sizes)
         return forests, sizes
 
-    def _contracted(self, taken: IntArray) -> tuple[IntArray, IntArray]:
+    def _contracted(self, given: IntArray | None, taken: IntArray) -> tuple[IntArray, IntArray]:
         """The ends of all edges where each tree of the taken ones is a single vertex; the last answer is kept."""
         last = self.__dict__.get("_last_contracted")
-        if last is not None and np.array_equal(last[0], taken):
-            return last[1], last[2]
+        if last is not None and (last[0] is given or np.array_equal(last[1], taken)):
+            return last[2], last[3]
         tails, heads = np.empty(self._n_items, np.int64), np.empty(self._n_items, np.int64)
         graphic_kernels.contract(taken, self._tails, self._heads, self._n_vertices, tails, heads)
         tails, heads = frozen(tails), frozen(heads)  # as those the kernels are compiled for
-        self.__dict__["_last_contracted"] = (taken, tails, heads)
+        # an array that cannot be written to is known again at a glance
+        known = given if given is not None and not given.flags.writeable else None
+        self.__dict__["_last_contracted"] = (known, taken, tails, heads)
         return tails, heads
 
     def span(self, independent: IntArray) -> BoolArray:
