@@ -613,12 +613,13 @@ class Learner:
 
     def _learn_departed(self, play: Play, values: Any, places: IntArray) -> None:
         sign = -1.0 if self.minimize else 1.0
-        state, request = self._agent.state, play.request
+        state, request, one = self._agent.state, play.request, np.zeros(1, np.int64)
         self._agent.dismiss(play, places)
-        for code, value in zip(play.items[0, places].tolist(), values.tolist(), strict=True):
+        for place, value in zip(places.tolist(), values.tolist(), strict=True):
+            code = int(play.items[0, place])
             if self._departed.label(code) is not None:
-                one = np.zeros(1, np.int64)
-                told = Feedback(one, one, np.array([sign * value]), request.episode, request.stream)
+                features = None if play.features is None else play.features[place : place + 1]
+                told = Feedback(one, one, np.array([sign * value]), request.episode, request.stream, features)
                 self._departed.answer(code, told, state, self._policy)
 
     def _close(self, plays: list[Play], default: float | None) -> None:
