@@ -226,7 +226,7 @@ class Agent:
         Parameters
         ----------
         request : Request
-            Its episode and stream are told to the policy.
+            Its episode and stream are told to the policy, and the items' features where it has some.
         items : int64 array (R, k)
             Distinct items for each run.
         weights : float64 array (R, k)
@@ -235,8 +235,11 @@ class Agent:
         n_runs, width = items.shape
         self.settle()
         runs, gains = _runs(n_runs, width), (-weights if self.state.minimize else weights).reshape(-1)
-        self._count(Feedback(runs, items.reshape(-1), gains, request.episode, request.stream), was_waiting=False)
-        self._engine.refresh(runs, items.reshape(-1))
+        seen = items.reshape(-1)
+        features = None if request.features is None else _rows(request.features, runs, seen)
+        feedback = Feedback(runs, seen, gains, request.episode, request.stream, features)
+        self._count(feedback, was_waiting=False)
+        self._engine.refresh(runs, seen)
 
     def settle(self) -> None:
         """Count the last play as waiting, unless it was answered at once.

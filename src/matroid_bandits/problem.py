@@ -6,13 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits._util.checks import as_flag
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.environments import BernoulliEnvironment, Environment
+from matroid_bandits.environments import BernoulliEnvironment, Environment, means_of
 from matroid_bandits.exceptions import ProblemError
+from matroid_bandits.kernels import statistics
 from matroid_bandits.matroids import PartitionMatroid
+from matroid_bandits.stream import FEATURES, Stream
 
 
 class Problem(Immutable):
@@ -35,6 +37,12 @@ class Problem(Immutable):
     (array([0, 1]), 1.4)
     >>> problem.gaps().round(1)  # a row per suboptimal item, a column per optimal one, best first
     array([[0.7, 0.3]])
+
+    Notes
+    -----
+    Where the environment's means change, so does what is best, with the episode and perhaps with the run: `optimum`
+    gives it for an episode, and everything that is about one best set, such as `optimal_basis` and `gaps`, raises
+    `ProblemError`.
     """
 
     def __init__(self, constraint: Constraint, environment: Environment, minimize: bool = False) -> None:
@@ -73,7 +81,72 @@ class Problem(Immutable):
     @property
     def rank(self) -> int:
         """Size of the optimal set, the paper's K."""
-        return self.optimal_basis.size
+        if self._environment.is_stationary:
+            return self.optimal_basis.size
+        return int(self._constraint.best_sets(np.zeros((1, self.n_items)))[1][0])
+
+    def optimum(
+        self, t: int, stream: Stream, available: BoolArray | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The best sets of episode t, a row for each run of the stream, and what they are expected to be worth.
+
+        Parameters
+        ----------
+        t : int
+            The episode, from 1.
+        stream : Stream
+            The runs, and the random numbers that their means may depend on.
+        available : bool array (R, L), optional
+            Which items may be chosen; all by default.
+
+        Returns
+        -------
+        items, sizes, values : int64 array (R, K), int64 array (R,), float64 array (R,)
+            The first ``sizes[r]`` entries of row r are its set, ascending; its expected total weight is
+            ``values[r]``.
+
+        Raises
+        ------
+        ProblemError
+            The environment does not know its means.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> coins = mb.BernoulliEnvironment([0.5, 0.25])
+        >>> world = mb.DriftingEnvironment(coins, to=[0.5, 0.75], over=100)
+        >>> problem = mb.Problem(mb.UniformMatroid(2, 1), world)
+        >>> for t in (1, 100):
+        ...     items, sizes, values = problem.optimum(t, mb.Stream(seed=0, runs=[0]))
+        ...     print(items, values)
+        [[0]] [0.5]
+        [[1]] [0.75]
+        """
+        means = means_of(self._environment, t, stream.with_purpose(FEATURES))
+        if means is None:
+            raise ProblemError(f"expected an environment that knows its means; got {self._environment!r}")
+        rows = np.ascontiguousarray(np.broadcast_to(means, (stream.n_runs, self.n_items)))
+        return self.best_sets(rows, available)
+
+    def best_sets(
+        self, means: FloatArray, available: BoolArray | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The best sets for rows of expected weights, their sizes, and what each is expected to be worth.
+
+        Simulations call this once an episode where what is best changes, so nothing is checked.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> problem = mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.2]))
+        >>> problem.best_sets(np.array([[0.25, 0.5, 1.0]]))
+        (array([[1, 2]]), array([2]), array([1.5]))
+        """
+        items, sizes = self._constraint.best_sets(-means if self._minimize else means, available=available)
+        values, first = np.empty(means.shape[0]), np.arange(means.shape[0])[:, None] * self.n_items
+        statistics.total_means(items + first, sizes, means.reshape(-1), values)
+        return items, sizes, values
 
     @cached_property
     def optimal_basis(self) -> IntArray:
@@ -84,7 +157,8 @@ class Problem(Immutable):
     @cached_property
     def optimal_value(self) -> float:
         """Expected total weight of the optimal basis."""
-        return float(self._environment.mean_weights[self.optimal_basis].sum())
+        basis = self.optimal_basis
+        return float(self._environment.mean_weights[basis].sum())
 
     @cached_property
     def suboptimal_items(self) -> IntArray:
@@ -94,6 +168,11 @@ class Problem(Immutable):
     @cached_property
     def gains(self) -> FloatArray:
         """Expected weights, negated when they are costs: larger is better."""
+        if not self._environment.is_stationary:
+            raise ProblemError(
+                "expected a problem with one optimum, of an environment with the same means in every episode; got "
+                f"{self._environment!r}: optimum(t, stream) has that of an episode"
+            )
         means = self._environment.mean_weights
         return frozen(-means) if self._minimize else means
 

@@ -26,11 +26,13 @@ ROUNDING: Final = 3  # a policy's randomised rounding of what it saw
 HOLDOUT: Final = 4  # which decisions a learner draws at random, and what it draws
 AVAILABILITY: Final = 5  # which items a simulated world offers
 DELAY: Final = 6  # when a simulated world answers
+FEATURES: Final = 7  # what is known of the items of a simulated world in an episode
 USER: Final = 16
 
 __all__ = [
     "AVAILABILITY",
     "DELAY",
+    "FEATURES",
     "HOLDOUT",
     "POLICY",
     "ROUNDING",

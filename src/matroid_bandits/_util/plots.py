@@ -78,7 +78,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over episodes that share axes; `optimum` is a level to compare them with.
+    """Curves over episodes that share axes; `optimum` is a level, or a curve, to compare them with.
+
+    Without one, as regret has none, the axis begins at 0, unless `from_zero` says otherwise.
 
     Examples
     --------
@@ -91,9 +93,10 @@ class Panel:
     x: IntArray
     curves: tuple[Curve, ...]
     y_label: str
-    optimum: float | None = None
+    optimum: float | FloatArray | None = None
     is_log: bool = True
     is_standin: bool = False
+    from_zero: bool = True
 
 
 def line_styles(labels: Iterable[str], *, has_optimum: bool = False) -> dict[str, tuple[str, str]]:
@@ -144,7 +147,10 @@ def draw_panel(
             axes.fill_between(x, low[places], high[places], color=color, alpha=0.18, linewidth=0)
     if panel.optimum is not None:
         color, dash = _KNOWN[OPTIMAL]
-        axes.axhline(panel.optimum, color=color, linestyle=dash, label=optimum, zorder=3)
+        if np.ndim(panel.optimum) == 0:
+            axes.axhline(panel.optimum, color=color, linestyle=dash, label=optimum, zorder=3)
+        else:
+            axes.plot(x, np.asarray(panel.optimum)[places], color=color, linestyle=dash, label=optimum, zorder=3)
     title = f"{panel.title} ({STANDIN})" if panel.is_standin else panel.title
     axes.set_title(printable(title), color="#a33b00" if panel.is_standin else "#222222")
     axes.set(xlabel="episodes", ylabel="\n".join(map(printable, panel.y_label.split("\n"))))
@@ -155,7 +161,7 @@ def draw_panel(
     else:
         axes.set(xlim=(0, end))
         axes.locator_params(axis="x", nbins=5)
-    if panel.optimum is None:  # regret begins at nothing
+    if panel.optimum is None and panel.from_zero:  # regret begins at nothing
         axes.set(ylim=(0, None))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.6g}")

@@ -1,13 +1,17 @@
 """Where the weights w_t come from: one file per distribution, behind one small interface."""
 
 from matroid_bandits.environments._availability import AvailabilityEnvironment
-from matroid_bandits.environments._base import Environment, availability_of, delays_of
+from matroid_bandits.environments._base import Environment, Family
 from matroid_bandits.environments._bernoulli import BernoulliEnvironment
 from matroid_bandits.environments._beta import BetaEnvironment
+from matroid_bandits.environments._contextual import ContextualEnvironment
 from matroid_bandits.environments._delayed import DelayedEnvironment
+from matroid_bandits.environments._drifting import DriftingEnvironment
 from matroid_bandits.environments._exponential import ExponentialEnvironment
 from matroid_bandits.environments._gaussian import GaussianEnvironment
+from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
 from matroid_bandits.environments._linear import LinearEnvironment
+from matroid_bandits.environments._piecewise import PiecewiseEnvironment
 from matroid_bandits.environments._row import RowEnvironment
 from matroid_bandits.environments._sample import SampleEnvironment
 
@@ -15,13 +19,19 @@ __all__ = [
     "AvailabilityEnvironment",
     "BernoulliEnvironment",
     "BetaEnvironment",
+    "ContextualEnvironment",
     "DelayedEnvironment",
+    "DriftingEnvironment",
     "Environment",
     "ExponentialEnvironment",
+    "Family",
     "GaussianEnvironment",
     "LinearEnvironment",
+    "PiecewiseEnvironment",
     "RowEnvironment",
     "SampleEnvironment",
     "availability_of",
     "delays_of",
+    "features_of",
+    "means_of",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray
 from matroid_bandits._util.text import shown
-from matroid_bandits.environments._base import Environment
+from matroid_bandits.environments._base import Environment, per_item
 from matroid_bandits.environments._wrapper import Wrapper
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
@@ -60,7 +60,9 @@ class AvailabilityEnvironment(Wrapper):
     def __init__(self, environment: Environment, availability: ArrayLike | Timetable) -> None:
         super().__init__(environment)
         self._timetable = availability if callable(availability) else None
-        self._chances = None if callable(availability) else self._per_item("availability", availability, 1.0)
+        self._chances = (
+            None if callable(availability) else per_item("availability", availability, self.n_items, 0.0, 1.0)
+        )
         self._is_certain = self._chances is not None and bool((self._chances == 1.0).all())
 
     def availability(self, stream: Stream, t: int) -> BoolArray | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
-from matroid_bandits._util.checks import MOST_WEIGHT
+from matroid_bandits._util.checks import MOST_WEIGHT, as_integer, as_number
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
 
@@ -20,22 +21,35 @@ class Environment(Immutable, ABC):
     `mean_weights` and `support` once, and calls `draw` for every item with a stream whose purpose is `START` where
     runs begin with a look at everything, then once an episode for the chosen items of all runs.
 
+    A world whose expected weights change passes `n_items` instead of `mean_weights` and says the means of every
+    episode in `means`. One that passes `n_items` and does not write `means` does not know them: simulations run,
+    and their regret is NaN. `PiecewiseEnvironment` and `DriftingEnvironment` make such worlds of others.
+
     A world that does not offer everything in every episode, or does not answer at once, says so in `availability` and
-    `delays`; `AvailabilityEnvironment` and `DelayedEnvironment` say it for any other environment.
+    `delays`; `AvailabilityEnvironment` and `DelayedEnvironment` say it for any other environment. One in which
+    something is known of the items in each episode sets `n_features` and says it in `features`.
 
     Parameters
     ----------
-    mean_weights : array_like of float, shape (L,)
-        At most 1e100 in size, as weights must be, so that sums of them stay finite.
+    mean_weights : array_like of float, shape (L,), optional
+        The expected weights, when they are the same in every episode; at most 1e100 in size, as weights must be, so
+        that sums of them stay finite.
     support : (float, float), default (-inf, inf)
         Bounds that no weight leaves. Policies for weights in [0, 1] rely on them.
+    n_items : int, optional
+        The number of items, needed where there are no `mean_weights`.
 
     Attributes
     ----------
     mean_weights : ndarray of float64, shape (L,)
-        The expected weight of every item, read-only.
+        The expected weight of every item, read-only. Where the means change or are not known, asking for it raises
+        `InvalidEnvironmentError`.
+    is_stationary : bool
+        Whether the means are known and the same in every episode and run.
     n_items : int
         The number of items L.
+    n_features : int, or None
+        How many numbers d are known of every item in an episode; None, the default, where `features` has none.
     support : (float, float)
         Bounds that no weight leaves, infinite where there are none.
 
@@ -53,10 +67,38 @@ class Environment(Immutable, ABC):
     <Coin: 3 items, means 10 to 30>
     >>> world.draw(Stream(seed=0, runs=range(2)), t=1, items=np.array([0, 2])).shape
     (2, 2)
+    >>> class Trend(Environment):
+    ...     '''The first item gets better, the second worse.'''
+    ...
+    ...     def means(self, t, stream):
+    ...         return np.array([0.001 * t, -0.001 * t])
+    ...
+    ...     def draw(self, stream, t, items):
+    ...         return self.means(t, stream)[items] + stream.normal(t, items)
+    >>> Trend(n_items=2).is_stationary
+    False
     """
 
-    def __init__(self, mean_weights: ArrayLike, support: tuple[float, float] = (-np.inf, np.inf)) -> None:
-        self._mean_weights = as_vector("mean weights", mean_weights)
+    n_features: int | None = None
+
+    def __init__(
+        self,
+        mean_weights: ArrayLike | None = None,
+        support: tuple[float, float] = (-np.inf, np.inf),
+        *,
+        n_items: int | None = None,
+    ) -> None:
+        self._mean_weights: FloatArray | None = None
+        if mean_weights is not None:
+            self._mean_weights = as_vector("mean weights", mean_weights)
+            if n_items not in (None, self._mean_weights.size):
+                raise InvalidEnvironmentError(
+                    f"expected n_items to be {self._mean_weights.size}, the number of mean weights; got {n_items!r}"
+                )
+            n_items = self._mean_weights.size
+        elif n_items is None:
+            raise InvalidEnvironmentError("expected mean_weights, or n_items where means change; got neither")
+        self._n_items = as_integer("n_items", n_items, error=InvalidEnvironmentError)
         self._support = _as_support(support)
 
     @abstractmethod
@@ -80,6 +122,50 @@ class Environment(Immutable, ABC):
         -------
         ndarray of float64, shape (R, K)
         """
+
+    def means(self, t: int, stream: Stream) -> FloatArray | None:
+        """The expected weights of every item in episode t; by default `mean_weights`, whatever the episode.
+
+        Regret is against the best set for these. Means depend on the stream's (seed, run) and on t alone, or on t
+        alone; where they depend on `features`, they are the means given those. Simulations ask only where means
+        change, about once an episode, and sometimes some episodes ahead. An array that is read-only and returned
+        again is not looked at again.
+
+        Parameters
+        ----------
+        t : int
+            The episode, from 1.
+        stream : Stream
+            Random numbers by address, of purpose `FEATURES`.
+
+        Returns
+        -------
+        ndarray of float64, shape (L,) or (R, L), or None
+            One row for all runs, or a row for each. None where the means are not known, which is so in every episode
+            or in none.
+        """
+        return self._mean_weights
+
+    def features(self, stream: Stream, t: int) -> FloatArray | None:
+        """What is known of every item in episode t, before the decision; by default nothing.
+
+        A simulation passes it on to policies that ask for features, in `Request.features`, and asks for episode 0
+        where runs begin with a look at everything. Features depend on the stream's (seed, run), on t and on the item
+        alone, or on t and the item alone. A class that writes this sets `n_features` too.
+
+        Parameters
+        ----------
+        stream : Stream
+            Random numbers by address, of purpose `FEATURES`.
+        t : int
+            The episode, from 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (L, d) or (R, L, d), or None
+            The same for all runs, or for each its own; None where `n_features` is.
+        """
+        return None
 
     def availability(self, stream: Stream, t: int) -> BoolArray | None:
         """Which items may be chosen in episode t of each run; by default everything.
@@ -128,12 +214,22 @@ class Environment(Immutable, ABC):
     @property
     def mean_weights(self) -> FloatArray:
         """Expected weights, shape (L,), read-only."""
+        if self._mean_weights is None:
+            raise InvalidEnvironmentError(
+                f"expected an environment with the same means in every episode; got {self!r}: means(t, stream) has "
+                "those of an episode, if they are known"
+            )
         return self._mean_weights
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether the means are known and the same in every episode and run."""
+        return self._mean_weights is not None and type(self).means is Environment.means
 
     @property
     def n_items(self) -> int:
         """The number of items L."""
-        return self.mean_weights.size
+        return self._n_items
 
     @property
     def support(self) -> tuple[float, float]:
@@ -141,61 +237,44 @@ class Environment(Immutable, ABC):
         return self._support
 
     def __repr__(self) -> str:
-        means = f", means {self.mean_weights.min():.4g} to {self.mean_weights.max():.4g}" if self.n_items else ""
-        return f"<{type(self).__name__}: {self.n_items} items{means}>"
+        means = self._mean_weights
+        about = "" if means is None or not means.size else f", means {means.min():.4g} to {means.max():.4g}"
+        return f"<{type(self).__name__}: {self.n_items} items{about}>"
 
 
-def availability_of(environment: Environment, stream: Stream, t: int) -> BoolArray | None:
-    """What `Environment.availability` says, checked: a mask of shape (R, L), or None for everything.
+class Family(Environment):
+    """An environment whose weights are drawn independently around a mean for each item, which may be any.
 
-    Raises
-    ------
-    InvalidEnvironmentError
-        It says something else.
+    A family writes `draw_around`; it can then be played as it is, and with means that move (`DriftingEnvironment`).
 
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.environments import availability_of
-    >>> world = mb.AvailabilityEnvironment(mb.BernoulliEnvironment([0.5, 0.5]), [True, False])
-    >>> availability_of(world, mb.Stream(seed=0, runs=[0]), t=1)
-    array([[ True, False]])
-    """
-    mask = environment.availability(stream, t)
-    if mask is not None:
-        _expect(f"{type(environment).__name__}.availability", mask, np.bool_, (stream.n_runs, environment.n_items))
-    return mask
-
-
-def delays_of(environment: Environment, stream: Stream, t: int, items: IntArray) -> IntArray | None:
-    """What `Environment.delays` says, checked: whole numbers of shape (R, K), or None where nothing is ever late.
-
-    Raises
-    ------
-    InvalidEnvironmentError
-        It says something else.
+    Attributes
+    ----------
+    mean_range : (float, float)
+        The least and the largest mean that an item may have, a class attribute.
 
     Examples
     --------
     >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.environments import delays_of
-    >>> world = mb.DelayedEnvironment(mb.BernoulliEnvironment([0.5, 0.5]), [0, 7])
-    >>> delays_of(world, mb.Stream(seed=0, runs=[0]), t=1, items=np.array([1]))
-    array([[7]])
+    >>> class Spread(Family):
+    ...     def draw_around(self, stream, t, items, means):
+    ...         return means + stream.uniform(t, items) - 0.5
+    >>> Spread([1.0, 2.0]).draw(Stream(seed=0, runs=[0]), t=1, items=np.array([1])).shape
+    (1, 1)
     """
-    delays = environment.delays(stream, t, items)
-    if delays is not None:
-        _expect(f"{type(environment).__name__}.delays", delays, np.int64, (stream.n_runs, items.shape[-1]))
-    return delays
 
+    mean_range: ClassVar[tuple[float, float]] = (-MOST_WEIGHT, MOST_WEIGHT)
+    _mean_weights: FloatArray
 
-def _expect(who: str, given: object, dtype: type, shape: tuple[int, ...]) -> None:
-    if not (isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype):
-        got = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
-        raise InvalidEnvironmentError(
-            f"expected {who} to give {np.dtype(dtype)} of shape {shape}, or None; got {got}"
-        )
+    @abstractmethod
+    def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
+        """The weights (R, K) of `items`, as `draw` gives them, if these were their means, of the shape of `items`."""
+
+    def support_of(self, low: float, high: float) -> tuple[float, float]:
+        """Bounds that no weight leaves when all means are in [low, high]; by default those of the environment."""
+        return self.support
+
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+        return self.draw_around(stream, t, items, self._mean_weights[items])
 
 
 def as_numbers(name: str, values: ArrayLike, ndim: int) -> AnyArray:
@@ -225,6 +304,17 @@ def as_vector(name: str, values: ArrayLike, low: float = -MOST_WEIGHT, high: flo
     return frozen(vector)
 
 
+def as_table(name: str, values: ArrayLike) -> FloatArray:
+    """A read-only float64 copy of finite numbers, a row per item."""
+    table: FloatArray = as_numbers(name, values, ndim=2).astype(np.float64)
+    is_finite = np.isfinite(table).all(axis=1)
+    if not is_finite.all():
+        raise InvalidEnvironmentError(
+            f"expected finite {name}; got NaN or infinity for item {int(is_finite.argmin())}"
+        )
+    return frozen(table)
+
+
 def bounds_of(name: str, entries: AnyArray) -> tuple[float, float]:
     """The smallest and the largest weight of a data set, (0, 0) of none; those that sums cannot bear are refused."""
     low, high = (float(entries.min()), float(entries.max())) if entries.size else (0.0, 0.0)
@@ -242,3 +332,20 @@ def _as_support(support: tuple[float, float]) -> tuple[float, float]:
     if bounds.shape != (2,) or bounds.dtype.kind not in "biuf" or not bounds[0] <= bounds[1]:
         raise InvalidEnvironmentError(f"expected support to be a lower and an upper bound; got {support!r}")
     return float(bounds[0]), float(bounds[1])
+
+
+def per_item(
+    name: str, values: float | ArrayLike, n_items: int, low: float = -MOST_WEIGHT, high: float = MOST_WEIGHT
+) -> FloatArray:
+    """A number in [low, high] for each item, of one for all or of a row; read-only."""
+    if isinstance(values, (int, float, np.generic)):
+        limit = np.inf if high == MOST_WEIGHT else high
+        values = np.full(n_items, as_number(name, values, low, limit, error=InvalidEnvironmentError))
+    return sized(name, as_vector(name, values, low, high), n_items)
+
+
+def sized(name: str, values: AnyArray, n_items: int) -> AnyArray:
+    """`values`, read-only, when there is one for each item."""
+    if values.size != n_items:
+        raise InvalidEnvironmentError(f"expected {name} of {n_items} items, one each; got {values.size}")
+    return frozen(values)

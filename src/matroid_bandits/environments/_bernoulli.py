@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
-from matroid_bandits.environments._base import Environment, as_vector
+from matroid_bandits.environments._base import Family, as_vector
 from matroid_bandits.stream import Stream
 
 
-class BernoulliEnvironment(Environment):
+class BernoulliEnvironment(Family):
     """Independent weights in {0, 1}: item e has weight 1 with probability ``means[e]``.
 
     Parameters
@@ -25,8 +25,10 @@ class BernoulliEnvironment(Environment):
     array([[0., 1.]])
     """
 
+    mean_range = (0.0, 1.0)
+
     def __init__(self, means: ArrayLike) -> None:
         super().__init__(as_vector("means", means, 0.0, 1.0), support=(0.0, 1.0))
 
-    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
-        return (stream.uniform(t, items) < self._mean_weights[items]).astype(np.float64)
+    def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
+        return (stream.uniform(t, items) < means).astype(np.float64)

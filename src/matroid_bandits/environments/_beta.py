@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
-from matroid_bandits.environments._base import Environment, as_vector
+from matroid_bandits.environments._base import Family, as_vector
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
 
 
-class BetaEnvironment(Environment):
+class BetaEnvironment(Family):
     """Independent weights, item e's from Beta(``alpha[e]``, ``beta[e]``).
 
     Parameters
@@ -22,6 +22,8 @@ class BetaEnvironment(Environment):
     array([0.5 , 0.75])
     """
 
+    mean_range = (1e-15, 1.0 - 1e-15)
+
     def __init__(self, alpha: ArrayLike, beta: ArrayLike) -> None:
         self._alpha = as_vector("alpha", alpha, 1e-300, 1e300)
         self._beta = as_vector("beta", beta, 1e-300, 1e300)
@@ -33,3 +35,8 @@ class BetaEnvironment(Environment):
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
         return stream.beta(t, items, self._alpha[items], self._beta[items])
+
+    def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
+        """Weights whose alpha and beta have the sum that the items' own have."""
+        size = self._alpha[items] + self._beta[items]
+        return stream.beta(t, items, means * size, (1.0 - means) * size)

@@ -9,7 +9,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.text import shown
-from matroid_bandits.environments._base import Environment, as_numbers
+from matroid_bandits.environments._base import Environment, as_numbers, per_item, sized
 from matroid_bandits.environments._wrapper import Wrapper
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
@@ -73,7 +73,8 @@ class DelayedEnvironment(Wrapper):
         self._schedule = delays if callable(delays) else None
         self._fixed = np.zeros(self.n_items, np.int64) if callable(delays) else self._as_delays(delays)
         self._fixed.flags.writeable = False
-        self._mean, self._never = self._per_item("mean", mean, float(_MOST)), self._per_item("never", never, 1.0)
+        self._mean = per_item("mean", mean, self.n_items, 0.0, float(_MOST))
+        self._never = per_item("never", never, self.n_items, 0.0, 1.0)
         self._is_random = bool(self._mean.any() or self._never.any())
         self._is_late = self._is_random or self._schedule is not None or bool(self._fixed.any())
 
@@ -123,5 +124,5 @@ class DelayedEnvironment(Wrapper):
             raise InvalidEnvironmentError(
                 f"expected delays from 0 to {_MOST}; got {row[e]} for item {e} (never=1 is for what never comes)"
             )
-        fixed: IntArray = self._sized("delays", row).astype(np.int64)
+        fixed: IntArray = sized("delays", row, self.n_items).astype(np.int64)
         return fixed

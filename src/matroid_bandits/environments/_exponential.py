@@ -6,11 +6,11 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits.environments._base import Environment, as_vector
+from matroid_bandits.environments._base import Family, as_vector
 from matroid_bandits.stream import Stream
 
 
-class ExponentialEnvironment(Environment):
+class ExponentialEnvironment(Family):
     """Independent latencies ``means[e] - 1 + Exp(1)``, the paper's minimum-cost-routing experiment.
 
     Parameters
@@ -36,3 +36,9 @@ class ExponentialEnvironment(Environment):
         latencies = stream.exponential(t, items)
         latencies += self._floor[items]
         return latencies
+
+    def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
+        return stream.exponential(t, items) + (means - 1.0)
+
+    def support_of(self, low: float, high: float) -> tuple[float, float]:
+        return low - 1.0, np.inf

@@ -6,12 +6,12 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.checks import as_number
-from matroid_bandits.environments._base import Environment, as_vector
+from matroid_bandits.environments._base import Family, as_vector
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
 
 
-class GaussianEnvironment(Environment):
+class GaussianEnvironment(Family):
     """Independent weights, item e's normal around ``means[e]``.
 
     Parameters
@@ -42,6 +42,6 @@ class GaussianEnvironment(Environment):
                     f"expected one noise, or one for each of {self.n_items} items; got {self._noise.size}"
                 )
 
-    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+    def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
         noise = self._noise if isinstance(self._noise, float) else self._noise[items]
-        return self._mean_weights[items] + noise * stream.normal(t, items)
+        return means + noise * stream.normal(t, items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike
-from matroid_bandits.environments._base import as_numbers, as_vector
+from matroid_bandits.environments._base import as_table, as_vector
 from matroid_bandits.environments._gaussian import GaussianEnvironment
 from matroid_bandits.exceptions import InvalidEnvironmentError
 
@@ -29,16 +29,11 @@ class LinearEnvironment(GaussianEnvironment):
     """
 
     def __init__(self, features: ArrayLike, theta: ArrayLike, noise: float = 0.1) -> None:
-        rows = as_numbers("features", features, ndim=2)
+        rows = as_table("features", features)
         coefficients = as_vector("theta", theta)
         if rows.shape[1] != coefficients.size:
             raise InvalidEnvironmentError(
                 f"expected a theta of {rows.shape[1]}, one per feature; got {coefficients.size}"
-            )
-        is_finite = np.isfinite(rows).all(axis=1)
-        if not is_finite.all():
-            raise InvalidEnvironmentError(
-                f"expected finite features; got NaN or infinity for item {int(is_finite.argmin())}"
             )
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large for a mean is refused as one
             means = rows @ coefficients

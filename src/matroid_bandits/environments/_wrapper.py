@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
-from matroid_bandits._util.arrays import frozen
-from matroid_bandits._util.checks import as_number
-from matroid_bandits.environments._base import Environment, as_vector, availability_of, delays_of
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits.environments._base import Environment
+from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
 
@@ -27,18 +22,31 @@ class Wrapper(Environment):
         if not isinstance(environment, Environment):
             hint = " (the class; an instance is needed)" if isinstance(environment, type) else ""
             raise InvalidEnvironmentError(f"expected an Environment to wrap; got {environment!r}{hint}")
-        super().__init__(environment.mean_weights, environment.support)
+        super().__init__(environment._mean_weights, environment.support, n_items=environment.n_items)
         self._environment = environment
+        self.n_features = environment.n_features
         # where the draws of the item numbers begin: wrappers of one kind inside each other share no random number
-        depth, inner = 0, environment
-        while isinstance(inner, Wrapper):
-            depth, inner = depth + (type(inner) is type(self)), inner.environment
-        self._first = depth * self.n_items
+        self._first = _depth(environment, type(self)) * self.n_items
 
     @property
     def environment(self) -> Environment:
         """The environment that is wrapped."""
         return self._environment
+
+    @property
+    def inner(self) -> tuple[Environment, ...]:
+        """The environments that this one is made of."""
+        return (self._environment,)
+
+    @property
+    def is_stationary(self) -> bool:
+        return self._environment.is_stationary and type(self).means is Wrapper.means
+
+    def means(self, t: int, stream: Stream) -> FloatArray | None:
+        return means_of(self._environment, t, stream)
+
+    def features(self, stream: Stream, t: int) -> FloatArray | None:
+        return features_of(self._environment, stream, t)
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
         return self._environment.draw(stream, t, items)
@@ -49,13 +57,8 @@ class Wrapper(Environment):
     def delays(self, stream: Stream, t: int, items: IntArray) -> IntArray | None:
         return delays_of(self._environment, stream, t, items)
 
-    def _per_item(self, name: str, values: Any, high: float) -> FloatArray:
-        """A number in [0, high] for each item, of one for all or of a row."""
-        if isinstance(values, (int, float, np.generic)):
-            values = np.full(self.n_items, as_number(name, values, 0.0, high, error=InvalidEnvironmentError))
-        return self._sized(name, as_vector(name, values, 0.0, high))
 
-    def _sized(self, name: str, values: AnyArray) -> AnyArray:
-        if values.size != self.n_items:
-            raise InvalidEnvironmentError(f"expected {name} of {self.n_items} items, one each; got {values.size}")
-        return frozen(values)
+def _depth(environment: Environment, kind: type[Wrapper]) -> int:
+    """How many wrappers of a kind are around each other in an environment, at most."""
+    inner: tuple[Environment, ...] = getattr(environment, "inner", ())
+    return (type(environment) is kind) + max((_depth(each, kind) for each in inner), default=0)

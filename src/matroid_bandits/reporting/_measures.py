@@ -28,6 +28,8 @@ def report_checkpoints(n_episodes: int) -> IntArray:
 def final_per_step(result: SimulationResult, policy: str) -> Estimate:
     """A policy's expected return per step after the last episode, with its standard error.
 
+    The realised one where the environment does not know its means.
+
     Examples
     --------
     >>> import matroid_bandits as mb
@@ -36,8 +38,8 @@ def final_per_step(result: SimulationResult, policy: str) -> Estimate:
     >>> final_per_step(result, "OMM").mean == result["OMM"].per_step_return[-1]
     np.True_
     """
-    own = result[policy]
-    return Estimate(float(own.per_step_return[-1]), float(own.per_step_return_se[-1]))
+    p, (per_step, errors) = result.index(policy), result.shown_per_step()
+    return Estimate(float(per_step[p, -1]), float(errors[p, -1]))
 
 
 def regret_per_step(result: SimulationResult, policy: str) -> float:
@@ -55,8 +57,8 @@ def regret_per_step(result: SimulationResult, policy: str) -> float:
 
 
 def measure_word(result: SimulationResult) -> str:
-    """What is counted: a cost or a return."""
-    return "cost" if result.minimize else "return"
+    """What is counted: a cost or a return, or the realised one where expected ones are not known."""
+    return result.measure
 
 
 def size_note(result: SimulationResult) -> str:

@@ -32,6 +32,7 @@ def simulation_record(
     >>> record["optimum"], record["optimal_basis"], list(record["policies"])
     (0.9, [0], ['OMM'])
     """
+    is_fixed = problem.environment.is_stationary  # otherwise there is no one optimum
     return {
         "data": name,
         "source": source,
@@ -40,8 +41,8 @@ def simulation_record(
         "rank": problem.rank,
         "minimize": problem.minimize,
         "facts": {key: plain(fact) for key, fact in facts.items() if isinstance(fact, int | float | str)},
-        "optimum": plain(problem.optimal_value),
-        "optimal_basis": [plain(problem.constraint.labels[e]) for e in problem.optimal_basis],
+        "optimum": plain(problem.optimal_value if is_fixed else result.optimal_value),
+        "optimal_basis": [plain(problem.constraint.labels[e]) for e in problem.optimal_basis] if is_fixed else None,
         "episodes": plain(result.checkpoints),
         "policies": {
             policy: {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
+from matroid_bandits.reporting._blocks import Block
 from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
 from matroid_bandits.reporting._records import simulation_record
 from matroid_bandits.reporting._tables import basis_table, curve_plot, policy_table
@@ -22,7 +23,7 @@ def simulation_chapter(
     description: str,
     lead: str = "",
 ) -> Chapter:
-    """What is to be said of one simulated problem: its policies, their curves, its optimal basis.
+    """What is to be said of one simulated problem: its policies, their curves, its optimal basis if it has one.
 
     Parameters
     ----------
@@ -45,6 +46,12 @@ def simulation_chapter(
     >>> [table.name for table in chapter.tables], chapter.run.size
     (['policies', 'basis'], '5 runs of 100 episodes, seed 0')
     """
+    blocks: list[Block] = [
+        policy_table(result, "policies", "Policies"),
+        curve_plot(result, name, title, "Bands are 95% confidence intervals."),
+    ]
+    if problem.environment.is_stationary:
+        blocks.append(basis_table(problem, result, "basis", "The optimal basis"))
     facts = {"items": problem.n_items, "rank": problem.rank}
     return Chapter(
         name=name,
@@ -59,10 +66,6 @@ def simulation_chapter(
             data=(DataSource(title, description),),
             wall_time=result.wall_time,
         ),
-        blocks=(
-            policy_table(result, "policies", "Policies"),
-            curve_plot(result, name, title, "Bands are 95% confidence intervals."),
-            basis_table(problem, result, "basis", "The optimal basis"),
-        ),
+        blocks=tuple(blocks),
         records={"trials": [simulation_record(problem, result, name=name, title=title, facts=facts)]},
     )

@@ -7,6 +7,9 @@ from matroid_bandits.reporting._blocks import Cell, Column, Estimate, Plot, Tabl
 from matroid_bandits.reporting._measures import final_per_step, measure_word, size_note
 from matroid_bandits.simulation import SimulationResult, curve_panel, regret_panel
 
+#: Why a table or a plot shows no regret.
+_UNKNOWN = "Regret is not known, since the environment does not say its means."
+
 
 def policy_table(result: SimulationResult, name: str, title: str, *, is_standin: bool = False) -> Table:
     """Each policy's return per step, its share of the optimum, and its regret.
@@ -21,11 +24,15 @@ def policy_table(result: SimulationResult, name: str, title: str, *, is_standin:
     (['optimal (exact)', 'OMM'], ['policy', 'return per step', 'of the optimum', 'regret'])
     """
     best = result.optimal_value
-    rows: list[tuple[Cell, ...]] = [("optimal (exact)", best, 1.0 if best > 0.0 else None, 0.0)]
+    rows: list[tuple[Cell, ...]] = []
+    if result.is_regret_known:
+        label = "optimal (exact)" if result.optimum is None else "optimal (each episode's)"
+        rows.append((label, best, 1.0 if best > 0.0 else None, 0.0))
     for p, policy in enumerate(result.policies):
         value = final_per_step(result, policy)
         share = value.mean / best if best > 0.0 else None  # of nothing, or of a loss, there are no shares
-        rows.append((policy, value, share, Estimate(float(result.regret[p, -1]), float(result.regret_se[p, -1]))))
+        regret = Estimate(float(result.regret[p, -1]), float(result.regret_se[p, -1]))
+        rows.append((policy, value, share, regret if result.is_regret_known else None))
     return Table(
         name=name,
         title=title,
@@ -36,7 +43,7 @@ def policy_table(result: SimulationResult, name: str, title: str, *, is_standin:
             Column("regret", ",.1f"),
         ),
         rows=tuple(rows),
-        note=size_note(result),
+        note=size_note(result) + ("" if result.is_regret_known else f" {_UNKNOWN}"),
         is_standin=is_standin,
     )
 
@@ -79,7 +86,7 @@ def basis_table(problem: Problem, result: SimulationResult, name: str, title: st
 def curve_plot(
     result: SimulationResult, name: str, title: str, caption: str = "", *, is_standin: bool = False
 ) -> Plot:
-    """Return per step and regret of one problem, side by side.
+    """Return per step and regret of one problem, side by side; the return alone where regret is not known.
 
     Examples
     --------
@@ -90,11 +97,10 @@ def curve_plot(
     ['Return per step', 'Regret']
     """
     word = measure_word(result).capitalize()
-    panels = (
-        curve_panel(result, f"{word} per step", is_standin=is_standin),
-        regret_panel(result, "Regret", is_standin=is_standin),
-    )
-    return Plot(name, title, panels, caption)
+    panels = [curve_panel(result, f"{word} per step", is_standin=is_standin)]
+    if result.is_regret_known:
+        panels.append(regret_panel(result, "Regret", is_standin=is_standin))
+    return Plot(name, title, tuple(panels), caption)
 
 
 def _item_text(name: object) -> str:

@@ -3,12 +3,13 @@
 from matroid_bandits.simulation._plot import curve_panel, regret_panel
 from matroid_bandits.simulation._progress import Progress
 from matroid_bandits.simulation._result import PolicyResult, SimulationResult
-from matroid_bandits.simulation._simulate import check_support, simulate
+from matroid_bandits.simulation._simulate import check_features, check_support, simulate
 
 __all__ = [
     "PolicyResult",
     "Progress",
     "SimulationResult",
+    "check_features",
     "check_support",
     "curve_panel",
     "regret_panel",

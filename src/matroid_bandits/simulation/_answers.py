@@ -38,7 +38,7 @@ class Answers:
     def expect(self, play: Play, weights: FloatArray) -> None:
         """Take the weights (n,) of a play's choices, for later or for now, and learn what is due by now."""
         t = play.request.episode
-        play.request = play.request._replace(available=None)  # a mask per waiting play would be most of the memory
+        play.request = play.request._replace(available=None, features=None)  # else they would be most of the memory
         delays = self._delays(play)
         is_lost = (delays < 0) | (delays > self._n_episodes - t)
         if is_lost.any() or not delays.size:

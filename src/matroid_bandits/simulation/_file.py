@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -26,12 +27,15 @@ _KEYS = (
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
 _RUNS = ("run_returns", "run_regret")  # both or neither
+_OPTIONAL = (*_RUNS, "optimum")
 
 
 def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     """Write a result to one file, atomically, unless it is one that `load` would refuse."""
     arrays = {name: value for name, value in vars(result).items() if isinstance(value, np.ndarray)}
-    header = {name: value for name, value in vars(result).items() if name not in arrays and name not in _RUNS}
+    header = {name: value for name, value in vars(result).items() if name not in arrays and name not in _OPTIONAL}
+    if not result.is_regret_known:
+        header["optimal_value"] = None  # JSON has no NaN
     with archives.malformed("simulation"):
         _check_header(header | {"policies": list(result.policies)})
         _check_layouts(header, {name: Layout.of(array) for name, array in arrays.items()})
@@ -47,6 +51,8 @@ def load(kind: type[SimulationResult], path: str | PathLike[str]) -> SimulationR
         _check_layouts(header, archive.layouts)
         arrays = archive.read()
         _check_arrays(header, arrays)
+        if header["optimal_value"] is None:
+            header["optimal_value"] = math.nan
         return kind(**{**header, **arrays, "policies": tuple(header["policies"])})
 
 
@@ -68,7 +74,8 @@ def _check_header(header: Mapping[str, Any]) -> None:
     as_integer("n_runs", header["n_runs"], 1, 2**32)
     as_integer("seed", header["seed"], 0, 2**64 - 1)
     as_flag("minimize", header["minimize"])
-    as_number("optimal_value", header["optimal_value"])
+    if header["optimal_value"] is not None:
+        as_number("optimal_value", header["optimal_value"])
     as_number("wall_time", header["wall_time"], 0.0)
 
 
@@ -82,6 +89,8 @@ def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> 
     expected |= dict.fromkeys(_FINALS, Layout(floats, (P, R)))
     if any(name in layouts for name in _RUNS):
         expected |= dict.fromkeys(_RUNS, Layout(floats, (P, R, *n_points)))
+    if "optimum" in layouts and header["optimal_value"] is not None:
+        expected["optimum"] = Layout(floats, n_points)
     for name in {**expected, **layouts}:
         if layouts.get(name) != expected.get(name):
             raise ValueError(f"expected {shown(name)} to be {expected.get(name)}, got {layouts.get(name)}")
@@ -95,10 +104,20 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
         raise ValueError(f"expected checkpoints to ascend from 1 or more to {header['n_episodes']}, the last episode")
     if (choices < 0).any() or (choices > n_runs * header["n_episodes"]).any():
         raise ValueError(f"expected an item to be chosen once an episode at most, got {shown(choices.max())} times")
-    for name in ("returns", "regret", *_FINALS):
+    is_known = header["optimal_value"] is not None
+    if not is_known:
+        for name in ("regret", "regret_se", "final_regret", "run_regret"):
+            if not np.isnan(arrays.get(name, np.nan)).all():
+                raise ValueError(f"expected {name} to be NaN, since the optimum is not known")
+    if "optimum" in arrays:
+        best = arrays["optimum"]
+        if not np.isfinite(best).all() or abs(best[-1] - header["optimal_value"]) > 1e-9 * np.abs(best).max():
+            raise ValueError("expected optimum to be finite and to end in optimal_value")
+    measured = ("returns", "regret") if is_known else ("returns",)
+    for name in (*measured, *(f"final_{name}" for name in measured)):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"expected {name} to be finite")
-    for name in ("returns", "regret"):
+    for name in measured:
         errors, runs = arrays[f"{name}_se"], arrays[f"final_{name}"]
         if not (np.isnan(errors).all() if n_runs == 1 else (np.isfinite(errors) & (errors >= 0.0)).all()):
             raise ValueError(f"expected {name}_se to be NaN for one run, and 0 or more for several")

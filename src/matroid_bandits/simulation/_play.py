@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.engines import EngineChoice
-from matroid_bandits.environments import Environment, availability_of, delays_of
+from matroid_bandits.environments import Environment, availability_of, delays_of, features_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
-from matroid_bandits.kernels import statistics
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._answers import Answers
-from matroid_bandits.stream import AVAILABILITY, DELAY, POLICY, START, Stream
+from matroid_bandits.simulation._regret import make_score
+from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, POLICY, START, Stream
 
 Start = Literal["observe", "explore"]
 
@@ -63,7 +62,8 @@ class Slice:
 class Part:
     """What one slice found: cumulative return and regret of each run at each checkpoint, and all choices.
 
-    `surplus` is how much more, per run and in all, the best available sets were worth than the best set of all items.
+    `surplus` is how much more, per run and in all, the best available sets were worth than the best set of all items;
+    `optimum` what the best sets of each run were worth by each checkpoint, where means change.
     """
 
     slice: Slice
@@ -71,6 +71,7 @@ class Part:
     regret: FloatArray
     choices: IntArray
     surplus: FloatArray
+    optimum: FloatArray | None = None
 
 
 class Stopped(Exception):
@@ -85,7 +86,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     problem, n_batch, points = settings.problem, slice.n_runs, settings.checkpoints
     environment, n_episodes = problem.environment, settings.n_episodes
     stream = Stream(settings.seed, np.arange(slice.first, slice.last))
-    own, offered, late = (stream.with_purpose(purpose) for purpose in (POLICY, AVAILABILITY, DELAY))
+    own, offered, late, known = (stream.with_purpose(purpose) for purpose in (POLICY, AVAILABILITY, DELAY, FEATURES))
+    has_features = slice.policy.n_features is not None  # which fits the environment's: `simulate` has checked it
     waits = delays_of(environment, late, 1, np.empty((n_batch, 0), np.int64)) is not None
     agent = Agent(
         problem.constraint,
@@ -97,23 +99,27 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     )
     if settings.start == "observe":
         everything = np.tile(np.arange(problem.n_items), (n_batch, 1))
-        agent.observe(Request(0, own), everything, _draw(environment, stream.with_purpose(START), 0, everything))
+        request = Request(0, own, features=features_of(environment, known, 0) if has_features else None)
+        agent.observe(request, everything, _draw(environment, stream.with_purpose(START), 0, everything))
         del everything
     seen_before = agent.state.counts.sum(axis=0)
     answers = Answers(agent, environment, late, n_episodes) if waits else None
-    optimum = _Optimum(problem, n_batch)
-    total, regret = np.zeros(n_batch), np.zeros(n_batch)
+    score = make_score(problem, stream, n_episodes)
+    total = score.returns
     returns_at = np.empty((n_batch, points.size))
     regret_at = np.empty((n_batch, points.size))
-    sign, means = -1.0 if problem.minimize else 1.0, environment.mean_weights
+    optimum_at = None if score.optimum is None else np.empty((n_batch, points.size))
     may_lack = type(environment).availability is not Environment.availability
     is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
     point, since = 0, 0
     for t in range(1, n_episodes + 1):
         available = availability_of(environment, offered, t) if may_lack else None
-        chosen = agent.decide(Request(t, own, available))
+        request = Request(t, own, available)
+        if has_features:
+            request = request._replace(features=features_of(environment, known, t))
+        chosen = agent.decide(request)
         weights = _weigh(environment, stream, t, chosen, is_full=is_matroid and available is None)
-        statistics.add_totals(chosen.items, chosen.sizes, weights, means, optimum.of(available), sign, total, regret)
+        score.add(chosen, weights, available)
         if answers is None:
             agent.learn(chosen, weights)
         else:
@@ -124,7 +130,9 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
                     f"weights of at most {MOST_WEIGHT:g} in size" if np.isfinite(total).all() else "finite weights"
                 )
                 raise InvalidEnvironmentError(f"{environment!r}: expected {which}; got others by episode {t}")
-            returns_at[:, point], regret_at[:, point] = total, regret
+            returns_at[:, point], regret_at[:, point] = total, score.regret
+            if optimum_at is not None:
+                optimum_at[:, point] = score.optimum
             point += 1
         since += n_batch
         if since >= _TICK or t == n_episodes:
@@ -132,31 +140,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
                 raise Stopped
             since = 0
     agent.settle()
-    return Part(slice, returns_at, regret_at, agent.state.asked.sum(axis=0) - seen_before, optimum.surplus)
-
-
-class _Optimum:
-    """What the best sets are expected to be worth, added up as sets played are: whoever plays them has regret 0."""
-
-    def __init__(self, problem: Problem, n_runs: int) -> None:
-        self._problem, self._best = problem, np.empty(n_runs)
-        basis = np.tile(problem.optimal_basis, (n_runs, 1))
-        statistics.total_means(basis, np.full(n_runs, basis.shape[1]), problem.environment.mean_weights, self._best)
-        self.surplus = np.zeros(n_runs)
-
-    def of(self, available: BoolArray | None) -> FloatArray:
-        """The worth (R,) of each run's best set of what is available in one episode."""
-        if available is None:
-            return self._best
-        items, sizes = self._problem.constraint.best_sets(self._gains, available=available)
-        best = np.empty(self._best.size)
-        statistics.total_means(items, sizes, self._problem.environment.mean_weights, best)
-        self.surplus += best - self._best
-        return best
-
-    @cached_property
-    def _gains(self) -> FloatArray:
-        return np.tile(self._problem.gains, (self._best.size, 1))
+    choices = agent.state.asked.sum(axis=0) - seen_before
+    return Part(slice, returns_at, regret_at, choices, score.surplus, optimum_at)
 
 
 def _weigh(environment: Environment, stream: Stream, t: int, play: Play, is_full: bool) -> FloatArray:
@@ -175,3 +160,20 @@ def _draw(environment: Environment, stream: Stream, t: int, items: IntArray) -> 
         name = type(environment).__name__
         raise InvalidEnvironmentError(f"expected {name}.draw to give float64 of shape {items.shape}, got {given}")
     return w
+
+
+def join_optima(parts: list[Part], settings: Settings) -> tuple[float, FloatArray | None]:
+    """What the optimum is worth per step, on average, and at each checkpoint so far where means change.
+
+    It is the world's, so every policy met the same. NaN where nobody can say.
+    """
+    problem, first = settings.problem, parts[0].slice.name
+    own = sorted((part for part in parts if part.slice.name == first), key=lambda part: part.slice.first)
+    if problem.environment.is_stationary:
+        surplus = np.concatenate([part.surplus for part in own])
+        return problem.optimal_value + float(surplus.mean()) / settings.n_episodes, None
+    totals = [part.optimum for part in own if part.optimum is not None]
+    if not totals:
+        return np.nan, None
+    per_step: FloatArray = np.concatenate(totals).mean(axis=0) / settings.checkpoints
+    return float(per_step[-1]), per_step

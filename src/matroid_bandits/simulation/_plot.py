@@ -43,7 +43,9 @@ def curve_panel(
     unit: str = "",
     is_standin: bool = False,
 ) -> Panel:
-    """Expected return (or cost) per step, averaged over the episodes so far, with the optimum as a level.
+    """Expected return (or cost) per step, averaged over the episodes so far, beside the optimum's.
+
+    The realised one, without an optimum, where the environment does not know its means.
 
     Examples
     --------
@@ -55,13 +57,16 @@ def curve_panel(
     ('expected per-step return, clicks\\n(running average)', 0.9)
     """
     rows = _rows(result, policies)
-    measure = "cost" if result.minimize else "return"
+    is_known, word = result.is_regret_known, "cost" if result.minimize else "return"
+    per_step, errors = result.shown_per_step()
+    level = result.optimal_value if result.optimum is None else result.optimum
     return Panel(
         title=title,
         x=result.checkpoints,
-        curves=_curves(result, rows, result.per_step_return, result.per_step_return_se),
-        y_label=f"expected per-step {measure}{_in(unit)}\n(running average)",
-        optimum=result.optimal_value,
+        curves=_curves(result, rows, per_step, errors),
+        y_label=f"{'expected' if is_known else 'realised'} per-step {word}{_in(unit)}\n(running average)",
+        optimum=level if is_known else None,
+        from_zero=False,
         is_standin=is_standin,
     )
 
@@ -74,7 +79,7 @@ def regret_panel(
     unit: str = "",
     is_standin: bool = False,
 ) -> Panel:
-    """Cumulative regret over episodes, of the policies that have any.
+    """Cumulative regret over episodes, of the policies that have any; no curves where regret is not known.
 
     Examples
     --------
@@ -85,6 +90,8 @@ def regret_panel(
     ['OMM']
     """
     rows = [p for p in _rows(result, policies) if policies is not None or np.any(result.regret[p])]
+    if not result.is_regret_known:
+        title, rows = f"{title} (not known)", []
     return Panel(
         title=title,
         x=result.checkpoints,
@@ -107,15 +114,17 @@ def draw(
     _, rc_context = matplotlib_parts()
     levels = _check_bounds(result, bounds)
     chosen = list(result.policies) if policies is None else list(policies)
-    measure = "cost" if result.minimize else "return"
     panels = [
         regret_panel(result, "Cumulative regret", policies=chosen, unit=unit),
-        curve_panel(result, f"Per-step {measure}", policies=chosen, unit=unit),
+        curve_panel(result, f"Per-step {result.measure}", policies=chosen, unit=unit),
     ]
+    if not result.is_regret_known and (ax is None or hasattr(ax, "plot")):
+        panels = panels[1:]
     styles = line_styles([*chosen, *levels])
     with rc_context(SETTINGS):
         if ax is None:
-            figure, grid, n_columns = new_figure(2, [*chosen, *levels, _OPTIMUM])
+            optimum = [_OPTIMUM] if result.is_regret_known else []
+            figure, grid, n_columns = new_figure(1 + len(optimum), [*chosen, *levels, *optimum])
         else:
             grid = [ax] if hasattr(ax, "plot") else list(np.asarray(ax, object).flat)
             if not 1 <= len(grid) <= 2:
@@ -143,6 +152,9 @@ def _draw_bounds(axes: Any, result: SimulationResult, levels: Mapping[str, Float
 
 def _check_bounds(result: SimulationResult, bounds: Mapping[str, ArrayLike] | None) -> dict[str, FloatArray]:
     levels = {label: np.asarray(values, float) for label, values in (bounds or {}).items()}
+    if levels and (result.optimum is not None or not result.is_regret_known):
+        which = "change" if result.is_regret_known else "are not known"
+        raise SimulationError(f"expected no bounds, which are for means that stay; this environment's means {which}")
     for label, level in levels.items():
         if level.shape != result.checkpoints.shape:
             raise SimulationError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -75,7 +76,7 @@ class PolicyResult:
     run_regret: FloatArray | None
 
     def __repr__(self) -> str:
-        regret = with_error(float(self.regret[-1]), float(self.regret_se[-1]), ".2f").replace("\u00a0", " ")
+        regret = _regret_text(self.regret[-1], self.regret_se[-1]).replace("\u00a0", " ")
         return f"PolicyResult({self.name!r}: regret {regret} after {counted(int(self.checkpoints[-1]), 'episode')})"
 
 
@@ -92,7 +93,8 @@ class SimulationResult:
     returns, returns_se : float64 arrays (P, C)
         Cumulative realised return (total weight, cost when `minimize`), its mean over runs and standard error.
     regret, regret_se : float64 arrays (P, C)
-        Cumulative regret of expected weights, against the best available set of each episode.
+        Cumulative regret of expected weights, against the best available set of each episode; NaN where the
+        environment does not know its means.
     final_returns, final_regret : float64 arrays (P, R)
         The same for every run, after the last episode.
     choices : int64 array (P, L)
@@ -103,7 +105,9 @@ class SimulationResult:
         As they were simulated.
     optimal_value : float
         Expected return (or cost) per step of the optimum; the mean over episodes and runs where not everything is
-        available.
+        available or means change; NaN where the environment does not know its means.
+    optimum : float64 array (C,), or None
+        The same of the episodes up to each checkpoint, where means change; None where they stay or are not known.
     wall_time : float
         Seconds it took.
     versions : dict
@@ -143,6 +147,7 @@ class SimulationResult:
     versions: dict[str, str]
     run_returns: FloatArray | None = None
     run_regret: FloatArray | None = None
+    optimum: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -150,13 +155,20 @@ class SimulationResult:
                 value.flags.writeable = False
 
     @property
+    def is_regret_known(self) -> bool:
+        """Whether the environment knows its means, so that there is an optimum and a regret."""
+        return not math.isnan(self.optimal_value)
+
+    @property
     def per_step_return(self) -> FloatArray:
         """Expected return (cost when `minimize`) per step, averaged over the episodes so far, shape (P, C).
 
         The paper's measure: the optimum and the regret of the sets chosen, so the weights' own noise is not in it.
+        NaN where means are not known; `realised_per_step_return` is there always.
         """
         sign = 1.0 if self.minimize else -1.0
-        per_step: FloatArray = self.optimal_value + sign * self.regret / self.checkpoints
+        best = self.optimal_value if self.optimum is None else self.optimum
+        per_step: FloatArray = best + sign * self.regret / self.checkpoints
         return per_step
 
     @property
@@ -206,16 +218,34 @@ class SimulationResult:
         ]
         lines.insert(1, "  ".join("-" * width for width in widths))
         head = f"{self._size()}, {self.wall_time:.1f} s"
-        return "\n".join([head, f"optimum {number(self.optimal_value, '.4f')} per step", "", *lines])
+        return "\n".join([head, self._about_optimum(), "", *lines])
 
     def _table(self) -> list[tuple[str, str, str]]:
-        """The heading and a row for each policy, as text."""
-        rows = [("policy", "cost per step" if self.minimize else "return per step", "regret")]
+        """The heading and a row for each policy, as text; realised returns where expected ones are not known."""
+        per_step, errors = self.shown_per_step()
+        rows = [("policy", f"{self.measure} per step", "regret")]
         for p, name in enumerate(self.policies):
-            per_step = with_error(float(self.per_step_return[p, -1]), float(self.per_step_return_se[p, -1]), ".4f")
-            regret = with_error(float(self.regret[p, -1]), float(self.regret_se[p, -1]), ".2f")
-            rows.append((printable(name), per_step, regret))
+            value = with_error(float(per_step[p, -1]), float(errors[p, -1]), ".4f")
+            rows.append((printable(name), value, _regret_text(self.regret[p, -1], self.regret_se[p, -1])))
         return rows
+
+    @property
+    def measure(self) -> str:
+        """What tables and figures show of a policy: its expected "return" or "cost", or the "realised" one."""
+        return f"{'' if self.is_regret_known else 'realised '}{'cost' if self.minimize else 'return'}"
+
+    def shown_per_step(self) -> tuple[FloatArray, FloatArray]:
+        """The `measure` per step and its standard error: of expected weights, or of realised ones."""
+        if self.is_regret_known:
+            return self.per_step_return, self.per_step_return_se
+        return self.realised_per_step_return, self.realised_per_step_return_se
+
+    def _about_optimum(self) -> str:
+        """What is to be said of the optimum, in a line."""
+        if not self.is_regret_known:
+            return "optimum and regret not known, since the environment does not say its means"
+        moves = "" if self.optimum is None else " on average; means change, and regret is against each episode's own"
+        return f"optimum {number(self.optimal_value, '.4f')} per step{moves}"
 
     def _size(self) -> str:
         return f"{counted(self.n_runs, 'run')} of {counted(self.n_episodes, 'episode')}, seed {self.seed}"
@@ -230,7 +260,7 @@ class SimulationResult:
         head, *rows = ([escape(text) for text in row] for row in self._table())
         cells = "".join(f"<tr><th>{name}</th><td>{value}</td><td>{regret}</td></tr>" for name, value, regret in rows)
         heading = "".join(f"<th>{text}</th>" for text in head)
-        caption = f"{self._size()}; optimum {number(self.optimal_value, '.4f')} per step"
+        caption = f"{self._size()}; {self._about_optimum()}"
         return (
             f'<table><caption style="text-align: left">{caption}</caption>'
             f"<thead><tr>{heading}</tr></thead><tbody>{cells}</tbody></table>"
@@ -304,7 +334,8 @@ class SimulationResult:
         unit : str, optional
             What weights are measured in, such as "ms", for the axes.
         bounds : mapping of label to array, optional
-            Regret bounds at `checkpoints` to draw beside the curves.
+            Regret bounds at `checkpoints` to draw beside the curves; refused where means change or are not known,
+            since the theorems are about means that stay.
         log_x : bool, default True
             Whether episodes are on a log axis.
 
@@ -314,7 +345,8 @@ class SimulationResult:
 
         Notes
         -----
-        Bands are Student's t intervals of the mean over runs, one at a time for each episode.
+        Bands are Student's t intervals of the mean over runs, one at a time for each episode. Where the environment
+        does not know its means there is no regret to draw, and the return is the realised one.
 
         Examples
         --------
@@ -347,11 +379,20 @@ class SimulationResult:
         if not isinstance(other, SimulationResult):
             return NotImplemented
         return all(
-            np.array_equal(value, getattr(other, name), equal_nan=value.dtype.kind == "f")
-            if isinstance(value, np.ndarray)
-            else value == getattr(other, name)
+            _is_same(value, getattr(other, name))
             for name, value in vars(self).items()
             if name not in ("wall_time", "versions")
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _regret_text(regret: float, error: float) -> str:
+    return "not known" if math.isnan(regret) else with_error(float(regret), float(error), ".2f")
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two parts of results are equal; NaN is equal to itself."""
+    if isinstance(a, (np.ndarray, float)) and isinstance(b, (np.ndarray, float)):
+        return np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f")
+    return type(a) is type(b) and bool(a == b)

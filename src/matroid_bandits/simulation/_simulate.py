@@ -11,13 +11,14 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.text import counted
 from matroid_bandits._util.versions import versions
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._execute import run_processes, run_threads, split
-from matroid_bandits.simulation._play import Part, Settings, Start
+from matroid_bandits.simulation._play import Part, Settings, Start, join_optima
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.stream import as_seed
@@ -40,10 +41,12 @@ def simulate(
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
     All policies meet the same weights (common random numbers), and a run's numbers are a function of (seed, run)
-    alone: they do not change with the number of runs, threads, processes or policies beside it. In an environment
-    that does not offer everything (see `AvailabilityEnvironment`) regret is against the best available set of
-    each episode; answers that come late (see `DelayedEnvironment`) are learnt when they come, and count when the
-    set is chosen.
+    alone: they do not change with the number of runs, threads, processes or policies beside it. Regret is against
+    the best set of each episode: of what is available (see `AvailabilityEnvironment`), and for the means of that
+    episode where they change (see `PiecewiseEnvironment` and `DriftingEnvironment`). An environment that does not
+    know its means runs all the same, and regret is NaN. Answers that come late (see `DelayedEnvironment`) are
+    learnt when they come, and count when the set is chosen; features of the items (see `ContextualEnvironment`) are
+    shown to policies that ask for some.
 
     Parameters
     ----------
@@ -106,12 +109,12 @@ def _collect(
 ) -> SimulationResult:
     problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
     curves = np.empty((2, len(names), n_runs, points.size))
-    choices, surplus = np.zeros((len(names), problem.n_items), np.int64), np.zeros(n_runs)
+    choices = np.zeros((len(names), problem.n_items), np.int64)
     for part in parts:
         p, rows = names.index(part.slice.name), slice(part.slice.first, part.slice.last)
         curves[0, p, rows], curves[1, p, rows] = part.returns, part.regret
         choices[p] += part.choices
-        surplus[rows] = part.surplus  # of the world, so of every policy
+    optimal_value, optimum = join_optima(parts, settings)
     means = curves.mean(axis=2)
     errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
     return SimulationResult(
@@ -129,11 +132,12 @@ def _collect(
         seed=settings.seed,
         start=settings.start,
         minimize=problem.minimize,
-        optimal_value=problem.optimal_value + float(surplus.mean()) / settings.n_episodes,
+        optimal_value=optimal_value,
         wall_time=wall_time,
         versions=versions(),
         run_returns=curves[0] if keep_runs else None,
         run_regret=curves[1] if keep_runs else None,
+        optimum=optimum,
     )
 
 
@@ -164,6 +168,7 @@ def _check_policies(
             raise SimulationError(f"expected {name!r} to be a Policy, got {policy!r}{hint}")
         policy.check(problem.constraint)
         check_support(policy, problem.environment.support)
+        check_features(policy, problem.environment.n_features)
     return named
 
 
@@ -181,6 +186,23 @@ def check_support(policy: Policy, support: tuple[float, float]) -> None:
         raise PolicyError(
             f"{policy!r} needs weights in [{low:g}, {high:g}]; "
             f"this environment's lie in [{support[0]:g}, {support[1]:g}]"
+        )
+
+
+def check_features(policy: Policy, n_features: int | None) -> None:
+    """Raise `PolicyError` unless an environment that gives so many features of every item has what the policy needs.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.simulation import check_features
+    >>> check_features(mb.OMM(), 3)  # does without
+    """
+    if policy.n_features is not None and policy.n_features != n_features:
+        given = "none" if n_features is None else n_features
+        raise PolicyError(
+            f"{policy!r} needs {counted(policy.n_features, 'feature')} of every item in each episode; this "
+            f"environment has {given}"
         )
 
 

@@ -1,0 +1,111 @@
+"""Worlds that change slowly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits.environments._base import Environment, Family, as_vector, per_item, sized
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.stream import Stream
+
+
+class DriftingEnvironment(Environment):
+    r"""A family of weights whose means move smoothly: they go to other means, swing, or both.
+
+    In episode t the mean of item e is
+    :math:`m_e + (m'_e - m_e) \min(t / n_e, 1) + a_e \sin(2 \pi (t / p_e + \varphi_e))`. Regret in it is dynamic:
+    against the best set of each episode.
+
+    Parameters
+    ----------
+    environment : Family
+        How weights are drawn around their means, and the means :math:`m` that they begin with: a Bernoulli,
+        exponential, Gaussian, linear or beta environment. A beta environment keeps alpha + beta of each item.
+    amplitude : float, or array_like of float, shape (L,), default 0
+        How far each mean swings to either side, :math:`a`; 0 or more.
+    period : float, or array_like of float, shape (L,), default 1000
+        Episodes from one top to the next, :math:`p`; 1 or more.
+    phase : float, or array_like of float, shape (L,), default 0
+        Where in its period each mean begins, :math:`\varphi`: at 0.25 at the top, at 0.75 at the bottom.
+    to : array_like of float, shape (L,), optional
+        The means :math:`m'` that they go to, such as ``other.mean_weights``; by default they stay.
+    over : float, or array_like of float, shape (L,), default 1000
+        Episodes that this takes, :math:`n`; 1 or more.
+
+    Notes
+    -----
+    `AvailabilityEnvironment` and `DelayedEnvironment` go around a drifting environment, not into it. Means that move
+    otherwise are an `Environment` of one's own that writes `means`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> coins = mb.BernoulliEnvironment([0.5, 0.5])
+    >>> seasons = mb.DriftingEnvironment(coins, amplitude=0.25, period=400, phase=[0.0, 0.5])
+    >>> seasons.means(100, mb.Stream(seed=0, runs=[0]))
+    array([0.75, 0.25])
+    >>> trend = mb.DriftingEnvironment(coins, to=[0.75, 0.25], over=100)
+    >>> trend.means(50, mb.Stream(seed=0, runs=[0]))
+    array([0.625, 0.375])
+    """
+
+    def __init__(
+        self,
+        environment: Family,
+        *,
+        amplitude: float | ArrayLike = 0.0,
+        period: float | ArrayLike = 1000.0,
+        phase: float | ArrayLike = 0.0,
+        to: ArrayLike | None = None,
+        over: float | ArrayLike = 1000.0,
+    ) -> None:
+        if not isinstance(environment, Family) or not environment.is_stationary:
+            hint = " (the class; an instance is needed)" if isinstance(environment, type) else ""
+            raise InvalidEnvironmentError(
+                "expected a family of weights around means, such as a BernoulliEnvironment or a GaussianEnvironment; "
+                f"got {environment!r}{hint}"
+            )
+        means, n = environment.mean_weights, environment.n_items
+        self._amplitude = per_item("amplitude", amplitude, n, 0.0)
+        self._period, self._over = per_item("period", period, n, 1.0), per_item("over", over, n, 1.0)
+        self._phase = per_item("phase", phase, n)
+        self._to = means if to is None else sized("to", as_vector("to", to), n)
+        self._low = np.minimum(means, self._to) - self._amplitude
+        self._high = np.maximum(means, self._to) + self._amplitude
+        self._check_range(environment)
+        for array in (self._low, self._high):
+            array.flags.writeable = False
+        low, high = min(self._low, default=0.0), max(self._high, default=0.0)
+        super().__init__(None, environment.support_of(low, high), n_items=n)
+        self._environment = environment
+
+    @property
+    def environment(self) -> Family:
+        """How weights are drawn around their means, and the means that they begin with."""
+        return self._environment
+
+    def means(self, t: int, stream: Stream) -> FloatArray:
+        """The means (L,) of episode t, the same in all runs."""
+        start = self._environment.mean_weights
+        path = start + (self._to - start) * np.minimum(t / self._over, 1.0)
+        path += self._amplitude * np.sin(2.0 * np.pi * ((t / self._period + self._phase) % 1.0))
+        found: FloatArray = np.clip(path, self._low, self._high)  # where rounding leads out
+        return found
+
+    def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
+        return self._environment.draw_around(stream, t, items, self.means(t, stream)[items])
+
+    def _check_range(self, environment: Family) -> None:
+        low, high = environment.mean_range
+        is_out = ~((self._low >= low) & (self._high <= high))
+        if is_out.any():
+            e = int(is_out.argmax())
+            raise InvalidEnvironmentError(
+                f"expected the means of {type(environment).__name__} to stay in [{low:g}, {high:g}]; got item {e}, "
+                f"whose mean moves between {self._low[e]:g} and {self._high[e]:g}"
+            )
+
+    def __repr__(self) -> str:
+        about = f", means {self._low.min():.4g} to {self._high.max():.4g}" if self.n_items else ""
+        return f"<{type(self).__name__} of {type(self._environment).__name__}: {self.n_items} items{about}>"

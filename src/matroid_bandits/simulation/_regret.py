@@ -1,0 +1,162 @@
+"""Returns and regret of a batch of runs, against the best set of each episode."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from matroid_bandits._typing import BoolArray, FloatArray
+from matroid_bandits.agent import Play
+from matroid_bandits.environments import means_of
+from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import statistics
+from matroid_bandits.problem import Problem
+from matroid_bandits.stream import FEATURES, Stream
+
+#: Episodes, and items times episodes, whose best sets are found together where all runs have the same means.
+_MOST_AHEAD, _MOST_AHEAD_CELLS = 64, 2**17
+
+
+def make_score(problem: Problem, stream: Stream, n_episodes: int) -> Score:
+    """The score of a batch of runs that are about to begin."""
+    if problem.environment.is_stationary:
+        return Score(problem, stream.n_runs)
+    context = stream.with_purpose(FEATURES)
+    if means_of(problem.environment, 1, context) is None:
+        return _UnknownScore(problem, stream.n_runs)
+    return _MovingScore(problem, context, n_episodes)
+
+
+class Score:
+    """Returns and regret so far, where means stay: what is best is known before the first episode.
+
+    What best sets are expected to be worth is added up as sets played are, so whoever plays them has regret 0.
+
+    Attributes
+    ----------
+    returns, regret : float64 arrays (R,)
+        The total weight of each run, and what its sets were expected to lose to the best ones.
+    surplus : float64 array (R,)
+        How much more the best available sets were worth than the best set of all items.
+    optimum : float64 array (R,), or None
+        What the best sets were worth in all, where they change from episode to episode because means do.
+    """
+
+    optimum: FloatArray | None = None
+
+    def __init__(self, problem: Problem, n_runs: int) -> None:
+        self._problem, self._sign = problem, -1.0 if problem.minimize else 1.0
+        self.returns, self.regret, self.surplus = np.zeros(n_runs), np.zeros(n_runs), np.zeros(n_runs)
+        self._prepare(n_runs)
+
+    def _prepare(self, n_runs: int) -> None:
+        self._means = self._problem.environment.mean_weights
+        basis = np.tile(self._problem.optimal_basis, (n_runs, 1))
+        self._best = np.empty(n_runs)
+        statistics.total_means(basis, np.full(n_runs, basis.shape[1]), self._means, self._best)
+
+    def add(self, play: Play, weights: FloatArray, available: BoolArray | None) -> None:
+        """Count one episode: the sets played, a weight for each of their items, and what was available."""
+        best = self._best if available is None else self._best_of(available)
+        statistics.add_totals(
+            play.items, play.sizes, weights, self._means, best, self._sign, self.returns, self.regret
+        )
+
+    def _best_of(self, available: BoolArray) -> FloatArray:
+        """The worth (R,) of each run's best set of what is available in one episode."""
+        items, sizes = self._problem.constraint.best_sets(self._gains, available=available)
+        best = np.empty(self._best.size)
+        statistics.total_means(items, sizes, self._means, best)
+        self.surplus += best - self._best
+        return best
+
+    @cached_property
+    def _gains(self) -> FloatArray:
+        return np.tile(self._problem.gains, (self._best.size, 1))
+
+
+class _UnknownScore(Score):
+    """Returns where nobody can say what is best, so that regret is NaN."""
+
+    def _prepare(self, n_runs: int) -> None:
+        self._means, self._best = np.zeros(self._problem.n_items), np.full(n_runs, np.nan)
+
+    def _best_of(self, available: BoolArray) -> FloatArray:
+        return self._best
+
+
+class _MovingScore(Score):
+    """Returns and dynamic regret, where means change: the best sets are found for each episode."""
+
+    optimum: FloatArray
+
+    def __init__(self, problem: Problem, context: Stream, n_episodes: int) -> None:
+        self._context, self._n_episodes = context, n_episodes
+        super().__init__(problem, context.n_runs)
+
+    def _prepare(self, n_runs: int) -> None:
+        n_items = self._problem.n_items
+        self.optimum = np.zeros(n_runs)
+        self._offsets = np.arange(n_runs)[:, None] * n_items  # where each run's row begins in means (R, L)
+        self._n_ahead = min(_MOST_AHEAD, max(1, _MOST_AHEAD_CELLS // max(1, n_items)))
+        self._ahead: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._last: tuple[FloatArray, FloatArray] | None = None
+
+    def add(self, play: Play, weights: FloatArray, available: BoolArray | None) -> None:
+        t = play.request.episode
+        if available is None:
+            if t not in self._ahead:
+                self._look_ahead(t)
+            means, best = self._ahead[t]
+        else:
+            means = self._ahead[t][0] if t in self._ahead else self._ask(t)
+            rows = np.ascontiguousarray(np.broadcast_to(means, available.shape))
+            best = self._problem.best_sets(rows, available)[2]
+        items = play.items if means.ndim == 1 else play.items + self._offsets
+        statistics.add_totals(
+            items, play.sizes, weights, means.reshape(-1), best, self._sign, self.returns, self.regret
+        )
+        self.optimum += best
+
+    def _ask(self, t: int) -> FloatArray:
+        """The means of an episode, (L,) or (R, L)."""
+        means = means_of(self._problem.environment, t, self._context)
+        if means is None:
+            raise InvalidEnvironmentError(
+                f"{self._problem.environment!r}: expected means in every episode or in none; got none in episode {t}"
+            )
+        return means.copy() if means.flags.writeable else means  # whoever made it may write to it
+
+    def _look_ahead(self, t: int) -> None:
+        """Find the best sets of episode t, and of those after it, as long as all runs have the same means.
+
+        Means that are handed out again, read-only, as a piecewise environment does, are not solved again.
+        """
+        self._ahead.clear()
+        fresh: list[FloatArray] = []
+        episodes: list[tuple[int, int]] = []  # with the place of their means in `fresh`; -1 for the last solved
+        newest = None if self._last is None else self._last[0]
+        for s in range(t, min(t + self._n_ahead, self._n_episodes + 1)):
+            means = self._ask(s)
+            if means.ndim == 2 and s > t:
+                break  # a row per run is solved when its episode comes
+            if means is not newest:
+                fresh.append(means)
+                newest = means
+            episodes.append((s, len(fresh) - 1))
+            if means.ndim == 2:
+                break
+        solved = [self._last] if not fresh else self._solve(fresh)
+        for s, place in episodes:
+            known = self._last if place < 0 else solved[place]
+            assert known is not None
+            self._ahead[s] = known
+        self._last = solved[-1]
+
+    def _solve(self, fresh: list[FloatArray]) -> list[tuple[FloatArray, FloatArray] | None]:
+        """The worth (R,) of the best sets for each of some means, with those."""
+        if fresh[0].ndim == 2:
+            return [(fresh[0], self._problem.best_sets(fresh[0])[2])]
+        worth = self._problem.best_sets(np.stack(fresh))[2]
+        return [(means, np.full(self.returns.size, best)) for means, best in zip(fresh, worth, strict=True)]
