@@ -11,6 +11,7 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
 
     raise MissingDependencyError("specs need pydantic: pip install 'matroid-bandits[specs]'") from error
 
+from matroid_bandits.specs._change import DelaySpec, DriftSpec
 from matroid_bandits.specs._constraint import (
     GraphicSpec,
     GroupSpec,
@@ -31,7 +32,6 @@ from matroid_bandits.specs._environment import (
     ObservationsSpec,
     RowsSpec,
     SamplesSpec,
-    WeightsSpec,
 )
 from matroid_bandits.specs._file import SimulationPlan, json_schema, read_file, read_simulation
 from matroid_bandits.specs._ground import Ground
@@ -49,13 +49,17 @@ from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec
 from matroid_bandits.specs._problem import ProblemSpec, SimulationSpec
 from matroid_bandits.specs._spec import Spec, parse
+from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, WeightsSpec
 
 __all__ = [
     "BernoulliSpec",
     "BetaSpec",
     "ConstraintSpec",
+    "ContextualSpec",
     "ContractSpec",
+    "DelaySpec",
     "DirectSumSpec",
+    "DriftSpec",
     "DualSpec",
     "EnvironmentSpec",
     "ExponentialSpec",
@@ -69,6 +73,7 @@ __all__ = [
     "ObservationsSpec",
     "OperationSpec",
     "PartitionSpec",
+    "PiecewiseSpec",
     "Place",
     "PolicySpec",
     "ProblemSpec",

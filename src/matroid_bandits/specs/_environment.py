@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.text import did_you_mean, shown
@@ -15,35 +15,22 @@ from matroid_bandits.environments import (
     BernoulliEnvironment,
     BetaEnvironment,
     DelayedEnvironment,
+    DriftingEnvironment,
     Environment,
     ExponentialEnvironment,
+    Family,
     GaussianEnvironment,
     LinearEnvironment,
     RowEnvironment,
     SampleEnvironment,
 )
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
+from matroid_bandits.specs._change import DelaySpec, DriftSpec
 from matroid_bandits.specs._ground import Ground, check_complete, check_known
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._sheet import LARGEST, read_sheet
-from matroid_bandits.specs._spec import Columns, FileName, Number, Spec, check_number, closest, mistake
+from matroid_bandits.specs._sheet import LARGEST, Sheet, read_sheet
+from matroid_bandits.specs._spec import Columns, FileName, Number, Spec, check_number, mistake
 from matroid_bandits.specs._values import NumberOrValues, Values, read_values
-
-_FAMILIES = ("bernoulli", "exponential", "gaussian", "beta", "linear", "rows", "samples")
-
-
-class DelaySpec(Spec):
-    """How late weights become known: `episodes`, a geometric number of `mean` more, or `never` with a probability.
-
-    Examples
-    --------
-    >>> DelaySpec(episodes=10, never=0.1).mean
-    0.0
-    """
-
-    episodes: NumberOrValues = Field(0.0, description="Whole episodes, one number or one for each item.")
-    mean: NumberOrValues = Field(0.0, description="The mean of a geometric number of episodes more.")
-    never: NumberOrValues = Field(0.0, description="The probability that an answer never comes.")
 
 
 class EnvironmentSpec(Spec):
@@ -78,7 +65,7 @@ class EnvironmentSpec(Spec):
             return value if isinstance(value, float) else read_values(value, ground, at, None)
 
         try:
-            world = self._make(ground, place)
+            world = self._moved(self._make(ground, place), ground, place)
             if self.availability is not None:
                 world = AvailabilityEnvironment(world, numbers(self.availability, "availability"))
             if self.delay is not None:
@@ -97,8 +84,40 @@ class EnvironmentSpec(Spec):
     def _make(self, ground: Ground, place: Place) -> Environment:
         raise NotImplementedError
 
+    def _moved(self, world: Environment, ground: Ground, place: Place) -> Environment:
+        """The environment with means that move, where they do."""
+        return world
 
-class _ValuesSpec(EnvironmentSpec):
+
+class _FamilySpec(EnvironmentSpec):
+    """Weights of a family that is drawn around means, which may move."""
+
+    drift: DriftSpec | None = Field(None, description="How the means move.")
+
+    @property
+    def columns(self) -> list[str]:
+        return [] if self.drift is None or getattr(self, "file", None) is not None else self.drift.columns
+
+    def _own(self, place: Place) -> tuple[Sheet, str] | None:
+        """A table of its own with a row for each item, and its column of items."""
+        return None
+
+    def _moved(self, world: Environment, ground: Ground, place: Place) -> Environment:
+        if self.drift is None:
+            return world
+        own, at = self._own(place), place.at("drift")
+        found: dict[str, Any] = {
+            key: value if isinstance(value, float) else read_values(value, ground, at.at(key), own)
+            for key in DriftSpec.model_fields
+            if (value := getattr(self.drift, key)) is not None
+        }
+        try:
+            return DriftingEnvironment(cast(Family, world), **found)
+        except MatroidBanditsError as error:
+            raise at.error(str(error)) from error
+
+
+class _ValuesSpec(_FamilySpec):
     """Weights around a value for each item, from the matroid's own table or another, or written here."""
 
     file: FileName | None = Field(None, description="A CSV file of its own for the means, a line for each item.")
@@ -111,8 +130,10 @@ class _ValuesSpec(EnvironmentSpec):
         return self
 
     def _read(self, key: str, ground: Ground, place: Place, low: float = -np.inf, high: float = np.inf) -> FloatArray:
-        own = None if self.file is None else (read_sheet(self.file, place.at("file")), self.item)
-        return read_values(getattr(self, key), ground, place.at(key), own, low, high)
+        return read_values(getattr(self, key), ground, place.at(key), self._own(place), low, high)
+
+    def _own(self, place: Place) -> tuple[Sheet, str] | None:
+        return None if self.file is None else (read_sheet(self.file, place.at("file")), self.item)
 
 
 class _MeansSpec(_ValuesSpec):
@@ -120,7 +141,7 @@ class _MeansSpec(_ValuesSpec):
 
     @property
     def columns(self) -> list[str]:
-        return [self.mean] if isinstance(self.mean, str) and self.file is None else []
+        return super().columns + ([self.mean] if isinstance(self.mean, str) and self.file is None else [])
 
 
 class BernoulliSpec(_MeansSpec):
@@ -168,7 +189,7 @@ class GaussianSpec(_MeansSpec):
     @model_validator(mode="after")
     def _check_noise(self) -> Self:
         if isinstance(self.noise, float):
-            _check_noise(self.noise)
+            check_noise(self.noise)
         return self
 
     @property
@@ -197,7 +218,8 @@ class BetaSpec(_ValuesSpec):
 
     @property
     def columns(self) -> list[str]:
-        return [key for key in (self.mean, self.alpha, self.beta) if isinstance(key, str) and self.file is None]
+        named = (self.mean, self.alpha, self.beta)
+        return super().columns + [key for key in named if isinstance(key, str) and self.file is None]
 
     @model_validator(mode="after")
     def _check_which(self) -> Self:
@@ -221,7 +243,7 @@ class BetaSpec(_ValuesSpec):
         return BetaEnvironment(means * self.concentration, (1.0 - means) * self.concentration)
 
 
-class LinearWeightsSpec(EnvironmentSpec):
+class LinearWeightsSpec(_FamilySpec):
     """Normal weights whose means are the items' features times `theta`.
 
     Examples
@@ -239,7 +261,7 @@ class LinearWeightsSpec(EnvironmentSpec):
     def _check_sizes(self) -> Self:
         if len(self.theta) != len(self.features):
             raise mistake(f"expected {len(self.features)}, one per feature; got {len(self.theta)}", "theta")
-        _check_noise(self.noise)
+        check_noise(self.noise)
         return self
 
     def _make(self, ground: Ground, place: Place) -> Environment:
@@ -349,51 +371,7 @@ def _sample_environment(ground: Ground, pairs: Iterable[tuple[str, float]], wher
     return SampleEnvironment(list(samples.values()))
 
 
-def _check_noise(noise: float) -> None:
+def check_noise(noise: float) -> None:
+    """Raise when a number is no standard deviation."""
     if not 0 <= noise <= LARGEST:
         raise mistake(f"expected a standard deviation, 0 or more; got {noise:g}", "noise")
-
-
-def _check_family(data: Any) -> Any:
-    """Tell early what is wrong with a section that says neither how weights are made nor where they are."""
-    if isinstance(data, Spec):
-        return data
-    if not isinstance(data, dict):
-        raise mistake(f"expected a table, got {shown(data)}")
-    if "observations" in data:
-        return data
-    family = data.get("family")
-    has_values = any(key in data for key in ("mean", "alpha", "beta"))
-    if family not in ("linear", "rows", "samples") and not has_values:
-        near = closest("mean", list(data)) or closest("observations", list(data))
-        raise mistake(
-            f"expected the column of mean weights here, or a CSV file in weights.observations{near}", "mean"
-        )
-    if "family" not in data:
-        raise mistake("expected a string, but the key is missing", "family")
-    if family not in _FAMILIES:
-        hint = did_you_mean(family, _FAMILIES)
-        raise mistake(f"expected one of {', '.join(_FAMILIES)}; got {shown(family)}{hint}", "family")
-    return data
-
-
-def _tag(data: Any) -> str:
-    """The alternative that a section is; in brackets, so that it is no key of the section."""
-    if isinstance(data, dict):
-        return "<observations>" if "observations" in data else f"<{data['family']}>"
-    return f"<{getattr(data, 'family', 'observations')}>"
-
-
-#: Where the weights come from: a family with its parameters, or a file of observations.
-WeightsSpec = Annotated[
-    Annotated[BernoulliSpec, Tag("<bernoulli>")]
-    | Annotated[ExponentialSpec, Tag("<exponential>")]
-    | Annotated[GaussianSpec, Tag("<gaussian>")]
-    | Annotated[BetaSpec, Tag("<beta>")]
-    | Annotated[LinearWeightsSpec, Tag("<linear>")]
-    | Annotated[RowsSpec, Tag("<rows>")]
-    | Annotated[SamplesSpec, Tag("<samples>")]
-    | Annotated[ObservationsSpec, Tag("<observations>")],
-    Discriminator(_tag),
-    BeforeValidator(_check_family),
-]

@@ -10,14 +10,14 @@ from matroid_bandits._util.plots import OPTIMAL
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation import check_support
-from matroid_bandits.specs._environment import WeightsSpec
+from matroid_bandits.simulation import check_features, check_support
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._limits import RANGES, out_of_range
 from matroid_bandits.specs._operations import ConstraintSpec
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec, unknown_policy
 from matroid_bandits.specs._spec import Spec, mistake
+from matroid_bandits.specs._weights import WeightsSpec
 
 
 class ProblemSpec(Spec):
@@ -116,6 +116,7 @@ class SimulationSpec(ProblemSpec):
             policies[name] = spec.make(ground, place.at(name))
             try:
                 check_support(policies[name], problem.environment.support)
+                check_features(policies[name], problem.environment.n_features)
             except MatroidBanditsError as error:
                 raise place.at(name).error(str(error)) from error
         return policies

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
-from matroid_bandits.environments import Environment, availability_of, delays_of
+from matroid_bandits.environments import Environment, availability_of, delays_of, features_of, means_of
 from matroid_bandits.exceptions import ContractError, InvalidEnvironmentError
-from matroid_bandits.stream import AVAILABILITY, DELAY, START, Stream
+from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, START, Stream
 
 #: The runs of the batch that is tried.
 _RUNS = (0, 1, 2, 7, 8, 100)
+
+#: Episodes at which means are looked at, one by one.
+_LATER = (30, 300, 3000, 30_000, 100_000)
 
 
 def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: int = 0) -> None:
     """Draw from an environment and see that it keeps what simulations rely on.
 
     Weights must be finite floats within `support`, one per run and item asked for; a weight must depend on (seed,
-    run, t, item) alone, not on what else is asked for or in which batch; episodes must differ; and `mean_weights`
-    must be constant and what the weights average to. `availability` must be a mask and `delays` whole numbers, both
-    by address too; `delays` is None in every episode or in none.
+    run, t, item) alone, not on what else is asked for or in which batch; episodes must differ; `mean_weights`
+    must be constant where they are given; and the weights of episodes early and late must average to the `means` of
+    those episodes, where they are known. `availability` must be a mask, `delays` whole numbers and `features`
+    finite numbers, all by address too; `delays` and `means` are None in every episode or in none.
 
     Parameters
     ----------
@@ -45,7 +49,9 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
     With sample variance :math:`s^2` an average of n weights may be :math:`\\sqrt{2 s^2 x / n} + 3 b x / n` off, where
     :math:`x = \\log(3 L / \\delta)`, L items are looked at and b is the width of the support: more happens to one of
     them with probability :math:`\\delta = 10^{-9}` at most (the empirical Bernstein inequality of Audibert, Munos and
-    Szepesvari, 2009). Where the support is unbounded, the largest deviation seen stands for b.
+    Szepesvari, 2009). Where the support is unbounded, the largest deviation seen stands for b. Averages are taken
+    over the first episodes together, and over each of five later ones, up to episode 100,000, alone; a world whose
+    weights change less than these tell apart, or only after that, passes.
 
     Examples
     --------
@@ -63,15 +69,25 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
     """
     if not isinstance(environment, Environment):
         raise ContractError(f"expected an Environment, got {environment!r}")
-    _check_means(environment)
+    _check_support(environment)
+    if environment.is_stationary:
+        _check_mean_weights(environment)
+    is_known = _check_means(environment, seed)
+    _check_features(environment, seed)
     _check_weights(environment, seed)
     _check_availability(environment, seed)
     _check_delays(environment, seed)
-    if environment.n_items:
+    if environment.n_items and is_known:
         _check_averages(environment, n_draws, seed)
 
 
-def _check_means(environment: Environment) -> None:
+def _check_support(environment: Environment) -> None:
+    low, high = environment.support
+    if not low <= high:
+        raise ContractError(f"expected support to be a lower and an upper bound, got {environment.support}")
+
+
+def _check_mean_weights(environment: Environment) -> None:
     means = environment.mean_weights
     if not isinstance(means, np.ndarray) or means.dtype != np.float64 or means.ndim != 1:
         given = f"shape {means.shape} of {means.dtype}" if isinstance(means, np.ndarray) else type(means).__name__
@@ -84,13 +100,60 @@ def _check_means(environment: Environment) -> None:
         )
     if not np.array_equal(means, environment.mean_weights):
         raise ContractError("expected mean_weights to be constant, got NaN or others the second time")
+    _expect_within(environment, "mean_weights", means[None])
+
+
+def _check_means(environment: Environment, seed: int) -> bool:
+    """Whether the means are known, when they are what they must be."""
+    everything = np.arange(environment.n_items)
+
+    def ask(stream: Stream, t: int) -> FloatArray | None:
+        means = _checked(means_of, environment, t, stream)
+        return None if means is None else np.broadcast_to(means, (stream.n_runs, everything.size))
+
+    stream = Stream(seed, _RUNS, FEATURES)
+    found = [ask(stream, t) for t in (1, 3, *_LATER)]
+    n_silent = sum(means is None for means in found)
+    if 0 < n_silent < len(found):
+        raise ContractError("expected means to be None in every episode or in none, got both")
+    if n_silent:
+        return False
+    _check_runs("means", ask, stream, everything)
+    known = [means for means in found if means is not None]
+    for means in known:
+        _expect_within(environment, "means", means)
+    try:
+        given = environment.mean_weights
+    except InvalidEnvironmentError:  # there are none
+        return True
+    if not all((means == given).all() for means in known):
+        raise ContractError(
+            "expected no mean_weights, but n_items, of an environment whose means change; got both means that change "
+            "and mean_weights"
+        )
+    return True
+
+
+def _check_features(environment: Environment, seed: int) -> None:
+    stream, d = Stream(seed, _RUNS, FEATURES), environment.n_features
+    if d is not None and (type(d) is not int or d < 1):
+        raise ContractError(f"expected n_features to be a positive integer or None, got {d!r}")
+
+    def ask(stream: Stream, t: int) -> FloatArray:
+        features = _checked(features_of, environment, stream, t)
+        flat = np.zeros(0) if features is None else features.reshape(*features.shape[:-2], -1)
+        return np.broadcast_to(flat, (stream.n_runs, flat.shape[-1]))
+
+    ask(stream, 0)  # where runs begin with a look at everything
+    _check_runs("a feature", ask, stream, np.repeat(np.arange(environment.n_items), d or 0))
+
+
+def _expect_within(environment: Environment, name: str, means: FloatArray) -> None:
     low, high = environment.support
-    if not low <= high:
-        raise ContractError(f"expected support to be a lower and an upper bound, got {environment.support}")
     is_out = ~((means >= low) & (means <= high))
     if is_out.any():
-        e = int(is_out.argmax())
-        raise ContractError(f"expected mean_weights within support [{low:g}, {high:g}], got {means[e]} for item {e}")
+        run, e = np.argwhere(is_out)[0]
+        raise ContractError(f"expected {name} within support [{low:g}, {high:g}], got {means[run, e]} for item {e}")
 
 
 def _check_weights(environment: Environment, seed: int) -> None:
@@ -109,12 +172,7 @@ def _check_availability(environment: Environment, seed: int) -> None:
         mask = _checked(availability_of, environment, stream, t)
         return np.ones((stream.n_runs, environment.n_items), bool) if mask is None else mask
 
-    for t in (1, 3):
-        masks = ask(stream, t)
-        _expect_same("availability", "asked again", ask(stream, t), masks, everything)
-        for i, run in enumerate(_RUNS):
-            alone = ask(Stream(seed, [run], AVAILABILITY), t)
-            _expect_same("availability", f"asked for run {run} alone", alone, masks[i : i + 1], everything)
+    _check_runs("availability", ask, stream, everything)
 
 
 def _check_delays(environment: Environment, seed: int) -> None:
@@ -134,6 +192,16 @@ def _check_delays(environment: Environment, seed: int) -> None:
         raise ContractError("expected delays to be None in every episode or in none, got both")
     if n_silent == 0:
         _by_address("a delay", ask, stream, everything)
+
+
+def _check_runs(what: str, ask: Callable[[Stream, int], Any], stream: Stream, items: IntArray) -> None:
+    """See that what `ask` gives of an episode, a row per run, is the same again, and for each run alone."""
+    for t in (1, 3):
+        values = ask(stream, t)
+        _expect_same(what, "asked again", ask(stream, t), values, items)
+        for i, run in enumerate(_RUNS):
+            alone = ask(Stream(stream.seed, [run], stream.purpose), t)
+            _expect_same(what, f"asked for run {run} alone", alone, values[i : i + 1], items)
 
 
 def _checked(ask: Callable[..., Any], *arguments: Any) -> Any:
@@ -204,23 +272,38 @@ def _check_averages(environment: Environment, n_draws: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     items = np.sort(rng.permutation(environment.n_items)[:64])
     n_runs = max(n_draws // 16, 1)
-    stream, expected = Stream(seed, range(n_runs)), environment.mean_weights[items]
+    stream = Stream(seed, range(n_runs))
     episodes = range(1, -(-n_draws // n_runs) + 1)
+    _check_average(environment, stream, items, episodes, "")
+    for t in _LATER:
+        _check_average(environment, stream, items, [t], f" in episode {t}")
+
+
+def _check_average(
+    environment: Environment, stream: Stream, items: IntArray, episodes: Sequence[int], when: str
+) -> None:
+    """See that the weights of some episodes, taken together, average to their means."""
+    name = "mean_weights" if environment.is_stationary else "means"
+    context = stream.with_purpose(FEATURES)
     # deviations, not weights: their squares do not cancel when the mean is large
-    parts = [_draw(environment, stream, t, items) - expected for t in episodes]
-    n = n_runs * len(parts)
+    parts, expected = [], np.zeros(items.size)
+    for t in episodes:
+        means = _checked(means_of, environment, t, context)[..., items]
+        parts.append(_draw(environment, stream, t, items) - means)
+        expected += means.reshape(-1, items.size).mean(axis=0) / len(episodes)
+    n = stream.n_runs * len(parts)
     error = sum(part.sum(axis=0) for part in parts) / n
     variance = np.maximum(sum(np.square(part).sum(axis=0) for part in parts) / n - np.square(error), 0.0)
     low, high = environment.support
     largest = np.max([np.abs(part).max(axis=0) for part in parts], axis=0)
     width = np.full(items.size, high - low) if high - low < np.inf else largest
-    x = math.log(3.0 * items.size / 1e-9)
+    x = math.log(3.0 * items.size * (1.0 if not when else len(_LATER)) / 1e-9)
     rounding = 1e-12 * (np.abs(expected) + largest)
     allowed = np.sqrt(2.0 * variance * x / n) + 3.0 * width * x / n + rounding
     is_off = np.abs(error) > allowed
     if is_off.any():
         e = int(is_off.argmax())
         raise ContractError(
-            f"expected weights of item {items[e]} to average to mean_weights, {expected[e]:.6g}; got "
+            f"expected weights of item {items[e]}{when} to average to {name}, {expected[e]:.6g}; got "
             f"{expected[e] + error[e]:.6g} over {n} draws, more than {allowed[e]:.3g} away"
         )
