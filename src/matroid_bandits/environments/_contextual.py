@@ -66,6 +66,8 @@ class ContextualEnvironment(Environment):
     ) -> None:
         self._usual = as_table("features", features)
         n_items, d = self._usual.shape
+        if d == 0:
+            raise InvalidEnvironmentError("expected a feature of every item or more; got none")
         self._theta = as_vector("theta", theta)
         if self._theta.size != d:
             raise InvalidEnvironmentError(f"expected a theta of {d}, one per feature; got {self._theta.size}")
@@ -97,12 +99,10 @@ class ContextualEnvironment(Environment):
 
     def _rows(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
         """The features (R, K, d) of some items; each is drawn at an address of its own."""
-        d = self.n_features
-        places = items[..., None] * d + np.arange(d)
-        u = stream.with_purpose(FEATURES).uniform(t, places.reshape(*items.shape[:-1], -1))
-        rows: FloatArray = self._usual[items] + self._spread[items] * (2.0 * u - 1.0).reshape(
-            stream.n_runs, items.shape[-1], d
-        )
+        d, width = self.n_features, items.shape[-1]
+        places = (items[..., None] * d + np.arange(d)).reshape(*items.shape[:-1], width * d)
+        u = stream.with_purpose(FEATURES).uniform(t, places).reshape(stream.n_runs, width, d)
+        rows: FloatArray = self._usual[items] + self._spread[items] * (2.0 * u - 1.0)
         return rows
 
     def _means(self, rows: FloatArray) -> FloatArray:
