@@ -444,3 +444,21 @@ def test_context_is_worth_something():
     assert not result.final_regret[0].any()
     difference = result.final_regret[1] - result.final_regret[2]
     assert abs(difference.mean()) <= 5 * difference.std(ddof=1) / math.sqrt(20)
+
+
+def test_means_may_be_views_and_may_be_written_to_again():
+    """A row that is broadcast to all runs, and one array that is used again for every episode."""
+
+    class Broadcast(Outspoken):
+        def means(self, t, stream):
+            return np.broadcast_to(self.environment.means(t, stream), (stream.n_runs, 8))
+
+    class Reused(Outspoken):
+        def means(self, t, stream):
+            row = self.__dict__.setdefault("row", np.empty(8))
+            row[:] = self.environment.means(t, stream)
+            return row
+
+    expected = simulate(Outspoken(CLOCK), n_runs=1)
+    for kind in (Broadcast, Reused):
+        assert simulate(kind(CLOCK), n_runs=1) == expected

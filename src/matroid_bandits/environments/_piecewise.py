@@ -60,7 +60,7 @@ class PiecewiseEnvironment(Environment):
                         f"expected every piece to have {what} = {mine}, as the first; got {theirs} of piece {number}"
                     )
         lows, highs = zip(*(piece.support for piece in self._pieces), strict=True)
-        only = first._mean_weights if len(self._pieces) == 1 and first.is_stationary else None
+        only = first.mean_weights if len(self._pieces) == 1 and first.is_stationary else None
         super().__init__(only, (min(lows), max(highs)), n_items=first.n_items)
         self.n_features = first.n_features
         # what must be so in every episode or in none is asked of every piece now

@@ -22,7 +22,8 @@ class Wrapper(Environment):
         if not isinstance(environment, Environment):
             hint = " (the class; an instance is needed)" if isinstance(environment, type) else ""
             raise InvalidEnvironmentError(f"expected an Environment to wrap; got {environment!r}{hint}")
-        super().__init__(environment._mean_weights, environment.support, n_items=environment.n_items)
+        means = environment.mean_weights if environment.is_stationary else None
+        super().__init__(means, environment.support, n_items=environment.n_items)
         self._environment = environment
         self.n_features = environment.n_features
         # where the draws of the item numbers begin: wrappers of one kind inside each other share no random number

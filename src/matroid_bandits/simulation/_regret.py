@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -101,7 +102,7 @@ class _MovingScore(Score):
         self._offsets = np.arange(n_runs)[:, None] * n_items  # where each run's row begins in means (R, L)
         self._n_ahead = min(_MOST_AHEAD, max(1, _MOST_AHEAD_CELLS // max(1, n_items)))
         self._ahead: dict[int, tuple[FloatArray, FloatArray]] = {}
-        self._last: tuple[FloatArray, FloatArray] | None = None
+        self._last = (np.empty(0), np.empty(0))  # the means solved last, and what their best sets are worth
 
     def add(self, play: Play, weights: FloatArray, available: BoolArray | None) -> None:
         t = play.request.episode
@@ -126,36 +127,34 @@ class _MovingScore(Score):
             raise InvalidEnvironmentError(
                 f"{self._problem.environment!r}: expected means in every episode or in none; got none in episode {t}"
             )
-        return means.copy() if means.flags.writeable else means  # whoever made it may write to it
+        if means.flags.writeable:
+            return means.copy()  # whoever made it may write to it
+        return np.ascontiguousarray(means)
 
     def _look_ahead(self, t: int) -> None:
         """Find the best sets of episode t, and of those after it, as long as all runs have the same means.
 
         Means that are handed out again, read-only, as a piecewise environment does, are not solved again.
         """
-        self._ahead.clear()
-        fresh: list[FloatArray] = []
-        episodes: list[tuple[int, int]] = []  # with the place of their means in `fresh`; -1 for the last solved
-        newest = None if self._last is None else self._last[0]
-        for s in range(t, min(t + self._n_ahead, self._n_episodes + 1)):
-            means = self._ask(s)
-            if means.ndim == 2 and s > t:
-                break  # a row per run is solved when its episode comes
-            if means is not newest:
-                fresh.append(means)
-                newest = means
-            episodes.append((s, len(fresh) - 1))
-            if means.ndim == 2:
+        asked = {t: self._ask(t)}
+        for s in range(t + 1, min(t + self._n_ahead, self._n_episodes + 1)):
+            if asked[s - 1].ndim == 2:
                 break
-        solved = [self._last] if not fresh else self._solve(fresh)
-        for s, place in episodes:
-            known = self._last if place < 0 else solved[place]
-            assert known is not None
-            self._ahead[s] = known
-        self._last = solved[-1]
+            asked[s] = self._ask(s)
+        if len(asked) > 1 and asked[max(asked)].ndim == 2:
+            asked.popitem()  # a row per run is solved when its episode comes
+        row = [self._last[0], *asked.values()]
+        solved = iter(self._solve([means for before, means in pairwise(row) if means is not before]))
+        self._ahead.clear()
+        for s, means in asked.items():
+            if means is not self._last[0]:
+                self._last = next(solved)
+            self._ahead[s] = self._last
 
-    def _solve(self, fresh: list[FloatArray]) -> list[tuple[FloatArray, FloatArray] | None]:
-        """The worth (R,) of the best sets for each of some means, with those."""
+    def _solve(self, fresh: list[FloatArray]) -> list[tuple[FloatArray, FloatArray]]:
+        """Some means, each with the worth (R,) of the best sets for them."""
+        if not fresh:
+            return []
         if fresh[0].ndim == 2:
             return [(fresh[0], self._problem.best_sets(fresh[0])[2])]
         worth = self._problem.best_sets(np.stack(fresh))[2]
