@@ -293,6 +293,7 @@ def test_bad_drifts(environment, options, match):
 # Context
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("world", "theta"), [(VISITS, [0.5, -1.0]), (CLICKS, [0.4, 0.6])], ids=["normal", "coins"])
 def test_weights_are_linear_in_the_features(world, theta):
     n_runs = 5000

@@ -66,6 +66,7 @@ class Rows(Outspoken):
 # Regret
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("wrap", [Outspoken, Rows, lambda world: mb.PiecewiseEnvironment([world, world], [17])])
 def test_means_that_stay_though_they_are_asked_for(wrap):
     plain = mb.simulate(PROBLEM, POLICIES, n_episodes=70, n_runs=4, seed=5)
@@ -148,6 +149,7 @@ def test_whoever_knows_the_future_has_no_regret():
             assert (result.final_regret[1] > 0.0).all()
 
 
+@pytest.mark.compiled
 def test_returns_do_not_pass_the_optimum():
     """Regret of chance: the gap between the best set's means and those of an average one, episode by episode."""
     drift = mb.DriftingEnvironment(mb.BernoulliEnvironment([0.5] * 8), amplitude=0.4, period=50, phase=TENTHS)
@@ -438,6 +440,7 @@ def test_features_must_fit_the_policy():
         simulate(VISITS, {"good": Reader(), "bad": Reader(1)})
 
 
+@pytest.mark.compiled
 def test_context_is_worth_something():
     """Who reads the features loses nothing, who does not as much as chance, where nothing is usual."""
     result = simulate(VISITS, [Reader(), mb.OMM(), mb.UniformRandom()], n_episodes=300, n_runs=20)

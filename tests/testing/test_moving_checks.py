@@ -52,6 +52,7 @@ def test_weights_that_leave_their_means_over_time_are_caught(how):
         check_environment(broken)
 
 
+@pytest.mark.compiled
 def test_a_drift_that_simulations_would_take_for_skill_is_caught():
     """Made with constant means, its returns pass the optimum in a simulation; the check says so before."""
     hooks = {"over": 10_000, "__init__": made_with_means, "means": mb.Environment.means}
@@ -102,3 +103,17 @@ def features_by_row(self, stream, t):
 def test_broken_means_and_features_are_caught(hooks, message):
     with pytest.raises(ContractError, match=message):
         check_environment(world(**hooks), n_draws=200)
+
+
+@pytest.mark.compiled
+def test_large_worlds_are_checked_a_few_runs_at_a_time():
+    """Means of each run are as many as runs times items: never for more than some of both."""
+    asked = []
+
+    class Wide(mb.ContextualEnvironment):
+        def means(self, t, stream):
+            asked.append(stream.n_runs)
+            return super().means(t, stream)
+
+    check_environment(Wide(np.zeros((40_000, 1)), [1.0]), n_draws=432)
+    assert max(asked) <= 2**20 // 40_000

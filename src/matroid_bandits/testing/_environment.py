@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, START, Stream
 
 #: The runs of the batch that is tried.
 _RUNS = (0, 1, 2, 7, 8, 100)
+
+#: Means of all items that are looked at together, at most.
+_MOST_CELLS = 2**20
 
 #: Episodes at which means are looked at, one by one.
 _LATER = (30, 300, 3000, 30_000, 100_000)
@@ -284,14 +288,14 @@ def _check_average(
 ) -> None:
     """See that the weights of some episodes, taken together, average to their means."""
     name = "mean_weights" if environment.is_stationary else "means"
-    context = stream.with_purpose(FEATURES)
+    n, most = stream.n_runs * len(episodes), max(1, _MOST_CELLS // environment.n_items)
     # deviations, not weights: their squares do not cancel when the mean is large
     parts, expected = [], np.zeros(items.size)
-    for t in episodes:
-        means = _checked(means_of, environment, t, context)[..., items]
-        parts.append(_draw(environment, stream, t, items) - means)
-        expected += means.reshape(-1, items.size).mean(axis=0) / len(episodes)
-    n = stream.n_runs * len(parts)
+    for t, first in product(episodes, range(0, stream.n_runs, most)):
+        some = stream if most >= stream.n_runs else stream.take(np.arange(first, min(first + most, stream.n_runs)))
+        means = _checked(means_of, environment, t, some.with_purpose(FEATURES))[..., items]
+        parts.append(_draw(environment, some, t, items) - means)
+        expected += np.broadcast_to(means, parts[-1].shape).sum(axis=0) / n
     error = sum(part.sum(axis=0) for part in parts) / n
     variance = np.maximum(sum(np.square(part).sum(axis=0) for part in parts) / n - np.square(error), 0.0)
     low, high = environment.support
