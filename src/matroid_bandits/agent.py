@@ -172,7 +172,9 @@ class Agent:
         play = Play(request, items, sizes)
         if request.features is not None:
             play.features = _rows(request.features, *play.cells())
-        self._policy.advance(self.state, request)
+        moved = self._policy.advance(self.state, request)
+        if moved is not None:
+            self._engine.refresh(*moved)
         if self._waits:
             self.open[request.episode] = self._fresh = play
         return play
@@ -226,7 +228,7 @@ class Agent:
         Parameters
         ----------
         request : Request
-            Its episode and stream are told to the policy.
+            Its episode, stream and features are told to the policy.
         items : int64 array (R, k)
             Distinct items for each run.
         weights : float64 array (R, k)
@@ -235,8 +237,10 @@ class Agent:
         n_runs, width = items.shape
         self.settle()
         runs, gains = _runs(n_runs, width), (-weights if self.state.minimize else weights).reshape(-1)
-        self._count(Feedback(runs, items.reshape(-1), gains, request.episode, request.stream), was_waiting=False)
-        self._engine.refresh(runs, items.reshape(-1))
+        cells = runs, items.reshape(-1)
+        features = None if request.features is None else _rows(request.features, *cells)
+        self._count(Feedback(*cells, gains, request.episode, request.stream, features), was_waiting=False)
+        self._engine.refresh(*cells)
 
     def settle(self) -> None:
         """Count the last play as waiting, unless it was answered at once.

@@ -14,7 +14,7 @@ from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic, laminar
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import AffinePolicy, Policy, Request, State, coefficient
+from matroid_bandits.policies import Policy, Request, State, coefficient
 
 
 class KineticEngine(Engine):
@@ -82,9 +82,7 @@ class KineticEngine(Engine):
     @staticmethod
     def fits(constraint: Constraint, policy: Policy) -> bool:
         """Whether the policy's index is affine and the constraint a matroid made of quotas."""
-        return (
-            isinstance(policy, AffinePolicy) and isinstance(constraint, Matroid) and constraint.quotas() is not None
-        )
+        return policy.affine() is not None and isinstance(constraint, Matroid) and constraint.quotas() is not None
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode; where too many of the best are not available, all items are scanned."""

@@ -113,7 +113,9 @@ def changed(
         if name in departed.columns:
             target[:, returns] = departed.columns[name][:, -1 - sources[returns]]
     for name, array in old.extra.items():
-        if f"extra/{name}" not in _columns(old, policy):
+        if name in policy.open_arrays:
+            state.extra[name] = array.copy()
+        elif f"extra/{name}" not in _columns(old, policy):
             state.extra[name][:] = array
     state.restore_totals(**old.totals())
     is_gone = np.ones(old.n_items, bool)
@@ -141,9 +143,11 @@ def restart(agent: Agent, policy: Policy, items: IntArray | None) -> None:
     fresh = State(state.constraint, state.n_runs, state.minimize)
     policy.prepare(fresh)
     own = _columns(state, policy)
-    for name, array in state.extra.items():
+    for name, array in list(state.extra.items()):
         if f"extra/{name}" in own:
             array[:, which] = fresh.extra[name][:, which]
+        elif items is None and name in policy.open_arrays:
+            state.extra[name] = fresh.extra[name]
         elif items is None:
             array[:] = fresh.extra[name]
     if items is None:
@@ -199,15 +203,17 @@ def as_priors(
     return items.astype(np.int64), means.astype(np.float64), counts.astype(np.float64)
 
 
-def typical(state: State, departed: Departed, forgotten: set[Label]) -> tuple[float, float] | None:
+def typical(state: State, policy: Policy, departed: Departed, forgotten: set[Label]) -> tuple[float, float] | None:
     """The median of the living items' mean gains and of their plays; None before anything was answered."""
-    is_answered = state.counts[0] > 0
+    means, plays = (array[0] for array in policy.beliefs(state))
+    is_answered = (state.counts[0] > 0) & ~np.isnan(means)
     for label in forgotten:
         if departed.code(label) is None:
             is_answered[state.constraint.item(label)] = False
     if not is_answered.any():
         return None
-    return float(np.median(state.means[0, is_answered])), float(np.median(state.counts[0, is_answered]))
+    n = np.minimum(plays, state.counts[0])  # less where plays fade, and no more where some wait
+    return float(np.median(means[is_answered])), float(np.median(n[is_answered]))
 
 
 def labels_of(
@@ -220,10 +226,7 @@ def labels_of(
 def _columns(state: State, policy: Policy) -> dict[str, AnyArray]:
     """Every array of a state that has a column per item."""
     named = {name: getattr(state, name) for name in (*_PLAYS, *(_PRIORS if state.has_priors else ()))}
-    own = policy.item_arrays
-    for name, array in state.extra.items():
-        if name in own if own is not None else array.shape[1:2] == (state.n_items,):
-            named[f"extra/{name}"] = array
+    named |= {f"extra/{name}": state.extra[name] for name in policy.columns(state)}
     return named
 
 

@@ -328,7 +328,7 @@ class Learner:
             looks = self._agent.state.counts[0, seen]
             for n in np.unique(looks).tolist():
                 is_now = looks == n
-                request = Request(self.MOST_DECISIONS + n if n else 0, self._stream)
+                request = Request(self.MOST_DECISIONS + n if n else 0, self._stream, features=self._features)
                 self._agent.observe(request, seen[None, is_now], values[None, is_now])
             if self._record is not None:
                 self._log(_events.observed(self._reader.labels(items, places), values))
@@ -369,7 +369,7 @@ class Learner:
             if not isinstance(constraint, Constraint):
                 raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
             listed = _items.labels_of(forget, self._constraint, self._departed, self._item)
-            known = _items.typical(self._agent.state, self._departed, set(listed))
+            known = _items.typical(self._agent.state, self._policy, self._departed, set(listed))
             rows = self._newcomers_features(constraint, features)
             agent, policy, departed, newcomers = _items.changed(
                 self._agent,
