@@ -718,6 +718,7 @@ class Learner:
         items, means, counts = _items.as_priors(priors, self._agent.state, newcomers, known, self._item)
         if items.size:
             self._agent.state.set_priors(items, means, counts)
+            self._agent.renew()
             self._agent.refresh(items)
 
     def _item(self, key: Any) -> int:

@@ -205,13 +205,11 @@ def _params(policy: Policy) -> dict[str, Any] | None:
 
 def _described(params: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters, with policies and detectors among them as plain JSON."""
-    return {
-        key: form_of(value) if isinstance(value, (Policy, Detector)) else value for key, value in params.items()
-    }
+    return {key: form_of(value) if isinstance(value, (Policy, Detector)) else value for key, value in params.items()}
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a parameter can be stored as it is: a plain value, an array of them, or a list or dict of plain ones."""
+    """Whether a parameter can be stored as it is: a plain value, an array of them, a list or a dict of plain ones."""
     if isinstance(value, dict):
         return all(type(key) is str and _is_plain([part]) for key, part in value.items())
     if isinstance(value, np.ndarray):

@@ -22,9 +22,9 @@ _ALARMS = ("n_alarms", "last_alarm")
 class Restarting(Policy):
     """A policy beside which a detector watches every item; one whose weights have changed starts anew.
 
-    An alarm clears the item's statistics and its detector; time goes on, and the other items keep what is known of
-    them. (On three problems with five changes in 50,000 episodes, clearing the item alone had a regret of 3,801, 7,527
-    and 9,536; clearing all had 7,682, 8,913 and 27,521.) Plays that wait for an answer go on waiting. Everything else
+    An alarm clears the item's statistics and its detector; time goes on, the other items keep what is known of them,
+    and plays that wait for an answer go on waiting. (On three problems with five changes in 50,000 episodes, clearing
+    the item alone had a regret of 3,801, 7,527 and 9,536; clearing all had 7,682, 8,913 and 27,521.) Everything else
     is the policy's own: an affine one is served by the same engines.
 
     Parameters

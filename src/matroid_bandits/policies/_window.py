@@ -52,7 +52,7 @@ class SlidingWindowOMM(AffinePolicy):
     had 5,505 where OMM had 9,049 (partition, 24 items in 4 blocks), 5,511 where OMM had 13,864 (uniform, 6 of 30)
     and 8,278 where OMM had 14,641 (uniform, 10 of 100).
 
-    The policy takes no priors: what is older than the window does not count.
+    A prior counts like plays made when its item came, so it leaves the window after w episodes.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class SlidingWindowOMM(AffinePolicy):
     array([0., 0.])
     """
 
-    takes_priors = False
     item_arrays = (
-        "ids", "order", "counts", "waiting", "lost", "sums", "means", "radii", "first_counts", "first_sums",
+        "ids", "order", "counts", "waiting", "lost", "sums", "means", "radii", "first_counts", "first_sums", "priors",
+        "came_at",
     )  # fmt: skip
     open_arrays = ("episodes", "codes", "values")
 
@@ -96,14 +96,16 @@ class SlidingWindowOMM(AffinePolicy):
     def beliefs(self, state: State) -> tuple[FloatArray, FloatArray]:
         """Means over the window, NaN where nothing in it was answered, and the plays in it."""
         n, waiting, lost = (state.extra[name] for name in ("counts", "waiting", "lost"))
-        means = np.where(n > 0, state.extra["means"], np.nan)
-        return means, np.where(n > 0, n + waiting, waiting + lost).astype(np.float64)
+        priors = state.extra["priors"]
+        means = np.where((n > 0) | (priors > 0.0), state.extra["means"], np.nan)
+        return means, np.where((n > 0) | (priors > 0.0), n + waiting + priors, waiting + lost)
 
     def prepare(self, state: State) -> None:
         shape, n_runs = state.counts.shape, state.n_runs
         whole = ("ids", "order", "counts", "waiting", "lost", "first_counts")
         state.extra |= {name: np.zeros(shape, np.int64) for name in whole}
-        state.extra |= {name: np.zeros(shape) for name in ("sums", "means", "first_sums")}
+        state.extra |= {name: np.zeros(shape) for name in ("sums", "means", "first_sums", "priors")}
+        state.extra["came_at"] = np.full(shape, -1)  # of an item that came since the last episode
         state.extra["radii"] = np.full(shape, np.inf)
         state.extra["ids"][:] = -1
         state.extra["n_ids"] = np.zeros(n_runs, np.int64)
@@ -118,17 +120,15 @@ class SlidingWindowOMM(AffinePolicy):
         if extra["episodes"].shape[1] < self._window:
             self._lengthen(state, t)
         row = t % extra["episodes"].shape[1]
-        is_full = t >= self._window  # before that nothing leaves, and sums are as they were added up
-        if is_full and t % self._window == 0:
+        extra["episodes"][:, row] = t
+        is_over = state.has_priors and self._drop_priors(state, t)
+        if t < self._window:  # nothing leaves, and sums stay as they were added up
+            return None
+        if t % self._window == 0 or is_over:
             extra["codes"][:, row] = 0
             extra["first_counts"][:], extra["first_sums"][:] = 0, 0.0
-            moved = self._recount(state)
-        elif is_full:
-            moved = self._leave(state, row)
-        else:
-            moved = None
-        extra["episodes"][:, row] = t
-        return moved
+            return self._recount(state)
+        return self._leave(state, row)
 
     def observe(self, state: State, feedback: Feedback) -> None:
         """Count answers to plays in the window, and drop the others."""
@@ -166,6 +166,10 @@ class SlidingWindowOMM(AffinePolicy):
                 kernels.reopen(plays.runs, plays.items, row, extra["ids"], extra["codes"], extra["values"])
         if extra["episodes"].max(initial=0) >= self._window:  # also of items that were away when the first plays left
             extra["first_counts"][:], extra["first_sums"][:] = 0, 0.0
+        if state.has_priors:
+            now = extra["episodes"].max(axis=1, keepdims=True)
+            is_in = (extra["came_at"] < 0) | (extra["came_at"] > now - self._window)
+            extra["priors"][:] = np.where(is_in, state.prior_counts, 0.0)
         self._recount(state)
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
@@ -173,7 +177,7 @@ class SlidingWindowOMM(AffinePolicy):
         extra = state.extra
         self._name(state)
         kernels.disown(runs, items, extra["ids"], extra["codes"])
-        for name in ("counts", "lost", "sums", "first_counts", "first_sums"):
+        for name in ("counts", "lost", "sums", "first_counts", "first_sums", "priors"):
             extra[name][runs, items] = 0
         extra["means"][runs, items] = state.means[runs, items]  # of the plays that wait, as the state has it
         self._update(state, runs, items)
@@ -255,6 +259,14 @@ class SlidingWindowOMM(AffinePolicy):
         self._update(state, runs[:n], items[:n])
         return runs[:n], items[:n]
 
+    def _drop_priors(self, state: State, t: int) -> bool:
+        """Let the priors of items that came before the window leave it; returns whether there were any."""
+        came_at, priors = state.extra["came_at"], state.extra["priors"]
+        came_at[came_at < 0] = t - 1
+        is_over = (came_at <= t - self._window) & (priors > 0.0)
+        priors[is_over] = 0.0
+        return bool(is_over.any())
+
     def _recount(self, state: State) -> tuple[IntArray, IntArray]:
         """Add up anew what is in the window; returns all items."""
         extra = state.extra
@@ -272,4 +284,5 @@ class SlidingWindowOMM(AffinePolicy):
     def _update(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Bring the lines of some items up to date with the totals."""
         extra = state.extra
-        statistics.update_lines(runs, items, *self._totals(state), _NONE, _NONE, extra["means"], extra["radii"])
+        priors = (state.prior_means, extra["priors"]) if state.has_priors else (_NONE, _NONE)
+        statistics.update_lines(runs, items, *self._totals(state), *priors, extra["means"], extra["radii"])

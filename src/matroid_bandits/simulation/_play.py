@@ -63,7 +63,9 @@ class Slice:
 class Part:
     """What one slice found: cumulative return and regret of each run at each checkpoint, and all choices.
 
-    `surplus` is how much more, per run and in all, the best available sets were worth than the best set of all items.
+    `alarms` and `item_alarms` are how often items started anew, by run and checkpoint and by item; None where the
+    policy has no detector. `surplus` is how much more, per run and in all, the best available sets were worth than
+    the best set of all items.
     """
 
     slice: Slice
@@ -71,6 +73,8 @@ class Part:
     regret: FloatArray
     choices: IntArray
     surplus: FloatArray
+    alarms: IntArray | None = None
+    item_alarms: IntArray | None = None
 
 
 class Stopped(Exception):
@@ -105,6 +109,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     total, regret = np.zeros(n_batch), np.zeros(n_batch)
     returns_at = np.empty((n_batch, points.size))
     regret_at = np.empty((n_batch, points.size))
+    alarms = slice.policy.alarms(agent.state)
+    alarms_at = None if alarms is None else np.empty((n_batch, points.size), np.int64)
     sign, means = -1.0 if problem.minimize else 1.0, environment.mean_weights
     may_lack = type(environment).availability is not Environment.availability
     is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
@@ -125,6 +131,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
                 )
                 raise InvalidEnvironmentError(f"{environment!r}: expected {which}; got others by episode {t}")
             returns_at[:, point], regret_at[:, point] = total, regret
+            if alarms is not None and alarms_at is not None:
+                alarms_at[:, point] = alarms[0].sum(axis=1)
             point += 1
         since += n_batch
         if since >= _TICK or t == n_episodes:
@@ -132,7 +140,9 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
                 raise Stopped
             since = 0
     agent.settle()
-    return Part(slice, returns_at, regret_at, agent.state.asked.sum(axis=0) - seen_before, optimum.surplus)
+    choices = agent.state.asked.sum(axis=0) - seen_before
+    by_item = None if alarms is None else alarms[0].sum(axis=0)
+    return Part(slice, returns_at, regret_at, choices, optimum.surplus, alarms_at, by_item)
 
 
 class _Optimum:

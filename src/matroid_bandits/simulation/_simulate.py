@@ -106,11 +106,16 @@ def _collect(
 ) -> SimulationResult:
     problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
     curves = np.empty((2, len(names), n_runs, points.size))
+    alarms, item_alarms = (np.zeros((len(names), n), np.int64) for n in (points.size, problem.n_items))
+    has_alarms = any(part.alarms is not None for part in parts)
     choices, surplus = np.zeros((len(names), problem.n_items), np.int64), np.zeros(n_runs)
     for part in parts:
         p, rows = names.index(part.slice.name), slice(part.slice.first, part.slice.last)
         curves[0, p, rows], curves[1, p, rows] = part.returns, part.regret
         choices[p] += part.choices
+        if part.alarms is not None and part.item_alarms is not None:
+            alarms[p] += part.alarms.sum(axis=0)
+            item_alarms[p] += part.item_alarms
         surplus[rows] = part.surplus  # of the world, so of every policy
     means = curves.mean(axis=2)
     errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
@@ -134,6 +139,8 @@ def _collect(
         versions=versions(),
         run_returns=curves[0] if keep_runs else None,
         run_regret=curves[1] if keep_runs else None,
+        alarms=alarms / n_runs if has_alarms else None,
+        item_alarms=item_alarms if has_alarms else None,
     )
 
 
