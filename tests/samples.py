@@ -80,4 +80,7 @@ POLICIES = {
     "CombLinUCB": mb.CombLinUCB(FEATURES),
     "CombLinTS": mb.CombLinTS(FEATURES),
     "own": Mixed(),
+    "window": mb.SlidingWindowOMM(7, scale=0.5),
+    "fading": mb.DiscountedThompson(0.9),
+    "restarting": mb.Restarting(mb.OMM(), mb.CUSUM(n_first=3, tolerance=0.05, threshold=0.6)),
 }

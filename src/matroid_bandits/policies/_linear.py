@@ -202,8 +202,12 @@ class CombLinUCB(_LinearPolicy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         F = self._table(request)
-        variances = ((F @ self._covariance(state)) * F).sum(axis=2)  # x^T covariance x of every item
-        widths = np.sqrt(np.maximum(variances, 0.0))  # rounding may leave a little less than nothing
+        covariance = self._covariance(state)
+        if self._features is None:
+            variances = ((F @ covariance) * F).sum(axis=2)  # x^T covariance x of every item
+            widths = np.sqrt(np.maximum(variances, 0.0))  # rounding may leave a little less than nothing
+        else:  # the same up to 1e-12 of the widest: stored learners go on with the very numbers that they had
+            widths = np.sqrt(np.square(F @ _square_root(covariance)).sum(axis=2))  # |x^T root|
         U: FloatArray = _values(F, state.extra["theta"]) + self._c * widths
         return U
 

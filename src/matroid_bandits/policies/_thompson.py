@@ -106,7 +106,7 @@ class DiscountedThompson(Policy):
 
     support = (0.0, 1.0)
     tries_unseen = False
-    item_arrays = ("successes", "failures", "known_at", "came_at")
+    item_arrays = ("successes", "failures", "gains", "known_at", "came_at")
 
     def __init__(self, gamma: float) -> None:
         self._gamma = as_number("gamma", gamma, 0.0, 1.0, error=PolicyError)
@@ -120,8 +120,8 @@ class DiscountedThompson(Policy):
 
     def prepare(self, state: State) -> None:
         shape = state.counts.shape
-        state.extra |= {name: np.zeros(shape) for name in ("successes", "failures")}
-        # in which episode the two were right, and when the item came; -1 for one that came since the last episode
+        state.extra |= {name: np.zeros(shape) for name in ("successes", "failures", "gains")}
+        # in which episode these were right, and when the item came; -1 for one that came since the last episode
         state.extra |= {name: np.full(shape, -1) for name in ("known_at", "came_at")}
         state.extra["episode"] = np.zeros(state.n_runs, np.int64)
 
@@ -149,15 +149,13 @@ class DiscountedThompson(Policy):
         return request.stream.beta(request.episode, np.arange(state.n_items), alpha, beta)
 
     def beliefs(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """The share of successes, NaN where nothing is known, and how many plays are left behind it."""
+        """The mean of the gains as they have faded, NaN where nothing is left, and how many plays are left of it."""
         S, F = self._faded(state)
+        n, total = S + F, state.extra["gains"] * self._left(state, "known_at")
         if state.has_priors:
             left = state.prior_counts * self._left(state, "came_at")
-            chance = state.prior_means + 1.0 if state.minimize else state.prior_means
-            S, F = S + left * chance, F + left * (1.0 - chance)
-        n = S + F
-        means = np.divide(S, n, out=np.full(n.shape, np.nan), where=n > 0.0)
-        return means - 1.0 if state.minimize else means, n
+            n, total = n + left, total + left * state.prior_means
+        return np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0.0), n
 
     def advance(self, state: State, request: Request) -> None:
         extra = state.extra
@@ -173,8 +171,8 @@ class DiscountedThompson(Policy):
         # what was seen before the first episode is of episode 0
         share = self._gamma ** (now - np.where(feedback.episode <= now, feedback.episode, 0))
         is_success = _successes(state, feedback)
-        for name, is_seen in (("successes", is_success), ("failures", ~is_success)):
-            extra[name][cells] = extra[name][cells] * faded + share * is_seen
+        for name, new in (("successes", is_success), ("failures", ~is_success), ("gains", feedback.gains)):
+            extra[name][cells] = extra[name][cells] * faded + share * new
         extra["known_at"][cells] = now
 
     def _faded(self, state: State) -> tuple[FloatArray, FloatArray]:

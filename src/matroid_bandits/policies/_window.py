@@ -28,7 +28,8 @@ class SlidingWindowOMM(AffinePolicy):
     Garivier and Moulines, 2008; for sets Chen, Wang, Zhao and Zheng, UAI 2021). An item that was not played in the
     window counts as never seen and is tried first.
 
-    A play leaves after w episodes, answered or not, and an answer that comes later is dropped.
+    A play leaves after w episodes, answered or not, and an answer that comes later is dropped. An item whose answers
+    have left while newer plays of it wait keeps the mean it had until it is asked for again.
 
     Parameters
     ----------

@@ -80,9 +80,10 @@ class PolicySpec(Spec):
     def _check_parameters(cls, data: Any, info: ValidationInfo) -> Any:
         if isinstance(data, dict) and isinstance(name := data.get("policy"), str) and name in POLICIES:
             check_known_keys(data, dict.fromkeys(["policy", *parameters(POLICIES[name])]))
+            for key in _needed(POLICIES[name]):
+                if key not in data:
+                    raise mistake("expected a value, but the key is missing", key)
             if POLICIES[name] is Restarting:
-                if "base" not in data:
-                    raise mistake("expected a table, but the key is missing", "base")
                 data = data | {"base": nested(PolicySpec, data, "base", info)}
                 if "detector" in data:
                     data["detector"] = nested(DetectorSpec, data, "detector", info)
@@ -197,8 +198,10 @@ def _add_parameters(schema: dict[str, Any]) -> None:
         if kind.__module__.startswith("matroid_bandits."):
             properties = {"policy": True, **_properties(kind)}
             case = {"properties": properties, "required": _needed(kind), "additionalProperties": False}
+            if {"features", "n_features"} <= properties.keys():  # what the items keep, or what comes with requests
+                case["oneOf"] = [{"required": ["features"]}, {"required": ["n_features"]}]
             cases.append({"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case})
-    schema["allOf"] = cases
+    schema["allOf"], schema["$dynamicAnchor"] = cases, "policy"
     schema.pop("required", None)  # where it is left out, the key above is the policy's name
 
 
@@ -218,7 +221,7 @@ def _json_type(name: str, hint: Any) -> dict[str, Any]:
     if get_origin(hint) is Literal:
         return {"enum": list(get_args(hint))}
     if hint is Policy:
-        return {"$ref": "#/$defs/PolicySpec"}
+        return {"$dynamicRef": "#policy", "required": ["policy"]}
     if hint is Detector:
         return {"anyOf": [_detector_case(name, kind) for name, kind in DETECTORS.items()]}
     if name == "features":
