@@ -215,16 +215,27 @@ def rows(learner):
     return None if learner.policy.n_features is None else np.ones((learner.constraint.n_items, 2))
 
 
-@pytest.mark.parametrize("policy", [mb.SlidingWindowOMM(5), mb.DiscountedThompson(0.9), PLAYERS["restarting OMM"]])
-def test_arrays_that_cannot_be_are_not_saved(policy, tmp_path):
-    name, value = {
-        mb.SlidingWindowOMM: ("order", 99),
-        mb.DiscountedThompson: ("successes", -1.0),
-        mb.Restarting: ("n_alarms", -1),
-    }[type(policy)]
+@pytest.mark.parametrize(
+    ("policy", "name", "value"),
+    [
+        (mb.SlidingWindowOMM(5), "order", 99),
+        (mb.SlidingWindowOMM(5), "codes", -(2**63)),
+        (mb.SlidingWindowOMM(5), "codes", 3),
+        (mb.SlidingWindowOMM(5), "counts", 7),
+        (mb.SlidingWindowOMM(5), "values", np.inf),
+        (mb.SlidingWindowOMM(5), "sums", np.nan),
+        (mb.SlidingWindowOMM(5), "ids", 8),
+        (mb.DiscountedThompson(0.9), "successes", -1.0),
+        (mb.DiscountedThompson(0.9), "gains", np.nan),
+        (mb.DiscountedThompson(0.9), "known_at", 99),
+        (PLAYERS["restarting OMM"], "n_alarms", -1),
+        (PLAYERS["restarting OMM"], "last_alarm", 3),
+    ],
+)
+def test_arrays_that_cannot_be_are_not_saved(policy, name, value, tmp_path):
     learner = start(policy, 0)
     learner.tell(learner.ask(), [0.5, 1.0])
-    learner._agent.state.extra[name][0, 0] = value
+    learner._agent.state.extra[name].reshape(-1)[0] = value
     with pytest.raises(SerializationError, match="malformed learner: expected"):
         learner.save(tmp_path / "learner")
 

@@ -128,7 +128,7 @@ class DiscountedThompson(Policy):
     def check_extra(self, state: State) -> None:
         S, F, now = state.extra["successes"], state.extra["failures"], state.extra["episode"][:, None]
         most = state.counts * (1.0 + 1e-9)  # rounding may add a little
-        is_wrong = ~((S >= 0.0) & (F >= 0.0) & (most >= S + F))
+        is_wrong = ~((S >= 0.0) & (F >= 0.0) & (most >= S + F) & np.isfinite(state.extra["gains"]))
         for name in ("known_at", "came_at"):
             is_wrong |= ~((state.extra[name] >= -1) & (state.extra[name] <= now))
         if is_wrong.any():

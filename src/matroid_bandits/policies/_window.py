@@ -186,18 +186,24 @@ class SlidingWindowOMM(AffinePolicy):
     def check_extra(self, state: State) -> None:
         extra = state.extra
         codes, values, episodes, order = (extra[name] for name in ("codes", "values", "episodes", "order"))
-        n_rows = episodes.shape[1]
-        totals = [extra[name] for name in (*_TOTALS, "means", "first_sums")]
+        whole = ("counts", "waiting", "lost", "first_counts", "n_ids")
         fits = (
             codes.shape == values.shape
             and codes.shape[:2] == episodes.shape
-            and 1 <= n_rows <= self._window
+            and 1 <= episodes.shape[1] <= self._window
             and codes.shape[2] >= 1
-            and all(np.isfinite(array).all() for array in totals)
-            and all((extra[name] >= 0).all() for name in ("counts", "waiting", "lost", "first_counts", "n_ids"))
+            and not np.isinf(values).any()
+            and all(np.isfinite(extra[name]).all() for name in ("sums", "means", "first_sums", "priors"))
+            and all((extra[name] >= 0).all() for name in whole)
             and ((order >= 0) & (order < max(state.n_items, 1))).all()
-            and (extra["ids"] < extra["n_ids"][:, None]).all()
+            and (extra["ids"] < np.maximum(extra["n_ids"], 0)[:, None]).all()
+            and ((codes >= -(2**62)) & (codes <= 2**62)).all()
         )
+        if fits:  # the totals are those of the plays
+            alone = State(state.constraint, state.n_runs, state.minimize)
+            alone.extra = extra | {name: extra[name].copy() for name in (*_TOTALS, "means", "radii")}
+            self._recount(alone)
+            fits = all(np.array_equal(alone.extra[name], extra[name]) for name in ("counts", "waiting", "lost"))
         if not fits:
             raise PolicyError(f"expected the plays of the last {self._window} episodes, got arrays that do not fit")
 
