@@ -53,6 +53,7 @@ def test_cusum_is_the_texts(width):
     assert n_alarms > n
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("p", [0.2, 0.5, 0.8])
 def test_false_alarms_are_rare(p):
     """At most 0.1 per 10,000 plays: of 4,000,000 plays at most 40, where 20 are expected at p = 0.5."""
