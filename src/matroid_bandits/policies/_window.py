@@ -165,13 +165,15 @@ class SlidingWindowOMM(AffinePolicy):
             row = self._row(state, plays.episode)
             if row >= 0:
                 kernels.reopen(plays.runs, plays.items, row, extra["ids"], extra["codes"], extra["values"])
-        if extra["episodes"].max(initial=0) >= self._window:  # also of items that were away when the first plays left
+        sums = extra["sums"].copy()
+        is_full = extra["episodes"].max(initial=0) >= self._window
+        if is_full:  # also for items that were away when the first plays left
             extra["first_counts"][:], extra["first_sums"][:] = 0, 0.0
         if state.has_priors:
             now = extra["episodes"].max(axis=1, keepdims=True)
             is_in = (extra["came_at"] < 0) | (extra["came_at"] > now - self._window)
             extra["priors"][:] = np.where(is_in, state.prior_counts, 0.0)
-        self._recount(state)
+        self._recount(state, None if is_full else sums)
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Let the answered plays of some items be nobody's."""
@@ -274,12 +276,14 @@ class SlidingWindowOMM(AffinePolicy):
         priors[is_over] = 0.0
         return bool(is_over.any())
 
-    def _recount(self, state: State) -> tuple[IntArray, IntArray]:
-        """Add up anew what is in the window; returns all items."""
+    def _recount(self, state: State, sums: FloatArray | None = None) -> tuple[IntArray, IntArray]:
+        """Add up anew what is in the window, or only count it where its `sums` are known; returns all items."""
         extra = state.extra
         rows = np.argsort(extra["episodes"][0], kind="stable") if state.n_runs else np.empty(0, np.int64)
         names = ("ids", "order", "codes", "values", "first_counts", "first_sums")
         kernels.recount(rows, *(extra[name] for name in names), *self._totals(state))
+        if sums is not None:
+            extra["sums"][:] = sums
         runs = np.repeat(np.arange(state.n_runs), state.n_items)
         items = np.tile(np.arange(state.n_items), state.n_runs)
         self._update(state, runs, items)
