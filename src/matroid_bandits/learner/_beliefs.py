@@ -69,7 +69,7 @@ def explain(
         label=labels[item],
         standing=standing,
         mean=float(_means(learner)[item]),
-        plays=float(state.plays[0, item]),
+        plays=float(learner.policy.believed(state)[2][0, item]),
         index=float(sign * U[item]) + 0.0,
         rivals=rivals[order],
         rival_labels=tuple(labels[e] for e in rivals[order].tolist()),
@@ -101,8 +101,5 @@ def _standing(
 def _means(learner: Learner) -> FloatArray:
     """Mean weights, those of priors where nothing was told, NaN without one."""
     state = learner._agent.state
-    is_known = state.counts[0] > 0
-    if state.has_priors:
-        is_known |= state.prior_counts[0] > 0.0
-    sign = -1.0 if state.minimize else 1.0
-    return np.where(is_known, sign * state.means[0], np.nan)
+    means = learner.policy.believed(state)[0][0]
+    return -means if state.minimize else means

@@ -2,6 +2,7 @@
 
 from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy, coefficient, evaluate
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
+from matroid_bandits.policies._discounted import DiscountedOMM
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._omm import OMM
@@ -16,6 +17,7 @@ __all__ = [
     "AffinePolicy",
     "CombLinTS",
     "CombLinUCB",
+    "DiscountedOMM",
     "EpsilonGreedy",
     "Feedback",
     "FixedSet",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.exceptions import ContractError
 from matroid_bandits.matroids import Matroid, UniformMatroid
-from matroid_bandits.policies import AffinePolicy, Feedback, Policy, Request, State, coefficient
+from matroid_bandits.policies import AffinePolicy, Feedback, Plays, Policy, Request, State, coefficient
 from matroid_bandits.stream import POLICY, START, Stream
 
 _RUNS = (0, 1, 5, 2)
@@ -22,7 +23,7 @@ def check_policy(policy: Policy, *, n_items: int = 9, n_episodes: int = 12, seed
     """Play a policy for a few episodes and see that it keeps what simulations and learners rely on.
 
     Its `indices` must be a float array of a number (or infinity) per run and item; must leave the state alone; and
-    must be a function of (state, request). Its `observe` and `advance` may change ``state.extra`` alone. A run's
+    must be a function of (state, request). Its `observe`, `wait` and `advance` may change ``state.extra`` alone. A run's
     numbers must not change with the runs beside it. Gains are all it may go by: costs that are the same gains must
     give the same indices, unless the policy takes weights of a bounded range only. All this in both directions, from
     an empty start and from one where every item was seen, with answers in parts, an episode late and never.
@@ -146,7 +147,7 @@ class _Watched(Policy):
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self.support, self.tries_unseen = policy.support, policy.tries_unseen  # type: ignore[misc]
-        self._c = 0.0
+        self._c, self._exponent = 0.0, 0
 
     def check(self, constraint: Any) -> None:
         self._policy.check(constraint)
@@ -208,14 +209,23 @@ class _Watched(Policy):
         if not all(map(np.array_equal, told, (feedback.runs, feedback.items, feedback.gains))):
             raise ContractError(f"expected observe to leave the feedback it is given, in episode {feedback.episode}")
 
+    def wait(self, state: State, plays: Plays) -> None:
+        before = _copies(state, "extra")
+        self._policy.wait(state, plays)
+        _check_unchanged("wait", before, state, plays.episode)
+        _check_extra(state)
+
+    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
+        self._policy.drop(state, dropped, waiting)
+
     def _check_coefficient(self, state: State, request: Request) -> None:
         if isinstance(self._policy, AffinePolicy):
-            c = coefficient(self._policy, state, request)
-            if c < self._c:
+            c, exponent = coefficient(self._policy, state, request), self._policy.exponent(state)
+            if math.ldexp(c, exponent - self._exponent) < self._c:
                 raise ContractError(
                     f"expected coefficient never to fall, got {c} after {self._c} in episode {request.episode}"
                 )
-            self._c = c
+            self._c, self._exponent = c, exponent
 
 
 def _compare_directions(gains: list[FloatArray], costs: list[FloatArray]) -> None:
