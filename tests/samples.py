@@ -79,5 +79,12 @@ POLICIES = {
     "normal": mb.ThompsonSampling("normal", noise=0.3),
     "CombLinUCB": mb.CombLinUCB(FEATURES),
     "CombLinTS": mb.CombLinTS(FEATURES),
+    "discounted": mb.DiscountedOMM(0.95, 0.3),
     "own": Mixed(),
 }
+
+
+class OftenRebased(mb.DiscountedOMM):
+    """Discounted OMM that changes its powers of two every few episodes."""
+
+    _REBASE_BITS = 2

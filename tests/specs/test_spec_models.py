@@ -283,6 +283,9 @@ def test_every_policy_is_in_the_schema():
     assert [case["if"]["properties"]["policy"]["const"] for case in cases] == ours
     assert cases[ours.index("OMM")]["then"]["properties"]["scale"] == {"type": "number"}
     assert cases[ours.index("CombLinUCB")]["then"]["required"] == ["features"]
+    discounted = cases[ours.index("DiscountedOMM")]["then"]
+    assert discounted["required"] == ["gamma"]
+    assert discounted["properties"]["gamma"] == discounted["properties"]["scale"] == {"type": "number"}
 
 
 OWN = """

@@ -1,8 +1,9 @@
 """Plays and gains that fade by a factor an episode, in scaled form: what comes later counts more, nothing shrinks.
 
 Per run and item a cell (7,) float64 holds the weight of the answered plays, the total of their gains, the weights of
-the plays that wait and of those closed without an answer, the weight of a prior, how many plays wait in it, and the
-power of two by which all weights have been divided so far. Lines are means = gains / plays and radii = 1 / sqrt(plays).
+the plays that wait and of those closed without an answer, the weight of a prior, how many plays wait in it, and by
+which power of two all weights have been divided so far. An item's line is its mean, gains / plays, and its radius,
+1 / sqrt(plays).
 """
 
 import math
@@ -22,7 +23,7 @@ LEAST = 2.0**-900
 def _catch_up(cell, shift):
     """Divide the weights of a cell by powers of two until they have been divided by 2^shift since the start."""
     if cell[SHIFT] != shift:
-        factor = math.ldexp(1.0, np.int64(cell[SHIFT] - shift))
+        factor = math.ldexp(1.0, int(cell[SHIFT] - shift))
         cell[PLAYS] *= factor
         cell[SUMS] *= factor
         cell[WAITING] *= factor

@@ -101,5 +101,5 @@ def _standing(
 def _means(learner: Learner) -> FloatArray:
     """Mean weights, those of priors where nothing was told, NaN without one."""
     state = learner._agent.state
-    means = learner.policy.believed(state)[0][0]
+    means: FloatArray = learner.policy.believed(state)[0][0]
     return -means if state.minimize else means

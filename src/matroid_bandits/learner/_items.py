@@ -216,9 +216,7 @@ def as_priors(
     return items.astype(np.int64), means.astype(np.float64), counts.astype(np.float64)
 
 
-def typical(
-    state: State, policy: Policy, departed: Departed, forgotten: set[Label]
-) -> tuple[float, float] | None:
+def typical(state: State, policy: Policy, departed: Departed, forgotten: set[Label]) -> tuple[float, float] | None:
     """The median of the living items' mean gains and of their plays; None before anything was answered."""
     means, counts, _ = (array[0] for array in policy.believed(state))
     is_answered = counts > 0

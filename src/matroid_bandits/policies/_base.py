@@ -200,8 +200,8 @@ class AffinePolicy(Policy):
 
     Saying so lets an engine follow the order of a million items without looking at each of them. The lines stand
     still while an item is neither answered nor asked for; they are :math:`\hat w_e` and :math:`1 / \sqrt{T_e}` of
-    the state unless the policy keeps its own. Engines read `lines`, `coefficient` and `exponent` and nothing else, so a
-    policy with another index is no `AffinePolicy`: it derives from `Policy`.
+    the state unless the policy keeps its own. Engines read `lines`, `coefficient` and `exponent` and nothing else, so
+    a policy with another index is no `AffinePolicy`: it derives from `Policy`.
 
     Examples
     --------
@@ -235,7 +235,7 @@ class AffinePolicy(Policy):
     def exponent(self, state: State) -> int:
         """The power of two by which b is multiplied and :math:`c_t` divided, one for all runs; 0 by default.
 
-        A policy whose :math:`c_t` would grow beyond all bounds changes it now and then. Nothing is rounded then, so no
+        A policy whose :math:`c_t` would grow beyond all bounds changes it now and then. That rounds nothing, so no
         index changes, and what never falls is :math:`c_t` times two to this power.
         """
         return 0

@@ -40,8 +40,8 @@ class DiscountedOMM(AffinePolicy):
 
     Notes
     -----
-    *Choosing gamma.* The horizon :math:`H = 1 / (1 - \gamma)` is about how many episodes are remembered. It should lie
-    between 100 L / K, so that every item has been seen a few times within it, and a fifth of the time between changes.
+    *Choosing gamma.* The horizon :math:`H = 1 / (1 - \gamma)` is about how many episodes are remembered. It should
+    lie between 100 L / K, so that it holds enough plays of every item, and a fifth of the time between changes.
 
     *Choosing scale.* The paper's radius is for a count that grows for ever. Within a horizon it is far too wide: take
     about the noise of the weights, 0.2 to 0.3 for weights in [0, 1]. Dynamic regret of Bernoulli items, 5 changes in
@@ -164,7 +164,9 @@ class DiscountedOMM(AffinePolicy):
         if not (np.isfinite(clock).all() and is_time.all() and (clock == clock[:1]).all()):
             raise PolicyError(f"expected the time of a discounted policy, the same in all runs; got {clock.tolist()}")
         weights = np.delete(cells, discount.SUMS, axis=2)
-        if not (np.isfinite(cells).all() and (weights >= 0.0).all() and (cells[:, :, discount.SHIFT].T == shift).all()):
+        if not (
+            np.isfinite(cells).all() and (weights >= 0.0).all() and (shift == cells[:, :, discount.SHIFT].T).all()
+        ):
             raise PolicyError("expected weights of plays that are finite and not negative, got others")
         if not (np.isfinite(state.extra["means"]).all() and (radii > 0.0).all()):
             raise PolicyError("expected finite means and positive radii, got others")

@@ -23,10 +23,11 @@ def check_policy(policy: Policy, *, n_items: int = 9, n_episodes: int = 12, seed
     """Play a policy for a few episodes and see that it keeps what simulations and learners rely on.
 
     Its `indices` must be a float array of a number (or infinity) per run and item; must leave the state alone; and
-    must be a function of (state, request). Its `observe`, `wait` and `advance` may change ``state.extra`` alone. A run's
-    numbers must not change with the runs beside it. Gains are all it may go by: costs that are the same gains must
-    give the same indices, unless the policy takes weights of a bounded range only. All this in both directions, from
-    an empty start and from one where every item was seen, with answers in parts, an episode late and never.
+    must be a function of (state, request). Its `observe`, `wait` and `advance` may change ``state.extra`` alone. The
+    numbers of a run must not change with the runs beside it. Gains are all it may go by: costs that are the same
+    gains must give the same indices, unless the policy takes weights of a bounded range only. All this in both
+    directions, from an empty start and from one where every item was seen, with answers in parts, an episode late and
+    never.
 
     Parameters
     ----------
