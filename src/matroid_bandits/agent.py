@@ -242,6 +242,12 @@ class Agent:
         self._count(Feedback(*cells, gains, request.episode, request.stream, features), was_waiting=False)
         self._engine.refresh(*cells)
 
+    def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
+        """Let `items` (n,) count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
+        self.state.set_priors(items, means, counts)
+        self._policy.welcome(self.state, items)
+        self.refresh(items)
+
     def settle(self) -> None:
         """Count the last play as waiting, unless it was answered at once.
 

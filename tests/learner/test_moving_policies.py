@@ -19,6 +19,7 @@ PLAYERS = {
     "fading": mb.DiscountedThompson(0.9),
     "restarting OMM": mb.Restarting(mb.OMM(0.5), EAGER),
     "restarting window": mb.Restarting(mb.SlidingWindowOMM(8, 0.5), EAGER),
+    "restarting discounted": mb.Restarting(mb.DiscountedOMM(0.9, 0.5), EAGER),
     "restarting beta": mb.Restarting(mb.ThompsonSampling(), EAGER),
     "restarting fading": mb.Restarting(mb.DiscountedThompson(0.9), EAGER),
     "request features": mb.CombLinUCB(n_features=2),
@@ -158,7 +159,7 @@ def test_a_window_holds_the_last_plays_whatever_happens(window, engine):
         learner, model = start(mb.SlidingWindowOMM(window, 0.5), seed, engine=engine), Windowed(window)
         for _ in happen(np.random.default_rng(seed), learner, model=model, priors=False):
             estimates = learner.estimates()
-            means, plays = (array[0] for array in learner.policy.beliefs(learner._agent.state))
+            means, _, plays = (array[0] for array in learner.policy.believed(learner._agent.state))
             c = 0.5 * math.sqrt(2 * math.log(max(min(model.t, window), 1)))
             for e, label in enumerate(learner.constraint.labels):
                 inside = model.inside(label)

@@ -50,7 +50,7 @@ def test_successes_and_failures_follow_the_recursion(gamma, delay):
         U = policy.indices(agent.state, mb.Request(t + 1, stream))
         expected = stream.beta(t + 1, np.arange(n_items), 1.0 + S, 1.0 + F)
         assert np.allclose(U, expected, rtol=0, atol=1e-9)
-        means, plays = policy.beliefs(agent.state)
+        means, _, plays = policy.believed(agent.state)
         assert np.allclose(plays, S + F, rtol=1e-12, atol=1e-12)
         assert np.allclose(means[plays > 0], (G / np.maximum(S + F, 1e-300))[plays > 0], rtol=1e-10)
         assert np.isnan(means[plays == 0]).all()

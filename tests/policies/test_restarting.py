@@ -88,6 +88,7 @@ BASES = {
     "normal": mb.ThompsonSampling("normal"),
     "fading": mb.DiscountedThompson(0.95),
     "window": mb.SlidingWindowOMM(15, 0.5),
+    "discounted": mb.DiscountedOMM(0.95, 0.5),
     "CombLinUCB": mb.CombLinUCB(FEATURES),
     "chance": mb.UniformRandom(),
 }

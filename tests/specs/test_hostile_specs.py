@@ -45,6 +45,7 @@ WEIGHTS = [
 ]
 POLICIES = {
     "OMM": {"scale": 2},
+    "DiscountedOMM": {"gamma": 0.99, "scale": 0.2},
     "best": {"policy": "FixedSet", "items": ["a", 1]},
     "features": {"policy": "CombLinUCB", "features": ["x"], "noise": 0.5},
     "Thompson": {"policy": "ThompsonSampling", "prior": "normal", "noise": 1},

@@ -282,6 +282,9 @@ def test_every_policy_is_in_the_schema():
     ours = [name for name, kind in POLICIES.items() if kind.__module__.startswith("matroid_bandits.")]
     assert [case["if"]["properties"]["policy"]["const"] for case in cases] == ours
     assert cases[ours.index("OMM")]["then"]["properties"]["scale"] == {"type": "number"}
+    discounted = cases[ours.index("DiscountedOMM")]["then"]
+    assert discounted["required"] == ["gamma"]
+    assert discounted["properties"]["gamma"] == discounted["properties"]["scale"] == {"type": "number"}
     assert cases[ours.index("CombLinUCB")]["then"]["oneOf"] == [
         {"required": ["features"]},
         {"required": ["n_features"]},

@@ -41,6 +41,8 @@ def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, stat
     """
     if name == "auto":
         name = _fastest(constraint, policy)
+        if name == "kinetic":
+            return KineticEngine(constraint, policy, state, may_rest=True)
     if callable(name):
         return name(constraint, policy, state)
     if not isinstance(name, str) or name not in ENGINES:

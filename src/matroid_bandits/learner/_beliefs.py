@@ -72,7 +72,7 @@ def explain(
         label=labels[item],
         standing=standing,
         mean=float(_means(learner)[item]),
-        plays=float(learner.policy.beliefs(state)[1][0, item]),
+        plays=float(learner.policy.believed(state)[2][0, item]),
         index=float(sign * U[item]) + 0.0,
         rivals=rivals[order],
         rival_labels=tuple(labels[e] for e in rivals[order].tolist()),
@@ -105,6 +105,5 @@ def _standing(
 def _means(learner: Learner) -> FloatArray:
     """Mean weights, those of priors where nothing was told, NaN without one."""
     state = learner._agent.state
-    sign = -1.0 if state.minimize else 1.0
-    means: FloatArray = sign * learner.policy.beliefs(state)[0][0]
-    return means
+    means: FloatArray = learner.policy.believed(state)[0][0]
+    return -means if state.minimize else means

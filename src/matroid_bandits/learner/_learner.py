@@ -633,7 +633,7 @@ class Learner:
             is_here = items >= 0
             for code in items[~is_here].tolist():
                 if self._departed.label(code) is not None:
-                    self._departed.drop(code)
+                    self._departed.drop(code, play.request.episode, self._agent.state, self._policy)
             if is_here.all():
                 dropped.append((play, places))
             else:
@@ -717,9 +717,7 @@ class Learner:
             raise PolicyError(f"expected no priors, since {self._policy!r} has beliefs of its own; got some")
         items, means, counts = _items.as_priors(priors, self._agent.state, newcomers, known, self._item)
         if items.size:
-            self._agent.state.set_priors(items, means, counts)
-            self._agent.renew()
-            self._agent.refresh(items)
+            self._agent.set_priors(items, means, counts)
 
     def _item(self, key: Any) -> int:
         """An item by its label or number; in a log by its label alone."""

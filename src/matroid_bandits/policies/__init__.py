@@ -3,6 +3,7 @@
 from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy, coefficient, evaluate
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
 from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
+from matroid_bandits.policies._discounted import DiscountedOMM
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._omm import OMM
@@ -22,6 +23,7 @@ __all__ = [
     "CombLinTS",
     "CombLinUCB",
     "Detector",
+    "DiscountedOMM",
     "DiscountedThompson",
     "EpsilonGreedy",
     "Feedback",

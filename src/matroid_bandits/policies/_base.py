@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic
@@ -34,7 +34,7 @@ class Policy(ABC, Described):
     4. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
        has counted it by then;
     5. `wait` when plays have not been answered by the time something else happens, and `drop` when they never will
-       be; most policies go by the state's counts of those;
+       be; most policies go by the state's counts of those. `welcome` when items come with priors;
     6. `forget` when an item is to start anew, where a `Restarting` policy has it beside a detector;
     7. `check_extra` when a live learner is saved or loaded.
 
@@ -53,6 +53,9 @@ class Policy(ABC, Described):
     item_arrays : tuple of str, or None
         Names of the arrays in ``state.extra`` that have a column per item, a class attribute. They are rearranged
         when a learner's items change. None, the default, stands for those whose second axis is as long as the items.
+    time_arrays : tuple of str
+        Names of the arrays in ``state.extra`` that tell the time, a class attribute: a learner that forgets all items
+        leaves them as they are.
     open_arrays : tuple of str
         Names of the arrays in ``state.extra`` that grow as they are needed, so that only their type and number of
         axes are those that `prepare` made; a class attribute.
@@ -81,6 +84,7 @@ class Policy(ABC, Described):
     takes_priors: ClassVar[bool] = True
     n_features: int | None = None
     item_arrays: ClassVar[tuple[str, ...] | None] = None
+    time_arrays: ClassVar[tuple[str, ...]] = ()
     open_arrays: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -121,6 +125,20 @@ class Policy(ABC, Described):
 
     def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
         """Take note that no answer will come to some plays that waited, while those of `waiting` still do."""
+
+    def welcome(self, state: State, items: IntArray) -> None:
+        """Take note that `items` (n,) have come with priors; `state` has them."""
+
+    def believed(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
+        """What a live learner reports of its items: mean gains, answered plays, and all plays behind the index.
+
+        Each has shape (R, L). A mean is NaN where nothing was answered and there is no prior. By default they are the
+        state's; a policy that forgets says what it still goes by.
+        """
+        is_known = state.counts > 0
+        if state.has_priors:
+            is_known = is_known | (state.prior_counts > 0.0)
+        return np.where(is_known, state.means, np.nan), state.counts, state.plays
 
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         """The policy that goes on when a learner's items change.
@@ -166,16 +184,6 @@ class Policy(ABC, Described):
         """The lines that the index is made of, for engines that follow them; None for any other index."""
         return None
 
-    def beliefs(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """What the policy believes of each item: its mean gain, NaN where nothing is known, and the plays behind it.
-
-        Both are of shape (R, L); a learner shows them.
-        """
-        is_known = state.counts > 0
-        if state.has_priors:
-            is_known |= state.prior_counts > 0.0
-        return np.where(is_known, state.means, np.nan), state.plays
-
     def alarms(self, state: State) -> tuple[IntArray, IntArray] | None:
         """How often each item started anew by itself, and in which episode last; None for a policy that never does.
 
@@ -199,8 +207,8 @@ class AffinePolicy(Policy):
 
     Saying so lets an engine follow the order of a million items without looking at each of them. The lines stand
     still while an item is neither answered nor asked for; they are :math:`\hat w_e` and :math:`1 / \sqrt{T_e}` of
-    the state unless the policy keeps its own. Engines read `lines` and `coefficient` and nothing else, so a policy
-    with another index is no `AffinePolicy`: it derives from `Policy`.
+    the state unless the policy keeps its own. Engines read `lines`, `coefficient` and `exponent` and nothing else, so
+    a policy with another index is no `AffinePolicy`: it derives from `Policy`.
 
     Examples
     --------
@@ -234,6 +242,14 @@ class AffinePolicy(Policy):
         An infinite entry of b stands for an item never seen, which comes first whatever c_t is.
         """
         return state.means, state.radii
+
+    def exponent(self, state: State) -> int:
+        """The power of two by which b is multiplied and :math:`c_t` divided, one for all runs; 0 by default.
+
+        A policy whose :math:`c_t` would grow beyond all bounds changes it now and then. That rounds nothing, so no
+        index changes, and what never falls is :math:`c_t` times two to this power.
+        """
+        return 0
 
     def indices(self, state: State, request: Request) -> FloatArray:
         """The affine index of every item, +inf for an item never seen."""

@@ -40,14 +40,16 @@ class Restarting(Policy):
     shared by all items, as with `CombLinUCB`, an alarm makes the whole belief start anew; gains that differ with
     features that come with requests look like changes, so a detector is of little use there.
 
-    A base's `scale` that was chosen for weights that never change is too wide here: take about the standard deviation
-    of a weight, 0.2 to 0.3 for weights in [0, 1].
+    A detector sees what is played, so a base that explores too little does not notice that another item has become
+    better. For weights in [0, 1] a `scale` of 0.5 is a good start: on a uniform matroid, 6 of 30 items with five
+    changes in 50,000 episodes, OMM beside a detector had a regret of about 6,200 with it, 7,600 with 1 and 14,200
+    with 0.25.
 
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> mb.Restarting(mb.OMM(0.25), mb.CUSUM())
-    Restarting(base=OMM(scale=0.25), detector=CUSUM(n_first=200, tolerance=0.1, threshold=20.0, width=1.0))
+    >>> mb.Restarting(mb.OMM(0.5), mb.CUSUM())
+    Restarting(base=OMM(scale=0.5), detector=CUSUM(n_first=200, tolerance=0.1, threshold=20.0, width=1.0))
     """
 
     def __init__(self, base: Policy, detector: Detector | None = None) -> None:
@@ -60,7 +62,7 @@ class Restarting(Policy):
         self._base, self._detector = base, detector
         self._kept_names = tuple(detector.prepare((0, 0)))
         self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors  # type: ignore[misc]
-        self.n_features, self.open_arrays = base.n_features, base.open_arrays  # type: ignore[misc]
+        self.n_features, self.open_arrays, self.time_arrays = base.n_features, base.open_arrays, base.time_arrays  # type: ignore[misc]
         if base.item_arrays is not None:
             kept = (f"detector_{name}" for name in self._kept_names)
             self.item_arrays = (*base.item_arrays, *kept, *_ALARMS)  # type: ignore[misc]
@@ -127,8 +129,11 @@ class Restarting(Policy):
     def features_of(self, items: IntArray) -> FloatArray | None:
         return self._base.features_of(items)
 
-    def beliefs(self, state: State) -> tuple[FloatArray, FloatArray]:
-        return self._base.beliefs(state)
+    def welcome(self, state: State, items: IntArray) -> None:
+        self._base.welcome(state, items)
+
+    def believed(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
+        return self._base.believed(state)
 
     def alarms(self, state: State) -> tuple[IntArray, IntArray]:
         return state.extra["n_alarms"], state.extra["last_alarm"]

@@ -107,6 +107,7 @@ class DiscountedThompson(Policy):
     support = (0.0, 1.0)
     tries_unseen = False
     item_arrays = ("successes", "failures", "gains", "known_at", "came_at")
+    time_arrays = ("episode",)
 
     def __init__(self, gamma: float) -> None:
         self._gamma = as_number("gamma", gamma, 0.0, 1.0, error=PolicyError)
@@ -148,14 +149,15 @@ class DiscountedThompson(Policy):
             beta = beta + state.prior_counts * (1.0 - chance) * left
         return request.stream.beta(request.episode, np.arange(state.n_items), alpha, beta)
 
-    def beliefs(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """The mean of the gains as they have faded, NaN where nothing is left, and how many plays are left of it."""
+    def believed(self, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The mean of the gains as they have faded, NaN where nothing is left, and how many plays are left."""
         S, F = self._faded(state)
-        n, total = S + F, state.extra["gains"] * self._left(state, "known_at")
+        counts = n = S + F
+        total = state.extra["gains"] * self._left(state, "known_at")
         if state.has_priors:
             left = state.prior_counts * self._left(state, "came_at")
             n, total = n + left, total + left * state.prior_means
-        return np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0.0), n
+        return np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0.0), counts, n
 
     def advance(self, state: State, request: Request) -> None:
         extra = state.extra

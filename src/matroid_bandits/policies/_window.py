@@ -94,12 +94,12 @@ class SlidingWindowOMM(AffinePolicy):
     def lines(self, state: State) -> tuple[FloatArray, FloatArray]:
         return state.extra["means"], state.extra["radii"]
 
-    def beliefs(self, state: State) -> tuple[FloatArray, FloatArray]:
+    def believed(self, state: State) -> tuple[FloatArray, IntArray, FloatArray]:
         """Means over the window, NaN where nothing in it was answered, and the plays in it."""
         n, waiting, lost = (state.extra[name] for name in ("counts", "waiting", "lost"))
         priors = state.extra["priors"]
         means = np.where((n > 0) | (priors > 0.0), state.extra["means"], np.nan)
-        return means, np.where((n > 0) | (priors > 0.0), n + waiting + priors, waiting + lost)
+        return means, n, np.where((n > 0) | (priors > 0.0), n + waiting + priors, waiting + lost)
 
     def prepare(self, state: State) -> None:
         shape, n_runs = state.counts.shape, state.n_runs
@@ -169,11 +169,12 @@ class SlidingWindowOMM(AffinePolicy):
         is_full = extra["episodes"].max(initial=0) >= self._window
         if is_full:  # also for items that were away when the first plays left
             extra["first_counts"][:], extra["first_sums"][:] = 0, 0.0
-        if state.has_priors:
-            now = extra["episodes"].max(axis=1, keepdims=True)
-            is_in = (extra["came_at"] < 0) | (extra["came_at"] > now - self._window)
-            extra["priors"][:] = np.where(is_in, state.prior_counts, 0.0)
+        self._take_priors(state)
         self._recount(state, None if is_full else sums)
+
+    def welcome(self, state: State, items: IntArray) -> None:
+        self._take_priors(state)
+        self._update(state, np.repeat(np.arange(state.n_runs), items.size), np.tile(items, state.n_runs))
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Let the answered plays of some items be nobody's."""
@@ -267,6 +268,13 @@ class SlidingWindowOMM(AffinePolicy):
         )
         self._update(state, runs[:n], items[:n])
         return runs[:n], items[:n]
+
+    def _take_priors(self, state: State) -> None:
+        """Count the priors of items that have come within the window."""
+        if state.has_priors:
+            now, came_at = state.extra["episodes"].max(axis=1, keepdims=True), state.extra["came_at"]
+            is_in = (came_at < 0) | (came_at > now - self._window)
+            state.extra["priors"][:] = np.where(is_in, state.prior_counts, 0.0)
 
     def _drop_priors(self, state: State, t: int) -> bool:
         """Let the priors of items that came before the window leave it; returns whether there were any."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,7 @@ class _Watched(Policy):
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self.support, self.tries_unseen = policy.support, policy.tries_unseen  # type: ignore[misc]
-        self._c = 0.0
+        self._c, self._exponent = 0.0, 0
 
     def check(self, constraint: Any) -> None:
         self._policy.check(constraint)
@@ -230,6 +231,9 @@ class _Watched(Policy):
         _check_unchanged("wait", before, state, plays.episode)
         _check_extra(state)
 
+    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
+        self._policy.drop(state, dropped, waiting)
+
     def _n_alarms(self, state: State) -> IntArray:
         alarms = self._policy.alarms(state)
         return np.zeros(state.counts.shape, np.int64) if alarms is None else alarms[0].copy()
@@ -237,12 +241,12 @@ class _Watched(Policy):
     def _check_coefficient(self, state: State, request: Request) -> None:
         affine = self._policy.affine()
         if affine is not None:
-            c = coefficient(affine, state, request)
-            if c < self._c:
+            c, exponent = coefficient(affine, state, request), affine.exponent(state)
+            if math.ldexp(c, exponent - self._exponent) < self._c:
                 raise ContractError(
                     f"expected coefficient never to fall, got {c} after {self._c} in episode {request.episode}"
                 )
-            self._c = c
+            self._c, self._exponent = c, exponent
 
 
 def _compare_directions(gains: list[FloatArray], costs: list[FloatArray]) -> None:
