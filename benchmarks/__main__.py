@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import choice, engines, episodes, learner, matroids
+from benchmarks import choice, discount, engines, episodes, learner, matroids
 from benchmarks._figure import draw
 from benchmarks._harness import Case, machine, measure, show
 
@@ -25,6 +25,7 @@ SUITES: dict[str, tuple[str, Callable[[], Iterable[Case]]]] = {
     "partition": ("The best of every block, time per weight vector", matroids.partition),
     "episodes": ("Whole episodes of OMM, time per episode of one run", episodes.episodes),
     "engines": ("Whole episodes of OMM, one run, time per episode", engines.engines),
+    "discount": ("Whole episodes of DiscountedOMM, one run, time per episode", discount.discount),
     "choice": ("Choosing an engine, fresh matroids, time per choice", choice.choice),
     "learner": ("Learner, time per ask and tell", learner.learner),
 }

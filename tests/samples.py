@@ -79,5 +79,15 @@ POLICIES = {
     "normal": mb.ThompsonSampling("normal", noise=0.3),
     "CombLinUCB": mb.CombLinUCB(FEATURES),
     "CombLinTS": mb.CombLinTS(FEATURES),
+    "discounted": mb.DiscountedOMM(0.95, 0.3),
     "own": Mixed(),
+    "window": mb.SlidingWindowOMM(7, scale=0.5),
+    "fading": mb.DiscountedThompson(0.9),
+    "restarting": mb.Restarting(mb.OMM(), mb.CUSUM(n_first=3, tolerance=0.05, threshold=0.6)),
 }
+
+
+class OftenRebased(mb.DiscountedOMM):
+    """Discounted OMM that changes its powers of two every few episodes."""
+
+    _REBASE_BITS = 2

@@ -172,7 +172,9 @@ class Agent:
         play = Play(request, items, sizes)
         if request.features is not None:
             play.features = _rows(request.features, *play.cells())
-        self._policy.advance(self.state, request)
+        moved = self._policy.advance(self.state, request)
+        if moved is not None:
+            self._engine.refresh(*moved)
         if self._waits:
             self.open[request.episode] = self._fresh = play
         return play
@@ -226,7 +228,7 @@ class Agent:
         Parameters
         ----------
         request : Request
-            Its episode and stream are told to the policy, and the items' features where it has some.
+            Its episode, stream and features are told to the policy.
         items : int64 array (R, k)
             Distinct items for each run.
         weights : float64 array (R, k)
@@ -235,11 +237,16 @@ class Agent:
         n_runs, width = items.shape
         self.settle()
         runs, gains = _runs(n_runs, width), (-weights if self.state.minimize else weights).reshape(-1)
-        seen = items.reshape(-1)
-        features = None if request.features is None else _rows(request.features, runs, seen)
-        feedback = Feedback(runs, seen, gains, request.episode, request.stream, features)
-        self._count(feedback, was_waiting=False)
-        self._engine.refresh(runs, seen)
+        cells = runs, items.reshape(-1)
+        features = None if request.features is None else _rows(request.features, *cells)
+        self._count(Feedback(*cells, gains, request.episode, request.stream, features), was_waiting=False)
+        self._engine.refresh(*cells)
+
+    def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
+        """Let `items` (n,) count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
+        self.state.set_priors(items, means, counts)
+        self._policy.welcome(self.state, items)
+        self.refresh(items)
 
     def settle(self) -> None:
         """Count the last play as waiting, unless it was answered at once.

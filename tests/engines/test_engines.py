@@ -13,6 +13,7 @@ from matroid_bandits.agent import Agent
 from matroid_bandits.engines import ENGINES, KineticEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.stream import POLICY, START, Stream
+from samples import OftenRebased
 
 
 def play(engine, problem, policy, n_episodes, *, n_runs=2, seed=0, start="explore"):
@@ -63,7 +64,8 @@ def test_engines_agree_on_random_matroids(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     kind = data.draw(st.sampled_from(["bernoulli", "constant", "gaussian", "exponential"]))
     problem = mb.Problem(matroid, environment(kind, matroid.n_items, rng), data.draw(st.booleans()))
-    policy = data.draw(st.sampled_from([mb.OMM(), mb.OMM(0.0), mb.OMM(6.5), mb.EpsilonGreedy(0.3)]))
+    faded = [mb.DiscountedOMM(0.9), OftenRebased(0.3, 1.0)]
+    policy = data.draw(st.sampled_from([mb.OMM(), mb.OMM(0.0), mb.OMM(6.5), mb.EpsilonGreedy(0.3), *faded]))
     start = data.draw(st.sampled_from(["explore", "observe"]))
     plain = play("greedy", problem, policy, 25, start=start)
     for name in fitting(matroid, policy):

@@ -10,6 +10,7 @@ import strategies
 from matroid_bandits.agent import Agent
 from matroid_bandits.engines import ENGINES, Engine, KineticEngine
 from matroid_bandits.stream import POLICY, Stream
+from samples import OftenRebased
 
 
 def quota_matroids(rng, n):
@@ -83,7 +84,8 @@ def check_trajectory(matroid, policy, rng, n_episodes, *, n_runs=2, minimize=Fal
 def test_engines_agree_on_random_matroids_and_requests(data):
     matroid, _ = data.draw(strategies.nested())
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
-    policy = data.draw(st.sampled_from([mb.OMM(), mb.OMM(0.0), mb.OMM(6.5), mb.EpsilonGreedy(0.3)]))
+    faded = [mb.DiscountedOMM(0.9), OftenRebased(0.3, 1.0)]
+    policy = data.draw(st.sampled_from([mb.OMM(), mb.OMM(0.0), mb.OMM(6.5), mb.EpsilonGreedy(0.3), *faded]))
     check_trajectory(matroid, policy, rng, 25, n_runs=data.draw(st.integers(1, 2)), minimize=data.draw(st.booleans()))
 
 
@@ -92,7 +94,8 @@ def test_engines_agree_on_random_matroids_and_requests(data):
 def test_engines_agree_on_quotas_and_requests(seed, n_items, n_runs):
     rng = np.random.default_rng(seed)
     for matroid in quota_matroids(rng, n_items):
-        check_trajectory(matroid, mb.OMM(rng.choice([0.0, 1.0, 3.0])), rng, 30, n_runs=n_runs)
+        for policy in (mb.OMM(rng.choice([0.0, 1.0, 3.0])), OftenRebased(rng.choice([0.3, 0.9, 0.999]), 0.3)):
+            check_trajectory(matroid, policy, rng, 30, n_runs=n_runs)
 
 
 @pytest.mark.compiled
@@ -109,6 +112,7 @@ def test_long_trajectories_of_requests_stay_exact(monkeypatch):
     rng = np.random.default_rng(20)
     for matroid in quota_matroids(rng, 400):
         check_trajectory(matroid, mb.OMM(), rng, 400, n_runs=1)
+        check_trajectory(matroid, OftenRebased(0.98), rng, 300, n_runs=1)
     n_scans = sum(answer is None for answer in answers)
     assert 0.01 * len(answers) < n_scans < 0.5 * len(answers)
 

@@ -191,6 +191,7 @@ def test_frame_has_a_row_per_policy_and_checkpoint(race):
         "per_step_return_se",
         "regret",
         "regret_se",
+        "alarms",
     ]
     row = frame[(frame.policy == "eps") & (frame.episode == 30)].iloc[0]
     assert row.regret == race.regret[race.index("eps"), -1]

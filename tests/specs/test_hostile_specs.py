@@ -45,9 +45,15 @@ WEIGHTS = [
 ]
 POLICIES = {
     "OMM": {"scale": 2},
+    "DiscountedOMM": {"gamma": 0.99, "scale": 0.2},
     "best": {"policy": "FixedSet", "items": ["a", 1]},
     "features": {"policy": "CombLinUCB", "features": ["x"], "noise": 0.5},
     "Thompson": {"policy": "ThompsonSampling", "prior": "normal", "noise": 1},
+    "restarts": {
+        "policy": "Restarting",
+        "base": {"policy": "SlidingWindowOMM", "window": 100},
+        "detector": {"kind": "CUSUM", "threshold": 10},
+    },
 }
 DEEP = json.loads("[" * 100 + "]" * 100)
 HOSTILE = [

@@ -282,7 +282,46 @@ def test_every_policy_is_in_the_schema():
     ours = [name for name, kind in POLICIES.items() if kind.__module__.startswith("matroid_bandits.")]
     assert [case["if"]["properties"]["policy"]["const"] for case in cases] == ours
     assert cases[ours.index("OMM")]["then"]["properties"]["scale"] == {"type": "number"}
-    assert cases[ours.index("CombLinUCB")]["then"]["required"] == ["features"]
+    discounted = cases[ours.index("DiscountedOMM")]["then"]
+    assert discounted["required"] == ["gamma"]
+    assert discounted["properties"]["gamma"] == discounted["properties"]["scale"] == {"type": "number"}
+    assert cases[ours.index("CombLinUCB")]["then"]["oneOf"] == [
+        {"required": ["features"]},
+        {"required": ["n_features"]},
+    ]
+    assert cases[ours.index("SlidingWindowOMM")]["then"]["required"] == ["window"]
+    restarting = cases[ours.index("Restarting")]["then"]
+    assert restarting["required"] == ["base"]
+    assert restarting["properties"]["base"] == {"$dynamicRef": "#policy", "required": ["policy"]}
+    assert json_schema()["$defs"]["PolicySpec"]["$dynamicAnchor"] == "policy"
+    assert restarting["properties"]["detector"]["anyOf"][0]["properties"]["threshold"] == {"type": "number"}
+
+
+def test_a_policy_inside_a_policy(tmp_path):
+    toml = HEAD + UNIFORM + MEAN
+    toml += '[policies.restarts]\npolicy = "Restarting"\nbase = { policy = "OMM", scale = 0.25 }\n'
+    plan = read_simulation(write_problem(tmp_path, toml))
+    assert plan.policies["restarts"] == mb.Restarting(mb.OMM(0.25))
+    toml += 'detector = { kind = "CUSUM", threshold = 5 }\n'
+    plan = read_simulation(write_problem(tmp_path, toml))
+    assert plan.policies["restarts"] == mb.Restarting(mb.OMM(0.25), mb.CUSUM(threshold=5.0))
+    for old, new, match in (
+        ("base =", "bas =", r"policies\.restarts\.bas: unknown key; did you mean 'base'"),
+        ('base = { policy = "OMM", scale = 0.25 }', "", r"policies\.restarts\.base: expected .* the key is missing"),
+        ('base = { policy = "OMM", scale = 0.25 }', "base = 3", r"policies\.restarts\.base: expected a table, got 3"),
+        ("scale", "scal", r"policies\.restarts\.base\.scal: unknown key; did you mean 'scale'"),
+        ("0.25", "-1", r"policies\.restarts\.base: expected scale to be a number in .*, got -1"),
+        ('"OMM"', '"OM"', r"policies\.restarts\.base\.policy: expected a policy, one of .*; did you mean 'OMM'"),
+        ("CUSUM", "CUSU", r"policies\.restarts\.detector\.kind: expected a detector, one of CUSUM.*; got 'CUSU'"),
+        ("threshold", "thresh", r"policies\.restarts\.detector\.thresh: unknown key; did you mean 'threshold'"),
+        ("= 5", "= -5", r"policies\.restarts\.detector: expected threshold to be a number in .*, got -5"),
+        ('kind = "CUSUM"', 'kind = "no_module:D"', r"restarts\.detector\.kind: no_module cannot be imported"),
+        ('kind = "CUSUM"', 'kind = "math:pi"', r"detector\.kind: expected a Detector called pi in math, got 3\.14"),
+    ):
+        assert old in toml
+        path = write_problem(tmp_path, toml.replace(old, new))
+        with pytest.raises(DataError, match=match):
+            read_simulation(path)
 
 
 OWN = """

@@ -195,12 +195,10 @@ def test_a_users_own_policy_passes():
     check_policy(Recent())
 
 
-def broken(indices=None, prepare=None, observe=None):
+def broken(indices=None, **others):
     """A policy with one method replaced."""
     methods = {"indices": indices or (lambda self, state, request: state.means.copy())}
-    methods |= {"prepare": prepare} if prepare else {}
-    methods |= {"observe": observe} if observe else {}
-    return type("Broken", (mb.Policy,), methods)()
+    return type("Broken", (mb.Policy,), methods | others)()
 
 
 def changes_means(self, state, request):
@@ -256,6 +254,14 @@ def keeps_a_sum(self, state):
     state.extra["sum"] = np.zeros((state.n_runs, 1))
 
 
+def counts_waiting_twice(self, state, plays):
+    state.waiting[plays.runs, plays.items] += 1
+
+
+def says_how_many(self, state, request):
+    return state.n_items
+
+
 def adds_up_all_runs(self, state, feedback):
     state.extra["sum"] += feedback.gains.sum()
 
@@ -299,6 +305,8 @@ def rounds_weights(self, state, feedback):
             r"state.extra\['sum'\] of run 0 changes with the runs beside it, in episode 1",
         ),
         ({"observe": resets_counts}, "expected observe to leave the state as it is; it changed state.counts"),
+        ({"wait": counts_waiting_twice}, "expected wait to leave the state as it is; it changed state.waiting"),
+        ({"advance": says_how_many}, r"expected advance to return \(runs, items\) or None, got int"),
         ({"observe": rounds_weights}, "expected observe to leave the feedback it is given"),
     ],
 )

@@ -13,6 +13,9 @@ from matroid_bandits._util.text import shown
 #: The largest weight, in size, that is taken anywhere: sums of as many as can be, and their squares, are finite.
 MOST_WEIGHT: Final = 1e100
 
+#: The largest feature, in size: with weights, priors and noise within their bounds it keeps linear beliefs finite.
+MOST_FEATURE: Final = 1e50
+
 
 def as_index(value: Any) -> int:
     """An integer of any type as an int; a TypeError for all else, booleans and floats included.

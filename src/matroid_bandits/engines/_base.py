@@ -10,7 +10,7 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.kernels import kinetic
-from matroid_bandits.policies import AffinePolicy, Policy, Request, State, coefficient, evaluate
+from matroid_bandits.policies import Policy, Request, State, coefficient, evaluate
 
 
 class Engine(ABC):
@@ -45,7 +45,7 @@ class Engine(ABC):
 
     def __init__(self, constraint: Constraint, policy: Policy, state: State) -> None:
         self.constraint, self.policy, self.state = constraint, policy, state
-        self._affine = policy if isinstance(policy, AffinePolicy) else None
+        self._affine = policy.affine()
 
     @abstractmethod
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:

@@ -14,7 +14,7 @@ from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic, laminar
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import AffinePolicy, Policy, Request, State, coefficient
+from matroid_bandits.policies import Policy, Request, State, coefficient
 
 
 class KineticEngine(Engine):
@@ -28,6 +28,9 @@ class KineticEngine(Engine):
     ----------
     margin : float
         How much rounding certificates allow for, relative to the size of the indices.
+    may_rest : bool, default False
+        Scan all items for a while where tournaments have become more work than that. How much work they are is
+        counted and not timed, so the same episodes are scanned every time, and no decision changes either way.
 
     Examples
     --------
@@ -42,7 +45,20 @@ class KineticEngine(Engine):
     #: A request that bars so many that more than one in so many leaders would be looked at is scanned.
     ITEMS_PER_LEADER = 512
 
-    def __init__(self, constraint: Constraint, policy: Policy, state: State, margin: float = 2.0**-49) -> None:
+    #: Replaying a node of a tournament takes about as long as scanning so many items.
+    ITEMS_PER_NODE = 64
+
+    #: Episodes over which the work is added up, and how long tournaments rest at first and at most.
+    WATCHED, FIRST_REST, LONGEST_REST = 16, 128, 2048
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        policy: Policy,
+        state: State,
+        margin: float = 2.0**-49,
+        may_rest: bool = False,
+    ) -> None:
         super().__init__(constraint, policy, state)
         quotas = constraint.quotas() if isinstance(constraint, Matroid) else None
         if quotas is None or self._affine is None or not isinstance(constraint, Matroid):
@@ -50,7 +66,7 @@ class KineticEngine(Engine):
                 f"the kinetic engine needs an affine policy and quotas; got {policy!r} on {constraint!r}"
             )
         self._matroid, self._full = constraint, np.full(state.n_runs, constraint.rank)
-        self._margin, self._c = margin, np.inf
+        self._margin, self._c, self._exponent = margin, np.inf, 0
         self._means, self._radii = self._affine.lines(state)
         self._group, self._parent, self._capacities = quotas
         n_runs, n_items = state.n_runs, state.n_items
@@ -76,18 +92,24 @@ class KineticEngine(Engine):
         self._values = np.empty(np.diff(self._reserve_starts).max(initial=0))
         self._is_changed = np.empty(n_runs, bool)
         self._bases = np.empty((n_runs, constraint.rank), np.int64)
+        # work of the last episodes, how many they are, and the most that is not too much; while the tournaments rest,
+        # for how many more episodes, and for how many they would rest next
+        self._work = self._n_watched = self._resting = 0
+        self._most_work = self.WATCHED * n_runs * n_items // self.ITEMS_PER_NODE if may_rest else np.inf
+        self._rest = self.FIRST_REST
         #: Whether no group lies in another: then the reserves are the basis.
         self._is_flat = n_reserved == constraint.rank
 
     @staticmethod
     def fits(constraint: Constraint, policy: Policy) -> bool:
         """Whether the policy's index is affine and the constraint a matroid made of quotas."""
-        return (
-            isinstance(policy, AffinePolicy) and isinstance(constraint, Matroid) and constraint.quotas() is not None
-        )
+        return policy.affine() is not None and isinstance(constraint, Matroid) and constraint.quotas() is not None
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode; where too many of the best are not available, all items are scanned."""
+        if self._resting:
+            self._resting -= 1
+            return self.scan(request)
         if request.is_open:
             return self._choose(self._follow(request))
         if request.available is not None and request.available.ndim > 1:
@@ -105,9 +127,10 @@ class KineticEngine(Engine):
     def _follow(self, request: Request) -> float:
         """Bring the tournaments up to the request's coefficient, which is returned."""
         assert self._affine is not None
-        c = coefficient(self._affine, self.state, request)
+        c, exponent = coefficient(self._affine, self.state, request), self._affine.exponent(self.state)
         trees = (self._is_out, self._nodes, self._reserves)
-        if not c >= self._c:  # the first time, or c went back: start anew
+        # the first time, or where c went back or all lines were multiplied: start anew
+        if not (c >= self._c and exponent == self._exponent):
             kinetic.build(
                 self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,
                 self._means, self._radii, c, self._margin, *trees,
@@ -115,14 +138,30 @@ class KineticEngine(Engine):
             self._is_changed[:] = True
             n_changed = self.state.n_runs
         else:
-            n_changed = kinetic.advance(
+            n_changed, work = kinetic.advance(
                 self._starts, self._members, self._places, self._tree_starts, self._reserve_starts,
                 self._means, self._radii, c, self._margin, *trees, self._values, self._is_changed,
             )  # fmt: skip
-        self._c = c
+            self._watch(work)
+        self._c, self._exponent = (np.inf if self._resting else c), exponent
         if n_changed and self._is_flat:
             kinetic.settle(self._reserves, self._is_changed, self._bases)
         return c
+
+    def _watch(self, work: int) -> None:
+        """Add up the work of some episodes; where it is more than scans would be, let the tournaments rest.
+
+        They rest twice as long whenever they did not do better after a rest.
+        """
+        self._work += work
+        self._n_watched += 1
+        if self._work > self._most_work:
+            self._resting, self._rest = self._rest, min(2 * self._rest, self.LONGEST_REST)
+        elif self._n_watched == self.WATCHED:
+            self._rest = self.FIRST_REST
+        else:
+            return
+        self._work = self._n_watched = 0
 
     def _choose(self, c: float) -> tuple[IntArray, IntArray]:
         """The sets of a request that is open to all: the reserves, or the greedy choice among them."""

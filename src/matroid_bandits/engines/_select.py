@@ -13,7 +13,7 @@ from matroid_bandits.engines._kinetic import KineticEngine
 from matroid_bandits.engines._warm import WarmEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import AffinePolicy, Policy, State
+from matroid_bandits.policies import Policy, State
 
 #: Engines by the name that simulations and learners take.
 ENGINES: dict[str, type[Engine]] = {"greedy": GreedyEngine, "warm": WarmEngine, "kinetic": KineticEngine}
@@ -41,6 +41,8 @@ def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, stat
     """
     if name == "auto":
         name = _fastest(constraint, policy)
+        if name == "kinetic":
+            return KineticEngine(constraint, policy, state, may_rest=True)
     if callable(name):
         return name(constraint, policy, state)
     if not isinstance(name, str) or name not in ENGINES:
@@ -50,7 +52,7 @@ def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, stat
 
 def _fastest(constraint: Constraint, policy: Policy) -> str:
     """The engine that measurements favour (see `benchmarks`): memory pays only while indices move slowly."""
-    if not isinstance(policy, AffinePolicy) or not isinstance(constraint, Matroid):
+    if policy.affine() is None or not isinstance(constraint, Matroid):
         return "greedy"
     if KineticEngine.fits(constraint, policy):
         return "kinetic" if constraint.n_items >= KineticEngine.LEAST_ITEMS else "greedy"

@@ -125,17 +125,19 @@ def _play(node, members, nodes, is_out, means, radii, c, margin):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _replay_expired(stack, members, nodes, is_out, means, radii, c, margin):
-    """Replay every match whose certificate ended before c, players before matches."""
+    """Replay every match whose certificate ended before c, players before matches; returns how many."""
     bucket = _first_bucket(members.shape[0])
     end = bucket + (members.shape[0] + BUCKET - 1) // BUCKET
-    stack[0], n = _ROOT, 1
+    stack[0], n, work = _ROOT, 1, 0
     while n > 0:
         n -= 1
         node = stack[n]
         if node < 0:  # its players are done
+            work += 1
             _play_match(-node, end, nodes, c, margin)
         elif nodes[node, _UNTIL] < c:
             if node >= bucket:
+                work += 1
                 _play(node, members, nodes, is_out, means, radii, c, margin)
             else:
                 stack[n] = -node
@@ -143,13 +145,16 @@ def _replay_expired(stack, members, nodes, is_out, means, radii, c, margin):
                 for player in range(4 * node - 8, min(4 * node - 4, end)):
                     stack[n] = player
                     n += 1
+    return work
 
 
 @njit(forceinline=True, error_model="numpy")
 def _replay_path(place, members, nodes, is_out, means, radii, c, margin):
-    """Replay the matches above the item at `place` of `members`, as far up as anything changes."""
+    """Replay the matches above the item at `place` of `members`, as far up as anything changes; returns how many."""
     node = _first_bucket(members.shape[0]) + place // BUCKET
+    work = 0
     while True:
+        work += 1
         winner, a, b, until = nodes[node, _WINNER], nodes[node, _A], nodes[node, _B], nodes[node, _UNTIL]
         _play(node, members, nodes, is_out, means, radii, c, margin)
         if node == _ROOT or (
@@ -158,13 +163,16 @@ def _replay_path(place, members, nodes, is_out, means, radii, c, margin):
             and nodes[node, _B] == b
             and nodes[node, _UNTIL] == until
         ):
-            return
+            return work
         node = node // 4 + 2
 
 
 @njit(forceinline=True, error_model="numpy")
 def _enter(place, item, members, nodes, is_out, means, radii, c, margin):
-    """Let an item that is out take part again; where it loses, only certificates above it may get shorter."""
+    """Let an item that is out take part again; returns how many nodes were replayed.
+
+    Where it loses, only certificates above it may get shorter.
+    """
     is_out[item] = False
     node = _first_bucket(members.shape[0]) + place // BUCKET
     best, a, b = nodes[node, _WINNER], nodes[node, _A], nodes[node, _B]
@@ -173,10 +181,10 @@ def _enter(place, item, members, nodes, is_out, means, radii, c, margin):
         while until < nodes[node, _UNTIL]:
             nodes[node, _UNTIL] = until
             if node == _ROOT:
-                return
+                break
             node = node // 4 + 2
-    else:
-        _replay_path(place, members, nodes, is_out, means, radii, c, margin)
+        return 1
+    return _replay_path(place, members, nodes, is_out, means, radii, c, margin)
 
 
 @njit(forceinline=True, error_model="numpy")
@@ -232,10 +240,10 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
     """Bring every reserve up to c: while the leader of the rest beats the worst of the reserve, they change places.
 
     `values` (widest reserve,) is work space; is_changed[run] tells whether any reserve of the run changed. Returns
-    in how many runs one did.
+    in how many runs one did, and how many nodes of tournaments were replayed.
     """
     stack = np.empty(256, np.int64)
-    n_changed = 0
+    n_changed, work = 0, 0
     for run in range(means.shape[0]):
         mean, radius, out = means[run], radii[run], is_out[run]
         is_changed[run] = False
@@ -243,7 +251,7 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
             own = members[starts[cell] : starts[cell + 1]]
             tree = nodes[run, tree_starts[cell] : tree_starts[cell + 1]]
             if tree[_ROOT, _UNTIL] < c:
-                _replay_expired(stack, own, tree, out, mean, radius, c, margin)
+                work += _replay_expired(stack, own, tree, out, mean, radius, c, margin)
             lead = np.int64(tree[_ROOT, _WINNER])
             reserve = reserves[run, reserve_starts[cell] : reserve_starts[cell + 1]]
             m = reserve.shape[0]
@@ -265,12 +273,12 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
                 values[0], reserve[0] = value, lead
                 _sift_down(values, reserve, 0, m)
                 out[lead] = True
-                _replay_path(places[lead], own, tree, out, mean, radius, c, margin)
-                _enter(places[loser], loser, own, tree, out, mean, radius, c, margin)
+                work += _replay_path(places[lead], own, tree, out, mean, radius, c, margin)
+                work += _enter(places[loser], loser, own, tree, out, mean, radius, c, margin)
                 lead = np.int64(tree[_ROOT, _WINNER])
                 value = _index(tree[_ROOT, _A], tree[_ROOT, _B], c)
         n_changed += is_changed[run]
-    return n_changed
+    return n_changed, work
 
 
 @njit(forceinline=True, error_model="numpy")

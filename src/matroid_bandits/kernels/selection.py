@@ -57,13 +57,24 @@ def _kth_largest(values, n, k, sample):
         if n_above < k <= n_above + m:
             if lo == hi:
                 return lo
-            if m == n:  # the brackets exclude nothing: few distinct values
-                break
-            for i in range(n):
-                x = values[i]
-                values[j] = x
-                j += (x >= lo) & (x <= hi)
-            k -= n_above
+            if m == n:  # the brackets exclude nothing: perhaps most are equal to the lower one
+                n_more = 0
+                for i in range(n):
+                    n_more += values[i] > lo
+                if n_more < k:
+                    return lo
+                if n_more == n:
+                    break
+                for i in range(n):
+                    x = values[i]
+                    values[j] = x
+                    j += x > lo
+            else:
+                for i in range(n):
+                    x = values[i]
+                    values[j] = x
+                    j += (x >= lo) & (x <= hi)
+                k -= n_above
         elif k <= n_above:
             for i in range(n):
                 x = values[i]
@@ -175,6 +186,21 @@ def _fill_top(gains, k, sample, values, scratch, positions, out):
         below = int(centre + 3.0 * np.sqrt(centre * (1.0 - k / n))) + 2
         if below < s:
             lo = sample[s - 1 - below]
+        if lo == sample[s - 1]:  # the best of the sample are equal: perhaps the answer, and nothing need be collected
+            n_above, n_equal = 0, 0
+            for i in range(n):
+                n_above += gains[i] > lo
+                n_equal += gains[i] == lo
+            if n_above < k <= n_above + n_equal:
+                ties, j = k - n_above, 0
+                for i in range(n):
+                    if j == k:
+                        break
+                    is_tied = (gains[i] == lo) & (ties > 0)
+                    ties -= is_tied
+                    out[j] = i
+                    j += is_tied | (gains[i] > lo)
+                return
     m = 0
     for i in range(n):
         values[m] = gains[i]

@@ -26,7 +26,9 @@ def estimates(learner: Learner, request: Request) -> Estimates:
     U = evaluate(learner.policy, state, request)[0]
     means = _means(learner)
     labels = learner.constraint.labels
-    return Estimates(labels, state.counts[0].copy(), state.waiting[0].copy(), means, sign * U + 0.0)
+    alarms = learner.policy.alarms(state)
+    own = () if alarms is None else (array[0].copy() for array in alarms)
+    return Estimates(labels, state.counts[0].copy(), state.waiting[0].copy(), means, sign * U + 0.0, *own)
 
 
 def best_basis(learner: Learner) -> BestSet:
@@ -64,18 +66,20 @@ def explain(
     order = np.argsort(margins, kind="stable")
     labels = matroid.labels
     sign = -1.0 if state.minimize else 1.0
+    alarms = learner.policy.alarms(state)
     return Explanation(
         item=item,
         label=labels[item],
         standing=standing,
         mean=float(_means(learner)[item]),
-        plays=float(state.plays[0, item]),
+        plays=float(learner.policy.beliefs(state)[2][0, item]),
         index=float(sign * U[item]) + 0.0,
         rivals=rivals[order],
         rival_labels=tuple(labels[e] for e in rivals[order].tolist()),
         margins=margins[order],
         is_held_out=is_held_out,
         minimize=state.minimize,
+        last_alarm=0 if alarms is None else int(alarms[1][0, item]),
     )
 
 
@@ -101,8 +105,5 @@ def _standing(
 def _means(learner: Learner) -> FloatArray:
     """Mean weights, those of priors where nothing was told, NaN without one."""
     state = learner._agent.state
-    is_known = state.counts[0] > 0
-    if state.has_priors:
-        is_known |= state.prior_counts[0] > 0.0
-    sign = -1.0 if state.minimize else 1.0
-    return np.where(is_known, sign * state.means[0], np.nan)
+    means: FloatArray = learner.policy.beliefs(state)[0][0]
+    return -means if state.minimize else means

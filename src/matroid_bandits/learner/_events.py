@@ -14,9 +14,9 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray, Label
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
-from matroid_bandits.exceptions import MatroidBanditsError, ReplayError, SerializationError
+from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
+from matroid_bandits.learner._forms import form_of, made_of
 from matroid_bandits.learner._wanted import Wanted, names_of
-from matroid_bandits.policies import POLICIES, Policy
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
@@ -31,7 +31,7 @@ def created(learner: Learner, priors: Any, features: Any) -> dict[str, Any]:
         "version": VERSION,
         "id": learner.id,
         "constraint": learner.constraint.to_dict(),
-        "policy": policy_form(learner.policy),
+        "policy": form_of(learner.policy),
         "minimize": learner.minimize,
         "seed": learner.seed,
         "holdout": learner.holdout,
@@ -95,7 +95,7 @@ def from_created(kind: type[Learner], event: Mapping[str, Any], engine: Any, rec
     try:
         return kind(
             constraint_from_dict(event["constraint"]),
-            policy_from_form(event["policy"]),
+            made_of(event["policy"], ReplayError),
             minimize=event["minimize"],
             seed=event["seed"],
             id=event["id"],
@@ -140,34 +140,6 @@ def apply(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ReplayError(f"malformed {kind} event: {error!r}") from error
     raise ReplayError(f"expected an event that happens to a learner, got {_what(event)}")
-
-
-def policy_form(policy: Policy) -> dict[str, Any]:
-    """A policy as plain JSON: its name and its arguments."""
-    if POLICIES.get(type(policy).__name__) is not type(policy):
-        raise SerializationError(
-            f"expected a policy that is known by its name, got {type(policy).__name__}, a name that is taken"
-        )
-    params = {}
-    for key, value in policy.params().items():
-        if isinstance(value, np.ndarray):
-            value = value.tolist()
-        elif isinstance(value, Policy):
-            value = policy_form(value)
-        params[key] = value
-    return {"name": type(policy).__name__, "params": params}
-
-
-def policy_from_form(form: Mapping[str, Any]) -> Policy:
-    """The policy that `policy_form` described."""
-    name = form["name"]
-    if name not in POLICIES:
-        raise ReplayError(f"the policy {name} is not defined here: import it")
-    params = {
-        key: policy_from_form(value) if isinstance(value, Mapping) and value.keys() == {"name", "params"} else value
-        for key, value in form["params"].items()
-    }
-    return POLICIES[name](**params)
 
 
 def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:

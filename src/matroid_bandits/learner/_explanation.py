@@ -32,6 +32,10 @@ class Estimates:
         Mean weight; that of the prior before any was told, and NaN without one.
     indices : float64 array (L,)
         The optimistic (or sampled) weight that the next decision goes by; infinite for items to be tried first.
+    alarms : int64 array (L,), or None
+        How often each item started anew since its weights had changed; None where the policy has no detector.
+    last_alarms : int64 array (L,), or None
+        The decision whose answer raised each item's last alarm; 0 for none.
 
     Examples
     --------
@@ -49,6 +53,8 @@ class Estimates:
     waiting: IntArray
     means: FloatArray
     indices: FloatArray
+    alarms: IntArray | None = None
+    last_alarms: IntArray | None = None
 
     def to_frame(self) -> pandas.DataFrame:
         """A table with a row per item, by label."""
@@ -58,6 +64,8 @@ class Estimates:
             "means": self.means,
             "indices": self.indices,
         }
+        if self.alarms is not None and self.last_alarms is not None:
+            columns |= {"alarms": self.alarms, "last_alarms": self.last_alarms}
         return _frame(self.labels, columns)
 
 
@@ -130,6 +138,8 @@ class Explanation:
         Whether the decision asked about was drawn at random.
     minimize : bool
         Whether weights are costs, of which the smaller index is better.
+    last_alarm : int
+        The decision whose answer made the item start anew, as its weights had changed; 0 for none.
 
     Examples
     --------
@@ -151,6 +161,7 @@ class Explanation:
     margins: FloatArray
     is_held_out: bool = False
     minimize: bool = False
+    last_alarm: int = 0
 
     @property
     def is_chosen(self) -> bool:
@@ -162,6 +173,8 @@ class Explanation:
         known = f"mean {self.mean:.4g} over {self.plays:g} plays, index {self.index:.4g}"
         if self.mean != self.mean:
             known = f"asked for {self.plays:g} times, never told a weight" if self.plays else "never asked for"
+        if self.last_alarm:
+            known += f", started anew after decision {self.last_alarm}"
         if self.is_held_out:
             return f"{name} is {'in' if self.is_chosen else 'out'}: the set was drawn at random ({known})"
         if self.standing == "chosen":

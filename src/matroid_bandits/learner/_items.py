@@ -13,7 +13,7 @@ from matroid_bandits.agent import Agent
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, InvalidMatroidError, ItemError
 from matroid_bandits.matroids import UniformMatroid
-from matroid_bandits.policies import Feedback, Policy, State
+from matroid_bandits.policies import Feedback, Plays, Policy, State
 
 #: Stands in a play for an item that nobody remembers; answers for it are taken and not counted.
 NOWHERE = np.iinfo(np.int64).min
@@ -46,30 +46,47 @@ class Departed:
     def answer(self, code: int, feedback: Feedback, state: State, policy: Policy) -> None:
         """Count a late answer about an item that has left, in what is kept of it and in what the items share."""
         i = -1 - code
+        alone = self._alone(i, state)
+        features = self.columns["features"][0, i : i + 1] if "features" in self.columns else feedback.features
+        told = feedback._replace(items=np.zeros(1, np.int64), features=features)
+        alone.answer(told, was_waiting=True)
+        policy.observe(alone, told)
+        state.restore_totals(**alone.totals())
+        self._keep(i, alone)
+
+    def drop(self, code: int, episode: int, state: State, policy: Policy) -> None:
+        """Take note that no answer will come to a play of an item that has left."""
+        i, here = -1 - code, np.zeros(1, np.int64)
+        alone = self._alone(i, state)
+        alone.drop(here, here)
+        if self._own:  # what the items share is not narrowed by a play of one that has left
+            policy.drop(alone, [Plays(here, here, episode)], ())
+        self._keep(i, alone)
+
+    @property
+    def _own(self) -> dict[str, str]:
+        """The policy's arrays that have a column per item, by their names here."""
+        return {key: key.removeprefix("extra/") for key in self.columns if key.startswith("extra/")}
+
+    def _alone(self, i: int, state: State) -> State:
+        """A state of one departed item, with what the items of `state` share."""
         alone = State(UniformMatroid(1, 1), 1, state.minimize)
         for name in _PLAYS:
             getattr(alone, name)[:] = self.columns[name][:, i : i + 1]
         if "prior_counts" in self.columns:
             alone.prior_means, alone.prior_counts = (self.columns[name][:, i : i + 1].copy() for name in _PRIORS)
         alone.restore_totals(**state.totals())
-        shared = [name for name in state.extra if f"extra/{name}" not in self.columns]
-        alone.extra = {name: state.extra[name] for name in shared}
-        own = {key: key.removeprefix("extra/") for key in self.columns if key.startswith("extra/")}
+        own = self._own
+        alone.extra = {name: array for name, array in state.extra.items() if name not in own.values()}
         alone.extra |= {name: self.columns[key][:, i : i + 1].copy() for key, name in own.items()}
-        features = self.columns["features"][0, i : i + 1] if "features" in self.columns else feedback.features
-        told = feedback._replace(items=np.zeros(1, np.int64), features=features)
-        alone.answer(told, was_waiting=True)
-        policy.observe(alone, told)
-        state.restore_totals(**alone.totals())
+        return alone
+
+    def _keep(self, i: int, alone: State) -> None:
+        """Take over what a state of one departed item has become."""
         for name in _PLAYS:
             self.columns[name][:, i] = getattr(alone, name)[:, 0]
-        for key, name in own.items():
+        for key, name in self._own.items():
             self.columns[key][:, i] = alone.extra[name][:, 0]
-
-    def drop(self, code: int) -> None:
-        """Take note that no answer will come to a play of an item that has left."""
-        self.columns["waiting"][0, -1 - code] -= 1
-        self.columns["lost"][0, -1 - code] += 1
 
 
 def changed(
@@ -113,7 +130,9 @@ def changed(
         if name in departed.columns:
             target[:, returns] = departed.columns[name][:, -1 - sources[returns]]
     for name, array in old.extra.items():
-        if f"extra/{name}" not in _columns(old, policy):
+        if name in policy.open_arrays:
+            state.extra[name] = array.copy()
+        elif f"extra/{name}" not in _columns(old, policy):
             state.extra[name][:] = array
     state.restore_totals(**old.totals())
     is_gone = np.ones(old.n_items, bool)
@@ -141,10 +160,12 @@ def restart(agent: Agent, policy: Policy, items: IntArray | None) -> None:
     fresh = State(state.constraint, state.n_runs, state.minimize)
     policy.prepare(fresh)
     own = _columns(state, policy)
-    for name, array in state.extra.items():
+    for name, array in list(state.extra.items()):
         if f"extra/{name}" in own:
             array[:, which] = fresh.extra[name][:, which]
-        elif items is None:
+        elif items is None and name in policy.open_arrays:
+            state.extra[name] = fresh.extra[name]
+        elif items is None and name not in policy.time_arrays:
             array[:] = fresh.extra[name]
     if items is None:
         state.restore_totals(**fresh.totals())
@@ -199,15 +220,16 @@ def as_priors(
     return items.astype(np.int64), means.astype(np.float64), counts.astype(np.float64)
 
 
-def typical(state: State, departed: Departed, forgotten: set[Label]) -> tuple[float, float] | None:
+def typical(state: State, policy: Policy, departed: Departed, forgotten: set[Label]) -> tuple[float, float] | None:
     """The median of the living items' mean gains and of their plays; None before anything was answered."""
-    is_answered = state.counts[0] > 0
+    means, counts, _ = (array[0] for array in policy.beliefs(state))
+    is_answered = counts > 0
     for label in forgotten:
         if departed.code(label) is None:
             is_answered[state.constraint.item(label)] = False
     if not is_answered.any():
         return None
-    return float(np.median(state.means[0, is_answered])), float(np.median(state.counts[0, is_answered]))
+    return float(np.median(means[is_answered])), float(np.median(counts[is_answered]))
 
 
 def labels_of(
@@ -220,10 +242,7 @@ def labels_of(
 def _columns(state: State, policy: Policy) -> dict[str, AnyArray]:
     """Every array of a state that has a column per item."""
     named = {name: getattr(state, name) for name in (*_PLAYS, *(_PRIORS if state.has_priors else ()))}
-    own = policy.item_arrays
-    for name, array in state.extra.items():
-        if name in own if own is not None else array.shape[1:2] == (state.n_items,):
-            named[f"extra/{name}"] = array
+    named |= {f"extra/{name}": state.extra[name] for name in policy.columns(state)}
     return named
 
 

@@ -328,7 +328,7 @@ class Learner:
             looks = self._agent.state.counts[0, seen]
             for n in np.unique(looks).tolist():
                 is_now = looks == n
-                request = Request(self.MOST_DECISIONS + n if n else 0, self._stream)
+                request = Request(self.MOST_DECISIONS + n if n else 0, self._stream, features=self._features)
                 self._agent.observe(request, seen[None, is_now], values[None, is_now])
             if self._record is not None:
                 self._log(_events.observed(self._reader.labels(items, places), values))
@@ -369,7 +369,7 @@ class Learner:
             if not isinstance(constraint, Constraint):
                 raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
             listed = _items.labels_of(forget, self._constraint, self._departed, self._item)
-            known = _items.typical(self._agent.state, self._departed, set(listed))
+            known = _items.typical(self._agent.state, self._policy, self._departed, set(listed))
             rows = self._newcomers_features(constraint, features)
             agent, policy, departed, newcomers = _items.changed(
                 self._agent,
@@ -633,7 +633,7 @@ class Learner:
             is_here = items >= 0
             for code in items[~is_here].tolist():
                 if self._departed.label(code) is not None:
-                    self._departed.drop(code)
+                    self._departed.drop(code, play.request.episode, self._agent.state, self._policy)
             if is_here.all():
                 dropped.append((play, places))
             else:
@@ -717,8 +717,7 @@ class Learner:
             raise PolicyError(f"expected no priors, since {self._policy!r} has beliefs of its own; got some")
         items, means, counts = _items.as_priors(priors, self._agent.state, newcomers, known, self._item)
         if items.size:
-            self._agent.state.set_priors(items, means, counts)
-            self._agent.refresh(items)
+            self._agent.set_priors(items, means, counts)
 
     def _item(self, key: Any) -> int:
         """An item by its label or number; in a log by its label alone."""

@@ -24,10 +24,11 @@ from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
 from matroid_bandits.learner import _validate
 from matroid_bandits.learner._feedback import Reader
+from matroid_bandits.learner._forms import form_of, made_of
 from matroid_bandits.learner._items import Departed
 from matroid_bandits.learner._wanted import Wanted
 from matroid_bandits.matroids import matroid_from_dict
-from matroid_bandits.policies import POLICIES, Policy, Request
+from matroid_bandits.policies import POLICIES, Detector, Policy, Request
 from matroid_bandits.stream import Stream
 
 if TYPE_CHECKING:
@@ -122,8 +123,11 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
     state.restore_totals(**{key: arrays[f"totals/{key}"] for key in state.totals()})
     state.n_waiting[:] = state.waiting.sum(axis=1)
     state.update(np.arange(state.n_items))
-    for key, array in state.extra.items():
-        array[:] = arrays[f"extra/{key}"]
+    for key, array in list(state.extra.items()):
+        if key in learner.policy.open_arrays:
+            state.extra[key] = arrays[f"extra/{key}"]
+        else:
+            array[:] = arrays[f"extra/{key}"]
     columns = {
         name.removeprefix("departed/"): array for name, array in arrays.items() if name.startswith("departed/")
     }
@@ -192,15 +196,22 @@ def _params(policy: Policy) -> dict[str, Any] | None:
     if POLICIES.get(type(policy).__name__) is not type(policy):
         return None
     try:
-        params = policy.params()
-    except PolicyError:
+        params = _described(policy.params())
+    except (PolicyError, SerializationError):
         return None
     is_plain = all(_is_plain(value) for value in params.values())
     return params if is_plain else None
 
 
+def _described(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters, with policies and detectors among them as plain JSON."""
+    return {key: form_of(value) if isinstance(value, (Policy, Detector)) else value for key, value in params.items()}
+
+
 def _is_plain(value: Any) -> bool:
-    """Whether a parameter can be stored as it is: a plain value, an array of them, or a list of plain values."""
+    """Whether a parameter can be stored as it is: a plain value, an array of them, a list or a dict of plain ones."""
+    if isinstance(value, dict):
+        return all(type(key) is str and _is_plain([part]) for key, part in value.items())
     if isinstance(value, np.ndarray):
         return value.dtype.kind in PLAIN_KINDS
     if isinstance(value, (list, tuple)):
@@ -274,9 +285,9 @@ def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint,
         return given
     stored = params | archive.read("policy/")
     if given is None:
-        return kind(**stored)
+        return kind(**{key: made_of(value) for key, value in stored.items()})
     with contextlib.suppress(PolicyError):  # of a policy that does not keep its arguments
-        own = given.params()
+        own = _described(given.params())
         if own.keys() != stored.keys() or not all(_is_same(own[key], stored[key]) for key in own):
             raise SerializationError(
                 f"expected the {name} that the learner was saved with, {shown(params)}, got {given!r}"

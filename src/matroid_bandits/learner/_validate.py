@@ -177,6 +177,10 @@ def check_extra(layouts: Mapping[str, Layout], policy: Policy, constraint: Const
         policy.prepare(state)
     expected = {f"extra/{key}": Layout(array.dtype, (1, *array.shape[1:])) for key, array in state.extra.items()}
     found = {name: layout for name, layout in layouts.items() if name.startswith("extra/")}
+    for name in (f"extra/{key}" for key in policy.open_arrays):
+        given = found.get(name)
+        if given is not None and given.shape[:1] == (1,) and len(given.shape) == len(expected[name].shape):
+            expected[name] = Layout(expected[name].dtype, given.shape)
     if found != expected or any(layout.dtype.kind not in PLAIN_KINDS for layout in found.values()):
         raise ValueError(
             f"the policy's arrays do not fit: expected {_listed(expected)} of plain data, got {_listed(found)}"

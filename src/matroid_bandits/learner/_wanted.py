@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._util.checks import MOST_FEATURE
 from matroid_bandits._util.names import encode
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import ItemError, PolicyError
@@ -124,6 +125,9 @@ def read_features(constraint: Constraint, policy: Policy, features: Any) -> Floa
         raise PolicyError(
             f"expected finite features of shape ({constraint.n_items}, {n_features}), got shape {X.shape}"
         )
+    largest = np.abs(X).max(initial=0.0)
+    if largest > MOST_FEATURE:
+        raise PolicyError(f"expected features of at most {MOST_FEATURE:g} in size, got one of {largest:g}")
     return X
 
 

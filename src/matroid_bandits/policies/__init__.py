@@ -2,26 +2,37 @@
 
 from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy, coefficient, evaluate
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
+from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
+from matroid_bandits.policies._discounted import DiscountedOMM
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._omm import OMM
 from matroid_bandits.policies._request import Feedback, Plays, Request
+from matroid_bandits.policies._restarting import Restarting
 from matroid_bandits.policies._state import State
-from matroid_bandits.policies._thompson import ThompsonSampling
+from matroid_bandits.policies._thompson import DiscountedThompson, ThompsonSampling
+from matroid_bandits.policies._window import SlidingWindowOMM
 
 __all__ = [
+    "CUSUM",
+    "DETECTORS",
     "KLOSM",
     "OMM",
     "POLICIES",
     "AffinePolicy",
     "CombLinTS",
     "CombLinUCB",
+    "Detector",
+    "DiscountedOMM",
+    "DiscountedThompson",
     "EpsilonGreedy",
     "Feedback",
     "FixedSet",
     "Plays",
     "Policy",
     "Request",
+    "Restarting",
+    "SlidingWindowOMM",
     "State",
     "ThompsonSampling",
     "UniformRandom",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic
 from matroid_bandits.kernels import order as order_kernels
+from matroid_bandits.policies._described import Described
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
@@ -21,7 +21,7 @@ from matroid_bandits.policies._state import State
 POLICIES: dict[str, type[Policy]] = {}
 
 
-class Policy(ABC):
+class Policy(ABC, Described):
     """Turns what was seen into an index per item; the set of largest total index is then chosen.
 
     A policy of one's own is one method, `indices`, over arrays with a row per run. It sees gains (costs are
@@ -34,8 +34,9 @@ class Policy(ABC):
     4. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
        has counted it by then;
     5. `wait` when plays have not been answered by the time something else happens, and `drop` when they never will
-       be; most policies go by the state's counts of those;
-    6. `check_extra` when a live learner is saved or loaded.
+       be; most policies go by the state's counts of those. `welcome` when items come with priors;
+    6. `forget` when an item is to start anew, where a `Restarting` policy has it beside a detector;
+    7. `check_extra` when a live learner is saved or loaded.
 
     Attributes
     ----------
@@ -52,6 +53,12 @@ class Policy(ABC):
     item_arrays : tuple of str, or None
         Names of the arrays in ``state.extra`` that have a column per item, a class attribute. They are rearranged
         when a learner's items change. None, the default, stands for those whose second axis is as long as the items.
+    time_arrays : tuple of str
+        Names of the arrays in ``state.extra`` that tell the time, a class attribute: a learner that forgets all items
+        leaves them as they are.
+    open_arrays : tuple of str
+        Names of the arrays in ``state.extra`` that grow as they are needed, so that only their type and number of
+        axes are those that `prepare` made; a class attribute.
 
     Notes
     -----
@@ -77,6 +84,8 @@ class Policy(ABC):
     takes_priors: ClassVar[bool] = True
     n_features: int | None = None
     item_arrays: ClassVar[tuple[str, ...] | None] = None
+    time_arrays: ClassVar[tuple[str, ...]] = ()
+    open_arrays: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -92,23 +101,44 @@ class Policy(ABC):
     def indices(self, state: State, request: Request) -> FloatArray:
         """The index of every item in the request's episode, shape (R, L); not NaN."""
 
-    def check(self, constraint: Constraint) -> None:  # noqa: B027 - most policies play on anything
+    def check(self, constraint: Constraint) -> None:
         """Raise `PolicyError` when the policy cannot play under the constraint."""
 
-    def prepare(self, state: State) -> None:  # noqa: B027 - most policies have nothing to add
+    def prepare(self, state: State) -> None:
         """Put arrays of the policy's own, a row per run, into ``state.extra``."""
 
-    def advance(self, state: State, request: Request) -> None:  # noqa: B027 - most policies do not age
-        """Age those arrays by one episode: called once an episode, after its set was chosen."""
+    def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
+        """Age those arrays by one episode: called once an episode, after its set was chosen.
 
-    def observe(self, state: State, feedback: Feedback) -> None:  # noqa: B027 - most policies go by the state alone
+        Returns
+        -------
+        (runs, items) or None
+            For an affine policy the items (n,), each in its run (n,), whose lines this has changed; None for none.
+        """
+        return None
+
+    def observe(self, state: State, feedback: Feedback) -> None:
         """Update those arrays with what was answered; `state` has counted it."""
 
-    def wait(self, state: State, plays: Plays) -> None:  # noqa: B027 - the state's counts are enough for most
+    def wait(self, state: State, plays: Plays) -> None:
         """Take note that plays wait for an answer from now on; `state` has counted them."""
 
-    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:  # noqa: B027
+    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
         """Take note that no answer will come to some plays that waited, while those of `waiting` still do."""
+
+    def welcome(self, state: State, items: IntArray) -> None:
+        """Take note that `items` (n,) have come with priors; `state` has them."""
+
+    def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
+        """What a live learner reports of its items: mean gains, answered plays, and all plays behind the index.
+
+        Each has shape (R, L). A mean is NaN where nothing was answered and there is no prior. By default they are the
+        state's; a policy that forgets says what it still goes by.
+        """
+        is_known = state.counts > 0
+        if state.has_priors:
+            is_known = is_known | (state.prior_counts > 0.0)
+        return np.where(is_known, state.means, np.nan), state.counts, state.plays
 
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         """The policy that goes on when a learner's items change.
@@ -131,50 +161,45 @@ class Policy(ABC):
             raise PolicyError(f"expected no features of the new items, since {self!r} has none of the old; got some")
         return self
 
+    def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
+        """Start anew with `items` (n,), each in its run (n,); called by `Restarting`, when `state` has done so.
+
+        By default their columns become what `prepare` makes of them.
+        """
+        fresh = State(state.constraint, 1, state.minimize)
+        self.prepare(fresh)
+        for name in self.columns(fresh):
+            state.extra[name][runs, items] = fresh.extra[name][0, items]
+
+    def columns(self, state: State) -> list[str]:
+        """The names of the arrays in ``state.extra`` that have a column per item."""
+        own = self.item_arrays
+        return [
+            name
+            for name, array in state.extra.items()
+            if (name in own if own is not None else array.shape[1:2] == (state.n_items,))
+        ]
+
+    def affine(self) -> AffinePolicy | None:
+        """The lines that the index is made of, for engines that follow them; None for any other index."""
+        return None
+
+    def alarms(self, state: State) -> tuple[IntArray, IntArray] | None:
+        """How often each item started anew by itself, and in which episode last; None for a policy that never does.
+
+        Both are of shape (R, L); the episode is 0 for an item that never did.
+        """
+        return None
+
     def features_of(self, items: IntArray) -> FloatArray | None:
         """The features (n, d) that the policy was made with for some items; None for a policy made without."""
         return None
 
-    def check_extra(self, state: State) -> None:  # noqa: B027 - most policies keep nothing
+    def check_extra(self, state: State) -> None:
         """Raise `PolicyError` when those arrays cannot be what `prepare` and `observe` made.
 
         Called when a learner is saved and when it is loaded; their types and shapes are known to be right.
         """
-
-    def params(self) -> dict[str, Any]:
-        """The constructor's arguments: plain JSON values and arrays.
-
-        Raises
-        ------
-        PolicyError
-            An argument is in no attribute of its name.
-        """
-        found = {}
-        for name in _arguments(type(self)):
-            for attribute in (f"_{name}", name):
-                if hasattr(self, attribute):
-                    found[name] = getattr(self, attribute)
-                    break
-            else:
-                raise PolicyError(f"expected {type(self).__name__} to keep its argument {name!r} in an attribute")
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        assert isinstance(other, Policy)
-        mine, theirs = vars(self), vars(other)
-        return mine.keys() == theirs.keys() and all(_is_same(mine[key], theirs[key]) for key in mine)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-    def __repr__(self) -> str:
-        try:
-            params = self.params()
-        except PolicyError:
-            return f"{type(self).__name__}(...)"
-        return f"{type(self).__name__}({', '.join(f'{key}={_show(value)}' for key, value in params.items())})"
 
 
 class AffinePolicy(Policy):
@@ -182,8 +207,8 @@ class AffinePolicy(Policy):
 
     Saying so lets an engine follow the order of a million items without looking at each of them. The lines stand
     still while an item is neither answered nor asked for; they are :math:`\hat w_e` and :math:`1 / \sqrt{T_e}` of
-    the state unless the policy keeps its own. Engines read `lines` and `coefficient` and nothing else, so a policy
-    with another index is no `AffinePolicy`: it derives from `Policy`.
+    the state unless the policy keeps its own. Engines read `lines`, `coefficient` and `exponent` and nothing else, so
+    a policy with another index is no `AffinePolicy`: it derives from `Policy`.
 
     Examples
     --------
@@ -203,6 +228,10 @@ class AffinePolicy(Policy):
                 "its own: derive it from Policy"
             )
 
+    def affine(self) -> AffinePolicy | None:
+        """The policy itself."""
+        return self
+
     @abstractmethod
     def coefficient(self, state: State, request: Request) -> float:
         """:math:`c_t >= 0` of the request's episode, one for all runs; it never falls."""
@@ -213,6 +242,14 @@ class AffinePolicy(Policy):
         An infinite entry of b stands for an item never seen, which comes first whatever c_t is.
         """
         return state.means, state.radii
+
+    def exponent(self, state: State) -> int:
+        """The power of two by which b is multiplied and :math:`c_t` divided, one for all runs; 0 by default.
+
+        A policy whose :math:`c_t` would grow beyond all bounds changes it now and then. That rounds nothing, so no
+        index changes, and what never falls is :math:`c_t` times two to this power.
+        """
+        return 0
 
     def indices(self, state: State, request: Request) -> FloatArray:
         """The affine index of every item, +inf for an item never seen."""
@@ -255,8 +292,9 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
     >>> evaluate(mb.OMM(), state, mb.Request(1, mb.Stream(0, [0])))
     array([[inf, inf, inf]])
     """
-    if isinstance(policy, AffinePolicy):
-        return policy.indices(state, request)
+    affine = policy.affine()
+    if affine is not None:
+        return affine.indices(state, request)
     has_unseen = policy.tries_unseen and not state.is_seen
     if has_unseen or state.n_waiting.any():
         with np.errstate(divide="ignore", invalid="ignore"):  # of items never seen, whatever the formula
@@ -305,28 +343,5 @@ def as_policy(policy: Any) -> Policy:
     return policy
 
 
-def _arguments(kind: type[Policy]) -> list[str]:
-    """The names of the constructor's arguments."""
-    if kind.__init__ is object.__init__:
-        return []
-    return [
-        name
-        for name, parameter in list(inspect.signature(kind.__init__).parameters.items())[1:]
-        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    """Whether two parameters are equal, arrays by their content."""
-    try:
-        return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
-    except ValueError:  # of lists of arrays
-        return np.array_equal(a, b)
-
-
 def _is_ours(kind: type[Policy]) -> bool:
     return kind.__module__.startswith("matroid_bandits.")
-
-
-def _show(value: Any) -> str:
-    return f"<array {value.shape}>" if isinstance(value, np.ndarray) else repr(value)

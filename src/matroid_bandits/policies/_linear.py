@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.checks import MOST_FEATURE, as_integer, as_number
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
-
-#: Features, prior and noise within bounds, and weights within theirs, keep beliefs finite.
-_MOST_FEATURE = 1e50
 
 #: What rounding may do to a covariance, as a share of the prior's.
 _ROUNDING = 1e-6
@@ -30,26 +28,35 @@ class _LinearPolicy(Policy):
     item_arrays = ()
     takes_priors = False
 
-    def __init__(self, features: ArrayLike, prior_scale: float = 1.0, noise: float = 0.1) -> None:
-        try:
-            F = np.array(features, np.float64)
-        except (ValueError, TypeError):
-            raise PolicyError("expected features as a 2-d array of numbers, one row per item") from None
-        if F.ndim != 2 or F.shape[1] == 0 or not np.isfinite(F).all():
-            raise PolicyError(f"expected finite features of shape (n_items, n_features), got shape {F.shape}")
-        largest = np.abs(F).max(initial=0.0)
-        if largest > _MOST_FEATURE:
-            raise PolicyError(f"expected features of at most {_MOST_FEATURE:g} in size, got one of {largest:g}")
-        self._features = frozen(F)
+    def __init__(
+        self,
+        features: ArrayLike | None = None,
+        prior_scale: float = 1.0,
+        noise: float = 0.1,
+        n_features: int | None = None,
+    ) -> None:
+        if (features is None) == (n_features is None):
+            given = "neither" if features is None else "both"
+            raise PolicyError(
+                "expected either features, which the items keep, or n_features, the number of those that come with "
+                f"every request; got {given}"
+            )
+        self._features = None if features is None else _as_features(features)
+        if n_features is not None:
+            self.n_features = as_integer("n_features", n_features, 1, 2**15, error=PolicyError)
         self._prior_scale = as_number("prior_scale", prior_scale, 1e-50, 1e50, error=PolicyError)
         self._noise = as_number("noise", noise, 1e-50, 1e50, error=PolicyError)
 
+    def params(self) -> dict[str, Any]:
+        return {key: value for key, value in super().params().items() if value is not None}
+
     def check(self, constraint: Constraint) -> None:
-        n_items, n_rows = constraint.n_items, self._features.shape[0]
-        if n_rows != n_items:
-            raise PolicyError(f"expected features for {n_items} items, got {n_rows} rows")
+        if self._features is not None and self._features.shape[0] != constraint.n_items:
+            raise PolicyError(f"expected features for {constraint.n_items} items, got {self._features.shape[0]} rows")
 
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
+        if self._features is None:
+            return super().change(before, sources, features)
         is_new = sources < 0
         rows = self._features[sources]
         if is_new.any():
@@ -63,10 +70,17 @@ class _LinearPolicy(Policy):
         return type(self)(**self.params() | {"features": rows})
 
     def features_of(self, items: IntArray) -> FloatArray | None:
-        return self._features[items]
+        return None if self._features is None else self._features[items]
+
+    def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
+        """Start anew with the belief, which all items share."""
+        fresh = State(state.constraint, 1, state.minimize)
+        self.prepare(fresh)
+        for name, array in fresh.extra.items():
+            state.extra[name][runs] = array[0]
 
     def prepare(self, state: State) -> None:
-        d = self._features.shape[1]
+        d = self._n_columns
         state.extra["theta"] = np.zeros((state.n_runs, d))
         state.extra["covariance"] = covariance = np.zeros((state.n_runs, d, d))
         covariance[:, np.arange(d), np.arange(d)] = self._prior_scale**2
@@ -105,9 +119,34 @@ class _LinearPolicy(Policy):
         for plays in waiting:
             statistics.narrow(plays.runs, self._rows(plays), self._noise**2, narrowed)
 
+    @property
+    def _n_columns(self) -> int:
+        """How many features an item has."""
+        if self._features is not None:
+            return int(self._features.shape[1])
+        assert self.n_features is not None
+        return self.n_features
+
+    def _table(self, request: Request) -> FloatArray:
+        """The features of all items in an episode, (L, d) or (R, L, d): their own, or those of the request."""
+        if self._features is not None:
+            return self._features
+        given = request.features
+        if given is None or given.shape[-1] != self.n_features:
+            shape = "none" if given is None else f"shape {given.shape}"
+            raise PolicyError(
+                f"expected features of {self.n_features} numbers per item with every request, which {self!r} needs; "
+                f"got {shape}"
+            )
+        return given
+
     def _rows(self, plays: Plays | Feedback) -> FloatArray:
         """The features of some plays: those that came with them, or the items' own."""
-        rows: FloatArray = self._features[plays.items] if plays.features is None else plays.features
+        if plays.features is not None:
+            return plays.features
+        if self._features is None:
+            raise PolicyError(f"expected {self.n_features} features of every item that is seen, got none")
+        rows: FloatArray = self._features[plays.items]
         return rows
 
     def _covariance(self, state: State) -> FloatArray:
@@ -122,34 +161,53 @@ class CombLinUCB(_LinearPolicy):
     r"""Combinatorial linear UCB (Wen, Kveton and Ashkan, ICML 2015), the generalisation the paper's end asks for.
 
     With belief :math:`N(\theta, \Sigma)`, kept by Kalman updates, the index of an item with features x is
-    :math:`x^\top \theta + c \sqrt{x^\top \Sigma x}`.
+    :math:`x^\top \theta + c \sqrt{x^\top \Sigma x}`. With features that come with every request
+    (`n_features`) this is C2UCB (Qin, Chen and Zhu, SDM 2014; on partition matroids Takemura et al., AAAI 2021), with
+    :math:`\lambda = (\mathrm{noise} / \mathrm{prior\_scale})^2` and :math:`\alpha = c \, \mathrm{noise}`.
 
     Parameters
     ----------
-    features : array_like of shape (n_items, n_features)
-        What is known of each item, at most 1e50 in size.
+    features : array_like of shape (n_items, n_features), optional
+        What is known of each item, at most 1e50 in size; either this or `n_features` is given.
     c : float, default 1.0
         How optimistic to be.
     prior_scale : float, default 1.0
         Standard deviation of each coefficient before anything is seen, from 1e-50 to 1e50.
     noise : float, default 0.1
         Standard deviation of a weight around its mean, from 1e-50 to 1e50.
+    n_features : int, optional
+        How many features of every item come with each request, where they differ from one to the next: what is known
+        of the visitor and the item together. Answers are learnt with the features of their own decision.
 
     Examples
     --------
     >>> import matroid_bandits as mb
     >>> mb.CombLinUCB([[1, 0], [0, 1], [1, 1]], c=0.5)
     CombLinUCB(features=<array (3, 2)>, c=0.5, prior_scale=1.0, noise=0.1)
+    >>> learner = mb.Learner(mb.UniformMatroid(2, 1, labels=["tea", "ice"]), mb.CombLinUCB(n_features=2))
+    >>> learner.ask(features={"tea": [1, 0.2], "ice": [1, 0.9]}).labels  # the warmer the day, the further from tea
+    ('ice',)
     """
 
-    def __init__(self, features: ArrayLike, c: float = 1.0, prior_scale: float = 1.0, noise: float = 0.1) -> None:
-        super().__init__(features, prior_scale, noise)
+    def __init__(
+        self,
+        features: ArrayLike | None = None,
+        c: float = 1.0,
+        prior_scale: float = 1.0,
+        noise: float = 0.1,
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(features, prior_scale, noise, n_features)
         self._c = as_number("c", c, 0.0, error=PolicyError)
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        F = self._features
-        root = _square_root(self._covariance(state))
-        widths = np.sqrt(np.square(F @ root).sum(axis=2))  # |x^T root| for every item
+        F = self._table(request)
+        covariance = self._covariance(state)
+        if self._features is None:
+            variances = ((F @ covariance) * F).sum(axis=2)  # x^T covariance x of every item
+            widths = np.sqrt(np.maximum(variances, 0.0))  # rounding may leave a little less than nothing
+        else:  # the same up to 1e-12 of the widest: stored learners go on with the very numbers that they had
+            widths = np.sqrt(np.square(F @ _square_root(covariance)).sum(axis=2))  # |x^T root|
         U: FloatArray = _values(F, state.extra["theta"]) + self._c * widths
         return U
 
@@ -162,12 +220,15 @@ class CombLinTS(_LinearPolicy):
 
     Parameters
     ----------
-    features : array_like of shape (n_items, n_features)
-        What is known of each item, at most 1e50 in size.
+    features : array_like of shape (n_items, n_features), optional
+        What is known of each item, at most 1e50 in size; either this or `n_features` is given.
     prior_scale : float, default 1.0
         Standard deviation of each coefficient before anything is seen, from 1e-50 to 1e50.
     noise : float, default 0.1
         Standard deviation of a weight around its mean, from 1e-50 to 1e50.
+    n_features : int, optional
+        How many features of every item come with each request, where they differ from one to the next: what is known
+        of the visitor and the item together. Answers are learnt with the features of their own decision.
 
     Examples
     --------
@@ -177,10 +238,23 @@ class CombLinTS(_LinearPolicy):
     """
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        z = request.stream.normal(request.episode, np.arange(self._features.shape[1]))
+        z = request.stream.normal(request.episode, np.arange(self._n_columns))
         root = _square_root(self._covariance(state))
         theta = state.extra["theta"] + (root @ z[:, :, None])[:, :, 0]
-        return _values(self._features, theta)
+        return _values(self._table(request), theta)
+
+
+def _as_features(features: ArrayLike) -> FloatArray:
+    try:
+        F = np.array(features, np.float64)
+    except (ValueError, TypeError):
+        raise PolicyError("expected features as a 2-d array of numbers, one row per item") from None
+    if F.ndim != 2 or F.shape[1] == 0 or not np.isfinite(F).all():
+        raise PolicyError(f"expected finite features of shape (n_items, n_features), got shape {F.shape}")
+    largest = np.abs(F).max(initial=0.0)
+    if largest > MOST_FEATURE:
+        raise PolicyError(f"expected features of at most {MOST_FEATURE:g} in size, got one of {largest:g}")
+    return frozen(F)
 
 
 def _values(features: FloatArray, theta: FloatArray) -> FloatArray:

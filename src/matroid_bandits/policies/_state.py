@@ -19,7 +19,8 @@ class State:
     r"""Plays and gains of every item in every run, shape (R, L); what a policy turns into indices.
 
     A policy always maximises: sums and means are of *gains*, the weights, or minus the weights when `minimize`. The
-    arrays belong to the state, which keeps them consistent; a policy reads them and writes to `extra` alone.
+    arrays belong to the state, which keeps them consistent; a policy reads them and writes to `extra` alone. One that
+    detects changes may also let the state `forget` items.
 
     Answers may be late. A play that waits narrows the radius at once and moves the mean when it is answered, so that
     exploration goes on meanwhile (hallucinated updates: Desautels, Krause and Burdick, JMLR 2014). An item that was
@@ -80,6 +81,7 @@ class State:
         self.extra: dict[str, AnyArray] = {}
         self.prior_means: FloatArray = np.zeros((0, 0))
         self.prior_counts: FloatArray = np.zeros((0, 0))
+        self._n_forgotten: IntArray = np.zeros((0, 0), np.int64)
         self._partials: FloatArray = np.zeros((n_runs, _N_PARTIALS))
         self._n_partials: IntArray = np.zeros(n_runs, np.int64)
         self._n_answers: IntArray = np.zeros(n_runs, np.int64)
@@ -97,7 +99,8 @@ class State:
     @property
     def asked(self) -> IntArray:
         """How often each item was asked for, answered or not, shape (R, L)."""
-        return self.counts + self.waiting + self.lost
+        asked = self.counts + self.waiting + self.lost
+        return asked + self._n_forgotten if self._n_forgotten.size else asked
 
     @property
     def has_priors(self) -> bool:
@@ -168,6 +171,22 @@ class State:
         if self.has_priors:
             self.prior_counts[:, items] = 0.0
         self.update(items)
+
+    def forget(self, runs: IntArray, items: IntArray) -> None:
+        """Forget the answers and the priors of `items` (n,), each in its run (n,), since they are of another time.
+
+        Plays that wait go on waiting: an item that has some takes the mean of all gains answered so far.
+        """
+        if not self._n_forgotten.size:
+            self._n_forgotten = np.zeros(self.counts.shape, np.int64)
+        self._n_forgotten[runs, items] += self.counts[runs, items] + self.lost[runs, items]
+        for array in (self.counts, self.lost, self.sums):
+            array[runs, items] = 0
+        if self.has_priors:
+            self.prior_counts[runs, items] = 0.0
+        if self.waiting[runs, items].any():
+            self.means[runs, items] = self.typical_gain[runs]
+        statistics.update_lines(runs, items, *self._lines)
 
     def restore(self, counts: AnyArray, sums: AnyArray) -> None:
         """Take over counts and sums, shape (R, L), that an equal state had; means and radii follow from them."""

@@ -27,7 +27,8 @@ _KEYS = (
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
 _RUNS = ("run_returns", "run_regret")  # both or neither
-_OPTIONAL = (*_RUNS, "optimum")
+_ALARMS = ("alarms", "item_alarms")  # both or neither
+_OPTIONAL = (*_RUNS, *_ALARMS, "optimum")
 
 
 def save(result: SimulationResult, path: str | PathLike[str]) -> None:
@@ -91,6 +92,8 @@ def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> 
         expected |= dict.fromkeys(_RUNS, Layout(floats, (P, R, *n_points)))
     if "optimum" in layouts and header["optimal_value"] is not None:
         expected["optimum"] = Layout(floats, n_points)
+    if any(name in layouts for name in _ALARMS):
+        expected |= {"alarms": expected["regret"], "item_alarms": expected["choices"]}
     for name in {**expected, **layouts}:
         if layouts.get(name) != expected.get(name):
             raise ValueError(f"expected {shown(name)} to be {expected.get(name)}, got {layouts.get(name)}")
@@ -117,6 +120,8 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
     for name in (*measured, *(f"final_{name}" for name in measured)):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"expected {name} to be finite")
+    if "alarms" in arrays:
+        _check_alarms(arrays["alarms"], arrays["item_alarms"], n_runs)
     for name in measured:
         errors, runs = arrays[f"{name}_se"], arrays[f"final_{name}"]
         if not (np.isnan(errors).all() if n_runs == 1 else (np.isfinite(errors) & (errors >= 0.0)).all()):
@@ -131,6 +136,15 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
             raise ValueError(f"expected {name}_se to end in the standard error of final_{name}")
         if f"run_{name}" in arrays:
             _check_runs(name, arrays)
+
+
+def _check_alarms(alarms: AnyArray, by_item: AnyArray, n_runs: int) -> None:
+    """Alarms that do not become fewer, and as many by item as in all."""
+    is_rising = np.isfinite(alarms).all() and (np.diff(alarms, axis=1, prepend=0.0) >= 0.0).all()
+    if not is_rising or (by_item < 0).any():
+        raise ValueError("expected alarms of 0 or more that do not become fewer")
+    if not np.allclose(by_item.sum(axis=1), alarms[:, -1] * n_runs, rtol=1e-9, atol=0.0):
+        raise ValueError("expected alarms to end in the mean over runs of item_alarms")
 
 
 def _check_runs(name: str, arrays: Mapping[str, AnyArray]) -> None:

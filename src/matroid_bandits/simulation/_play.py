@@ -63,7 +63,9 @@ class Part:
     """What one slice found: cumulative return and regret of each run at each checkpoint, and all choices.
 
     `surplus` is how much more, per run and in all, the best available sets were worth than the best set of all items;
-    `optimum` what the best sets of each run were worth by each checkpoint, where means change.
+    `optimum` what the best sets of each run were worth by each checkpoint, where means change. `alarms` and
+    `item_alarms` are how often items started anew, by run and checkpoint and by item; None where the policy has no
+    detector.
     """
 
     slice: Slice
@@ -72,6 +74,8 @@ class Part:
     choices: IntArray
     surplus: FloatArray
     optimum: FloatArray | None = None
+    alarms: IntArray | None = None
+    item_alarms: IntArray | None = None
 
 
 class Stopped(Exception):
@@ -109,6 +113,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     returns_at = np.empty((n_batch, points.size))
     regret_at = np.empty((n_batch, points.size))
     optimum_at = None if score.optimum is None else np.empty((n_batch, points.size))
+    alarms = slice.policy.alarms(agent.state)
+    alarms_at = None if alarms is None else np.empty((n_batch, points.size), np.int64)
     may_lack = type(environment).availability is not Environment.availability
     is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
     point, since = 0, 0
@@ -133,6 +139,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
             returns_at[:, point], regret_at[:, point] = total, score.regret
             if optimum_at is not None:
                 optimum_at[:, point] = score.optimum
+            if alarms is not None and alarms_at is not None:
+                alarms_at[:, point] = alarms[0].sum(axis=1)
             point += 1
         since += n_batch
         if since >= _TICK or t == n_episodes:
@@ -141,7 +149,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
             since = 0
     agent.settle()
     choices = agent.state.asked.sum(axis=0) - seen_before
-    return Part(slice, returns_at, regret_at, choices, score.surplus, optimum_at)
+    by_item = None if alarms is None else alarms[0].sum(axis=0)
+    return Part(slice, returns_at, regret_at, choices, score.surplus, optimum_at, alarms_at, by_item)
 
 
 def _weigh(environment: Environment, stream: Stream, t: int, play: Play, is_full: bool) -> FloatArray:

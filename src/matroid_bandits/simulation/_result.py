@@ -47,6 +47,10 @@ class PolicyResult:
         How often each item was chosen, over all runs.
     run_returns, run_regret : float64 arrays (R, C), or None
         The curves of every run, where they were kept.
+    alarms : float64 array (C,), or None
+        How often items had started anew in a run, its mean over runs; None where no policy has a detector.
+    item_alarms : int64 array (L,), or None
+        How often each item started anew, over all runs.
 
     Examples
     --------
@@ -74,6 +78,8 @@ class PolicyResult:
     choices: IntArray
     run_returns: FloatArray | None
     run_regret: FloatArray | None
+    alarms: FloatArray | None = None
+    item_alarms: IntArray | None = None
 
     def __repr__(self) -> str:
         regret = _regret_text(self.regret[-1], self.regret_se[-1]).replace("\u00a0", " ")
@@ -101,6 +107,11 @@ class SimulationResult:
         How often each item was chosen, over all runs.
     run_returns, run_regret : float64 arrays (P, R, C), or None
         The curves of every run, where ``simulate(..., keep_runs=True)`` kept them.
+    alarms : float64 array (P, C), or None
+        How often items had started anew in a run since their weights had changed (see `Restarting`), its mean over
+        runs; None where no policy has a detector.
+    item_alarms : int64 array (P, L), or None
+        How often each item started anew, over all runs.
     n_episodes, n_runs, seed, start, minimize
         As they were simulated.
     optimal_value : float
@@ -148,6 +159,8 @@ class SimulationResult:
     run_returns: FloatArray | None = None
     run_regret: FloatArray | None = None
     optimum: FloatArray | None = None
+    alarms: FloatArray | None = None
+    item_alarms: IntArray | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -212,21 +225,22 @@ class SimulationResult:
     def summary(self) -> str:
         """A table: expected per-step return and cumulative regret of each policy after the last episode."""
         rows = [[text.replace("\u00a0", " ") for text in row] for row in self._table()]
-        widths = [max(len(row[c]) for row in rows) for c in range(3)]
-        lines = [
-            "  ".join((row[0].ljust(widths[0]), row[1].rjust(widths[1]), row[2].rjust(widths[2]))) for row in rows
-        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
         lines.insert(1, "  ".join("-" * width for width in widths))
         head = f"{self._size()}, {self.wall_time:.1f} s"
         return "\n".join([head, self._about_optimum(), "", *lines])
 
-    def _table(self) -> list[tuple[str, str, str]]:
+    def _table(self) -> list[tuple[str, ...]]:
         """The heading and a row for each policy, as text; realised returns where expected ones are not known."""
         per_step, errors = self.shown_per_step()
-        rows = [("policy", f"{self.measure} per step", "regret")]
+        rows: list[tuple[str, ...]] = [("policy", f"{self.measure} per step", "regret")]
         for p, name in enumerate(self.policies):
             value = with_error(float(per_step[p, -1]), float(errors[p, -1]), ".4f")
             rows.append((printable(name), value, _regret_text(self.regret[p, -1], self.regret_se[p, -1])))
+        if self.alarms is not None:
+            column = ["alarms per run", *(number(n, ".2f") for n in self.alarms[:, -1].tolist())]
+            rows = [(*row, text) for row, text in zip(rows, column, strict=True)]
         return rows
 
     @property
@@ -258,7 +272,9 @@ class SimulationResult:
     def _repr_html_(self) -> str:
         """The table of `summary`, for notebooks."""
         head, *rows = ([escape(text) for text in row] for row in self._table())
-        cells = "".join(f"<tr><th>{name}</th><td>{value}</td><td>{regret}</td></tr>" for name, value, regret in rows)
+        cells = "".join(
+            f"<tr><th>{name}</th>{''.join(f'<td>{value}</td>' for value in values)}</tr>" for name, *values in rows
+        )
         heading = "".join(f"<th>{text}</th>" for text in head)
         caption = f"{self._size()}; {self._about_optimum()}"
         return (
@@ -273,6 +289,7 @@ class SimulationResult:
         except ImportError:
             raise MissingDependencyError("to_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
         n_policies, n_points = self.returns.shape
+        alarms = {} if self.alarms is None else {"alarms": self.alarms.reshape(-1)}
         return pd.DataFrame(
             {
                 "policy": np.repeat(np.array(self.policies, object), n_points),
@@ -288,6 +305,7 @@ class SimulationResult:
                         "regret_se",
                     )
                 },
+                **alarms,
             }
         )
 

@@ -110,10 +110,15 @@ def _collect(
     problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
     curves = np.empty((2, len(names), n_runs, points.size))
     choices = np.zeros((len(names), problem.n_items), np.int64)
+    alarms, item_alarms = (np.zeros((len(names), n), np.int64) for n in (points.size, problem.n_items))
+    has_alarms = any(part.alarms is not None for part in parts)
     for part in parts:
         p, rows = names.index(part.slice.name), slice(part.slice.first, part.slice.last)
         curves[0, p, rows], curves[1, p, rows] = part.returns, part.regret
         choices[p] += part.choices
+        if part.alarms is not None and part.item_alarms is not None:
+            alarms[p] += part.alarms.sum(axis=0)
+            item_alarms[p] += part.item_alarms
     optimal_value, optimum = join_optima(parts, settings)
     means = curves.mean(axis=2)
     errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
@@ -138,6 +143,8 @@ def _collect(
         run_returns=curves[0] if keep_runs else None,
         run_regret=curves[1] if keep_runs else None,
         optimum=optimum,
+        alarms=alarms / n_runs if has_alarms else None,
+        item_alarms=item_alarms if has_alarms else None,
     )
 
 

@@ -46,7 +46,7 @@ from matroid_bandits.specs._operations import (
     TruncateSpec,
 )
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._policy import PolicySpec
+from matroid_bandits.specs._policy import DetectorSpec, PolicySpec
 from matroid_bandits.specs._problem import ProblemSpec, SimulationSpec
 from matroid_bandits.specs._spec import Spec, parse
 from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, WeightsSpec
@@ -58,6 +58,7 @@ __all__ = [
     "ContextualSpec",
     "ContractSpec",
     "DelaySpec",
+    "DetectorSpec",
     "DirectSumSpec",
     "DriftSpec",
     "DualSpec",

@@ -6,28 +6,42 @@ import importlib
 import inspect
 import re
 import sys
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import MatroidBanditsError
-from matroid_bandits.policies import POLICIES, Policy
+from matroid_bandits.policies import DETECTORS, POLICIES, Detector, Policy, Restarting
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._spec import Spec, check_known_keys, mistake
+from matroid_bandits.specs._spec import Spec, check_known_keys, mistake, nested
 
 _CODE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def _check_policy(name: str, info: ValidationInfo) -> str:
+    if ":" not in name and name not in POLICIES:
+        raise unknown_policy(name)
+    return _check_code(name, "policy", info)
+
+
+def _check_detector(name: str, info: ValidationInfo) -> str:
+    if ":" not in name and name not in DETECTORS:
+        known = ", ".join(DETECTORS)
+        raise mistake(f"expected a detector, one of {known}; got {shown(name)}{did_you_mean(name, DETECTORS)}")
+    return _check_code(name, "detector", info)
+
+
+def _check_code(name: str, what: str, info: ValidationInfo) -> str:
+    """A name that may be ``module:Class`` where code may be imported."""
     if ":" not in name:
-        if name not in POLICIES:
-            raise unknown_policy(name)
-    elif not (info.context or {}).get("allow_code"):
-        raise mistake(f"expected the name of a policy, since no code is imported here; got {shown(name)}")
-    elif not _CODE.fullmatch(name):
-        raise mistake(f"expected a policy of one's own as module:Class, got {shown(name)}")
+        return name
+    if not (info.context or {}).get("allow_code"):
+        raise mistake(f"expected the name of a {what}, since no code is imported here; got {shown(name)}")
+    if not _CODE.fullmatch(name):
+        raise mistake(f"expected a {what} of one's own as module:Class, got {shown(name)}")
     return name
 
 
@@ -36,12 +50,18 @@ PolicyName = Annotated[
     str, AfterValidator(_check_policy), Field(json_schema_extra={"x-imports-code": "module:Class"})
 ]
 
+#: A detector of the package, or ``module:Class``, which imports code.
+DetectorName = Annotated[
+    str, AfterValidator(_check_detector), Field(json_schema_extra={"x-imports-code": "module:Class"})
+]
+
 
 class PolicySpec(Spec):
     """A policy by its name, and its constructor's parameters.
 
     Where a parameter is called `features`, names of columns stand for the numbers in them; in `items`, the items'
-    names stand for their numbers.
+    names stand for their numbers. The `base` of a `Restarting` policy is a policy again, its `detector` a
+    `DetectorSpec`.
 
     Examples
     --------
@@ -57,21 +77,28 @@ class PolicySpec(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_parameters(cls, data: Any) -> Any:
+    def _check_parameters(cls, data: Any, info: ValidationInfo) -> Any:
         if isinstance(data, dict) and isinstance(name := data.get("policy"), str) and name in POLICIES:
             check_known_keys(data, dict.fromkeys(["policy", *parameters(POLICIES[name])]))
+            for key in _needed(POLICIES[name]):
+                if key not in data:
+                    raise mistake("expected a value, but the key is missing", key)
+            if POLICIES[name] is Restarting:
+                data = data | {"base": nested(PolicySpec, data, "base", info)}
+                if "detector" in data:
+                    data["detector"] = nested(DetectorSpec, data, "detector", info)
         return data
 
     def make(self, ground: Ground, place: Place | None = None) -> Policy:
         """The policy, which must be able to play on these items."""
         place = Place() if place is None else place
-        kind = POLICIES[self.policy] if ":" not in self.policy else import_policy(self.policy, place)
+        kind = POLICIES[self.policy] if ":" not in self.policy else _import(self.policy, place.at("policy"), Policy)
         values = dict(self.model_extra or {})
-        known = parameters(kind)
-        for key in values:
-            if key not in known:
-                hint = did_you_mean(key, known) or f"; known are {', '.join(sorted(['policy', *known]))}"
-                raise place.at(key).error(f"unknown key{hint}")
+        _check_arguments("policy", values, kind, place)
+        if kind is Restarting:
+            values["base"] = values["base"].make(ground, place.at("base"))
+            if "detector" in values:
+                values["detector"] = values["detector"].make(place.at("detector"))
         features, items = values.get("features"), values.get("items")
         if isinstance(features, list) and not any(isinstance(row, list) for row in features):
             for column in features:
@@ -81,14 +108,55 @@ class PolicySpec(Spec):
         if isinstance(items, list):
             at = place.at("items")
             values["items"] = [ground.numbers([e], at)[0] if isinstance(e, str) else e for e in items]
+        policy: Policy = _made(kind, values, place)
         try:
-            policy = kind(**values)
             policy.check(ground.matroid)
         except MatroidBanditsError as error:
             raise place.error(str(error)) from error
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise place.error(f"{kind.__name__}: {error}") from error
         return policy
+
+
+class DetectorSpec(Spec):
+    """A detector by its name, and its constructor's parameters.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import parse
+    >>> parse(DetectorSpec, {"kind": "CUSUM", "threshold": 10}).make()
+    CUSUM(n_first=200, tolerance=0.1, threshold=10.0, width=1.0)
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: DetectorName = Field(description="The name of a detector, or module:Class for one of your own.")
+
+    def make(self, place: Place | None = None) -> Detector:
+        """The detector."""
+        place = Place() if place is None else place
+        kind = DETECTORS[self.kind] if ":" not in self.kind else _import(self.kind, place.at("kind"), Detector)
+        values = dict(self.model_extra or {})
+        _check_arguments("kind", values, kind, place)
+        detector: Detector = _made(kind, values, place)
+        return detector
+
+
+def _check_arguments(name: str, values: dict[str, Any], kind: type[Any], place: Place) -> None:
+    """Raise when a table has a key that is neither `name` nor a parameter of the constructor."""
+    known = parameters(kind)
+    for key in values:
+        if key not in known:
+            hint = did_you_mean(key, known) or f"; known are {', '.join(sorted([name, *known]))}"
+            raise place.at(key).error(f"unknown key{hint}")
+
+
+def _made(kind: type[Any], values: dict[str, Any], place: Place) -> Any:
+    """What a constructor makes of its arguments; whatever is wrong with them is told with the place."""
+    try:
+        return kind(**values)
+    except MatroidBanditsError as error:
+        raise place.error(str(error)) from error
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise place.error(f"{kind.__name__}: {error}") from error
 
 
 def unknown_policy(name: str, *keys: str) -> Exception:
@@ -97,11 +165,10 @@ def unknown_policy(name: str, *keys: str) -> Exception:
     return mistake(f"expected a policy, one of {', '.join(POLICIES)}; got {shown(name)}{hint}", *keys)
 
 
-def import_policy(name: str, place: Place) -> type[Policy]:
+def _import(name: str, at: Place, expected: type[Any]) -> type[Any]:
     """The class that ``module:Class`` names; a module beside the spec's file is found too, after installed ones."""
     module, _, kind = name.partition(":")
-    at = place.at("policy")
-    beside = str(place.file.parent.resolve()) if place.file is not None else None
+    beside = str(at.file.parent.resolve()) if at.file is not None else None
     if beside is not None:
         sys.path.append(beside)
     try:
@@ -111,13 +178,13 @@ def import_policy(name: str, place: Place) -> type[Policy]:
     finally:
         if beside is not None:
             sys.path.remove(beside)
-    if not (isinstance(found, type) and issubclass(found, Policy)):
-        raise at.error(f"expected a Policy called {kind} in {module}, got {shown(found)}")
+    if not (isinstance(found, type) and issubclass(found, expected)):
+        raise at.error(f"expected a {expected.__name__} called {kind} in {module}, got {shown(found)}")
     return found
 
 
-def parameters(kind: type[Policy]) -> dict[str, Any]:
-    """The parameters of a policy's constructor, by name."""
+def parameters(kind: type[Any]) -> dict[str, Any]:
+    """The parameters of a constructor, by name."""
     listed = inspect.signature(kind).parameters
     return {
         name: about for name, about in listed.items() if about.kind not in (about.VAR_POSITIONAL, about.VAR_KEYWORD)
@@ -125,25 +192,45 @@ def parameters(kind: type[Policy]) -> dict[str, Any]:
 
 
 def _add_parameters(schema: dict[str, Any]) -> None:
-    """Add to the JSON Schema which parameters each policy of the package takes."""
+    """Add to the JSON Schema which parameters each policy of the package takes, and each detector."""
     cases: list[Any] = []
     for name, kind in POLICIES.items():
-        if not kind.__module__.startswith("matroid_bandits."):
-            continue
-        hints = get_type_hints(kind.__init__, include_extras=True)
-        properties = {key: _json_type(key, hints.get(key)) for key in parameters(kind)}
-        needed = [key for key, about in parameters(kind).items() if about.default is about.empty]
-        case = {"properties": {"policy": True, **properties}, "required": needed, "additionalProperties": False}
-        cases.append({"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case})
-    schema["allOf"] = cases
+        if kind.__module__.startswith("matroid_bandits."):
+            properties = {"policy": True, **_properties(kind)}
+            case = {"properties": properties, "required": _needed(kind), "additionalProperties": False}
+            if {"features", "n_features"} <= properties.keys():  # what the items keep, or what comes with requests
+                case["oneOf"] = [{"required": ["features"]}, {"required": ["n_features"]}]
+            cases.append({"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case})
+    schema["allOf"], schema["$dynamicAnchor"] = cases, "policy"
     schema.pop("required", None)  # where it is left out, the key above is the policy's name
 
 
+def _needed(kind: type[Any]) -> list[str]:
+    return [key for key, about in parameters(kind).items() if about.default is about.empty]
+
+
+def _properties(kind: type[Any]) -> dict[str, Any]:
+    """The JSON Schema of each parameter of a constructor."""
+    hints = get_type_hints(kind.__init__, include_extras=True)
+    return {key: _json_type(key, hints.get(key)) for key in parameters(kind)}
+
+
 def _json_type(name: str, hint: Any) -> dict[str, Any]:
+    if get_origin(hint) in (Union, UnionType) and type(None) in get_args(hint) and len(get_args(hint)) == 2:
+        hint = next(each for each in get_args(hint) if each is not type(None))
     if get_origin(hint) is Literal:
         return {"enum": list(get_args(hint))}
+    if hint is Policy:
+        return {"$dynamicRef": "#policy", "required": ["policy"]}
+    if hint is Detector:
+        return {"anyOf": [_detector_case(name, kind) for name, kind in DETECTORS.items()]}
     if name == "features":
         return {"type": "array", "description": "Names of columns, or a list of numbers for each item."}
     if name == "items":
         return {"type": "array", "items": {"type": ["string", "integer"]}, "description": "Names of items."}
     return {float: {"type": "number"}, int: {"type": "integer"}, bool: {"type": "boolean"}}.get(hint, {})
+
+
+def _detector_case(name: str, kind: type[Detector]) -> dict[str, Any]:
+    properties = {"kind": {"const": name}, **_properties(kind)}
+    return {"properties": properties, "required": ["kind", *_needed(kind)], "additionalProperties": False}

@@ -162,23 +162,40 @@ def closest(key: str, others: list[str]) -> str:
 
 def explain(error: ValidationError, data: Any, place: Place) -> tuple[Place, str]:
     """Where the first mistake is, and what is wrong there in our words."""
+    keys, message = _first_mistake(error, data)
+    for key in keys:
+        place = place.at(key)
+    return place, message
+
+
+def nested(model: type[T], data: Any, key: str, info: ValidationInfo) -> T:
+    """The model that a key of a table describes, for a validator to call that looks at the table first."""
+    try:
+        found: T = TypeAdapter(model).validate_python(data[key], context=info.context)
+    except ValidationError as error:
+        keys, message = _first_mistake(error, data[key])
+        raise mistake(message, key, *keys) from None
+    return found
+
+
+def _first_mistake(error: ValidationError, data: Any) -> tuple[tuple[Any, ...], str]:
+    """The keys that lead to the first mistake, and what is wrong there."""
     first = error.errors(include_url=False)[0]
     kind, given, about = first["type"], first["input"], first.get("ctx", {})
+    keys: tuple[Any, ...] = ()
     for part in first["loc"]:  # names of alternatives are among the keys: whatever is not in the data
         if part in data if isinstance(data, dict) else isinstance(data, list) and isinstance(part, int):
-            place, data = place.at(part), data[part]
+            keys, data = (*keys, part), data[part]
     if kind == "mistake":
-        for key in about["keys"]:
-            place = place.at(key)
-        return place, about["message"]
+        return (*keys, *about["keys"]), about["message"]
     if kind.startswith("union_tag"):
         key = about["discriminator"].strip("'")
         if kind == "union_tag_not_found":
-            return place.at(key), "expected a string, but the key is missing"
-        return place.at(key), _expected_one_of(about["expected_tags"], given[key])
+            return (*keys, key), "expected a string, but the key is missing"
+        return (*keys, key), _expected_one_of(about["expected_tags"], given[key])
     if kind == "literal_error":
-        return place, _expected_one_of(about["expected"], given)
-    return place, f"expected {_WORDS.get(kind, first['msg'])}, got {shown(given)}"
+        return keys, _expected_one_of(about["expected"], given)
+    return keys, f"expected {_WORDS.get(kind, first['msg'])}, got {shown(given)}"
 
 
 def _expected_one_of(words: str, given: Any) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.exceptions import ContractError
 from matroid_bandits.matroids import Matroid, UniformMatroid
-from matroid_bandits.policies import AffinePolicy, Feedback, Policy, Request, State, coefficient
+from matroid_bandits.policies import Feedback, Plays, Policy, Request, State, coefficient
 from matroid_bandits.stream import POLICY, START, Stream
 
 _RUNS = (0, 1, 5, 2)
@@ -22,10 +23,11 @@ def check_policy(policy: Policy, *, n_items: int = 9, n_episodes: int = 12, seed
     """Play a policy for a few episodes and see that it keeps what simulations and learners rely on.
 
     Its `indices` must be a float array of a number (or infinity) per run and item; must leave the state alone; and
-    must be a function of (state, request). Its `observe` and `advance` may change ``state.extra`` alone. A run's
-    numbers must not change with the runs beside it. Gains are all it may go by: costs that are the same gains must
-    give the same indices, unless the policy takes weights of a bounded range only. All this in both directions, from
-    an empty start and from one where every item was seen, with answers in parts, an episode late and never.
+    must be a function of (state, request). Its `observe`, `wait` and `advance` may change ``state.extra`` alone, and
+    the state where an alarm lets an item start anew. A run's numbers must not change with the runs beside it. Gains
+    are all it may go by: costs that are the same gains must give the same indices, unless the policy takes weights of
+    a bounded range only. All this in both directions, from an empty start and from one where every item was seen,
+    with answers in parts, an episode late and never, and with random features where the policy takes some.
 
     Parameters
     ----------
@@ -87,10 +89,10 @@ class _Trial:
             everything = np.tile(np.arange(self._matroid.n_items), (len(_RUNS), 1))
             weights = self._weights(self._world.with_purpose(START), 0, everything)
             for rows, agent, stream in self._batches():
-                agent.observe(Request(0, stream), everything[rows], weights[rows])
+                agent.observe(self._request(0, rows, stream), everything[rows], weights[rows])
         late: tuple[list[Play], FloatArray, IntArray] | None = None
         for t in range(1, n_episodes + 1):
-            plays = [agent.decide(Request(t, stream)) for _, agent, stream in self._batches()]
+            plays = [agent.decide(self._request(t, rows, stream)) for rows, agent, stream in self._batches()]
             self._compare_runs(t)
             history.append(self._watched[0].U)
             weights = self._weights(self._world, t, plays[0].items)
@@ -101,6 +103,14 @@ class _Trial:
                 self._tell(*late, t)
             late = (plays, weights, np.arange(now.size, width)) if now.size < width else None
         return history
+
+    def _request(self, t: int, rows: slice, stream: Stream) -> Request:
+        """What an agent is asked: with features of its runs where the policy takes some."""
+        d, n_items = self._policy.n_features, self._matroid.n_items
+        if d is None:
+            return Request(t, stream)
+        X = self._world.with_purpose(POLICY).uniform(t, np.arange(n_items * d)).reshape(len(_RUNS), n_items, d)
+        return Request(t, stream, features=X[rows])
 
     def _batches(self) -> list[tuple[slice, Agent, Stream]]:
         rows = [slice(None), *(slice(i, i + 1) for i in range(len(_RUNS)))]
@@ -146,7 +156,7 @@ class _Watched(Policy):
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self.support, self.tries_unseen = policy.support, policy.tries_unseen  # type: ignore[misc]
-        self._c = 0.0
+        self._c, self._exponent = 0.0, 0
 
     def check(self, constraint: Any) -> None:
         self._policy.check(constraint)
@@ -154,8 +164,9 @@ class _Watched(Policy):
     def prepare(self, state: State) -> None:
         self._policy.prepare(state)
         _check_extra(state)
-        if isinstance(self._policy, AffinePolicy):
-            for name, array in zip(("a", "b"), self._policy.lines(state), strict=True):
+        affine = self._policy.affine()
+        if affine is not None:
+            for name, array in zip(("a", "b"), affine.lines(state), strict=True):
                 if (
                     not isinstance(array, np.ndarray)
                     or array.shape != state.counts.shape
@@ -195,27 +206,47 @@ class _Watched(Policy):
 
     def advance(self, state: State, request: Request) -> None:
         before = _copies(state, "extra")
-        self._policy.advance(state, request)
+        moved = self._policy.advance(state, request)
+        if not (moved is None or (isinstance(moved, tuple) and len(moved) == 2)):
+            raise ContractError(f"expected advance to return (runs, items) or None, got {type(moved).__name__}")
         _check_unchanged("advance", before, state, request.episode)
         _check_extra(state)
 
     def observe(self, state: State, feedback: Feedback) -> None:
         before = _copies(state, "extra")
         told = [array.copy() for array in (feedback.runs, feedback.items, feedback.gains)]
+        n_alarms = self._n_alarms(state)
         self._policy.observe(state, feedback)
+        is_forgotten = self._n_alarms(state) > n_alarms  # an alarm lets the state forget an item, and nothing else
+        for name, array in _copies(state, "extra").items():
+            before[name][is_forgotten] = array[is_forgotten]
         _check_unchanged("observe", before, state, feedback.episode)
         _check_extra(state)
         if not all(map(np.array_equal, told, (feedback.runs, feedback.items, feedback.gains))):
             raise ContractError(f"expected observe to leave the feedback it is given, in episode {feedback.episode}")
 
+    def wait(self, state: State, plays: Plays) -> None:
+        before = _copies(state, "extra")
+        self._policy.wait(state, plays)
+        _check_unchanged("wait", before, state, plays.episode)
+        _check_extra(state)
+
+    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
+        self._policy.drop(state, dropped, waiting)
+
+    def _n_alarms(self, state: State) -> IntArray:
+        alarms = self._policy.alarms(state)
+        return np.zeros(state.counts.shape, np.int64) if alarms is None else alarms[0].copy()
+
     def _check_coefficient(self, state: State, request: Request) -> None:
-        if isinstance(self._policy, AffinePolicy):
-            c = coefficient(self._policy, state, request)
-            if c < self._c:
+        affine = self._policy.affine()
+        if affine is not None:
+            c, exponent = coefficient(affine, state, request), affine.exponent(state)
+            if math.ldexp(c, exponent - self._exponent) < self._c:
                 raise ContractError(
                     f"expected coefficient never to fall, got {c} after {self._c} in episode {request.episode}"
                 )
-            self._c = c
+            self._c, self._exponent = c, exponent
 
 
 def _compare_directions(gains: list[FloatArray], costs: list[FloatArray]) -> None:

@@ -1,0 +1,159 @@
+"""A policy with a detector beside it: items whose weights have changed start anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._util.text import shown
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.policies._base import AffinePolicy, Policy
+from matroid_bandits.policies._detectors import CUSUM, Detector
+from matroid_bandits.policies._request import Feedback, Plays, Request
+from matroid_bandits.policies._state import State
+
+_ALARMS = ("n_alarms", "last_alarm")
+
+
+class Restarting(Policy):
+    """A policy beside which a detector watches every item; one whose weights have changed starts anew.
+
+    An alarm clears the item's statistics and its detector; time goes on, the other items keep what is known of them,
+    and plays that wait for an answer go on waiting. (On three problems with five changes in 50,000 episodes, clearing
+    the item alone had a regret of 3,801, 7,527 and 9,536; clearing all had 7,682, 8,913 and 27,521.) Everything else
+    is the policy's own: an affine one is served by the same engines.
+
+    Parameters
+    ----------
+    base : Policy
+        How to choose.
+    detector : Detector, optional
+        What raises alarms; by default `CUSUM()`, for weights in [0, 1].
+
+    Notes
+    -----
+    The result of a simulation has the `alarms` of each policy, and so have a learner's `estimates`. Where a belief is
+    shared by all items, as with `CombLinUCB`, an alarm makes the whole belief start anew; gains that differ with
+    features that come with requests look like changes, so a detector is of little use there.
+
+    A detector sees what is played, so a base that explores too little does not notice that another item has become
+    better. For weights in [0, 1] a `scale` of 0.5 is a good start: on a uniform matroid, 6 of 30 items with five
+    changes in 50,000 episodes, OMM beside a detector had a regret of about 6,200 with it, 7,600 with 1 and 14,200
+    with 0.25.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.Restarting(mb.OMM(0.5), mb.CUSUM())
+    Restarting(base=OMM(scale=0.5), detector=CUSUM(n_first=200, tolerance=0.1, threshold=20.0, width=1.0))
+    """
+
+    def __init__(self, base: Policy, detector: Detector | None = None) -> None:
+        if not isinstance(base, Policy) or isinstance(base, Restarting):
+            raise PolicyError(f"expected base to be a policy that does not restart by itself, got {shown(base)}")
+        if detector is None:
+            detector = CUSUM()
+        if not isinstance(detector, Detector):
+            raise PolicyError(f"expected detector to be a Detector, such as CUSUM(), got {shown(detector)}")
+        self._base, self._detector = base, detector
+        self._kept_names = tuple(detector.prepare((0, 0)))
+        self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors  # type: ignore[misc]
+        self.n_features, self.open_arrays, self.time_arrays = base.n_features, base.open_arrays, base.time_arrays  # type: ignore[misc]
+        if base.item_arrays is not None:
+            kept = (f"detector_{name}" for name in self._kept_names)
+            self.item_arrays = (*base.item_arrays, *kept, *_ALARMS)  # type: ignore[misc]
+
+    @property
+    def base(self) -> Policy:
+        """How to choose."""
+        return self._base
+
+    @property
+    def detector(self) -> Detector:
+        """What raises alarms."""
+        return self._detector
+
+    def affine(self) -> AffinePolicy | None:
+        return self._base.affine()
+
+    def indices(self, state: State, request: Request) -> FloatArray:
+        return self._base.indices(state, request)
+
+    def check(self, constraint: Constraint) -> None:
+        self._base.check(constraint)
+
+    def prepare(self, state: State) -> None:
+        self._base.prepare(state)
+        own = {f"detector_{name}": array for name, array in self._detector.prepare(state.counts.shape).items()}
+        own |= {name: np.zeros(state.counts.shape, np.int64) for name in _ALARMS}
+        for name in own:
+            if name in state.extra:
+                raise PolicyError(f"expected {self._base!r} to keep nothing called {name!r}, which is a detector's")
+        state.extra |= own
+
+    def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
+        return self._base.advance(state, request)
+
+    def observe(self, state: State, feedback: Feedback) -> None:
+        """Let the policy take the answers, and the detector; clear the items for which it raises an alarm."""
+        self._base.observe(state, feedback)
+        cells = feedback.runs, feedback.items
+        arrays = self._kept(state)
+        kept = {name: array[cells] for name, array in arrays.items()}
+        is_alarm = self._detector.observe(kept, feedback.gains)
+        self._check_alarms(is_alarm, feedback.gains.size)
+        for name, values in kept.items():
+            arrays[name][cells] = values
+        if is_alarm.any():
+            runs, items = feedback.runs[is_alarm], feedback.items[is_alarm]
+            state.forget(runs, items)
+            self._base.forget(state, runs, items)
+            for name, array in self._detector.prepare((runs.size,)).items():
+                arrays[name][runs, items] = array
+            state.extra["n_alarms"][runs, items] += 1
+            state.extra["last_alarm"][runs, items] = feedback.episode if feedback.episode < 2**47 else 0
+
+    def wait(self, state: State, plays: Plays) -> None:
+        self._base.wait(state, plays)
+
+    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
+        self._base.drop(state, dropped, waiting)
+
+    def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
+        return Restarting(self._base.change(before, sources, features), self._detector)
+
+    def features_of(self, items: IntArray) -> FloatArray | None:
+        return self._base.features_of(items)
+
+    def welcome(self, state: State, items: IntArray) -> None:
+        self._base.welcome(state, items)
+
+    def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
+        return self._base.beliefs(state)
+
+    def alarms(self, state: State) -> tuple[IntArray, IntArray]:
+        return state.extra["n_alarms"], state.extra["last_alarm"]
+
+    def check_extra(self, state: State) -> None:
+        self._base.check_extra(state)
+        n, last = self.alarms(state)
+        is_wrong = (n < 0) | (last < 0) | ((n == 0) & (last > 0))
+        if is_wrong.any():
+            e = int(is_wrong[0].argmax())
+            raise PolicyError(f"expected a number of alarms for item {e} and when the last was, got {n[0, e]}")
+
+    def _kept(self, state: State) -> dict[str, AnyArray]:
+        """What the detector keeps, by its own names."""
+        return {name: state.extra[f"detector_{name}"] for name in self._kept_names}
+
+    def _check_alarms(self, is_alarm: Any, n: int) -> None:
+        is_mask = isinstance(is_alarm, np.ndarray) and is_alarm.dtype == np.bool_ and is_alarm.shape == (n,)
+        if not is_mask:
+            raise PolicyError(
+                f"expected {type(self._detector).__name__}.observe to return a bool for each of {n} gains, got "
+                f"{shown(is_alarm)}"
+            )
