@@ -55,6 +55,8 @@ class Policy(ABC):
     time_arrays : tuple of str
         Names of the arrays in ``state.extra`` that tell the time, a class attribute: a learner that forgets all items
         leaves them as they are.
+    takes_all : bool
+        Whether `observe` raises nothing whatever it is told, a class attribute: then no answer is kept to be undone.
 
     Notes
     -----
@@ -81,6 +83,7 @@ class Policy(ABC):
     n_features: int | None = None
     item_arrays: ClassVar[tuple[str, ...] | None] = None
     time_arrays: ClassVar[tuple[str, ...]] = ()
+    takes_all: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
