@@ -2,10 +2,12 @@
 
 Everybody starts from the same state: episode 1,000 of a fresh problem ("learning"), or the round in which items are
 chosen, fade and come up again once that has settled ("converged"). The loops by hand do what the textbook says: in
-every episode all plays and sums are multiplied by gamma.
+every episode all plays and sums are multiplied by gamma. Everything runs in one thread, and the time is the
+processor's, so that others on the machine do not count.
 """
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -19,7 +21,7 @@ from matroid_bandits.kernels.discount import PLAYS, SUMS
 from matroid_bandits.stream import POLICY, START, Stream
 
 _RANK, _SCALE, _NOISE = 100, 0.1, 0.25
-_FROM, _EPISODES = 1_000, 2_000
+_FROM, _EPISODES = 1_000, 500
 _GAMMAS = {"0.999": 0.999, "0.9999": 0.9999, "1 - 1e-6": 1.0 - 1e-6}
 _EXPECTED = {"NumPy loop": 20.0, "compiled scan": 3.0}
 
@@ -35,7 +37,7 @@ def discount() -> Iterator[Case]:
                     title = f"{name}, K = {_RANK}, L = {n_items:,}, gamma = {shown}, {label}"
                     yield _case(title, stage(problem, gamma), expected)
     for n_items in (100_000, 1_000_000):
-        for gamma in (0.99, 0.9, 0.5):
+        for gamma in (0.99, 0.9):
             title = f"uniform, K = {_RANK}, L = {n_items:,}, gamma = {gamma}, learning"
             case = _case(title, _learning(_uniform(n_items), gamma), None)
             case.others["tournaments only"] = _task(_learning(_uniform(n_items), gamma), 100, "kinetic")
@@ -95,7 +97,7 @@ def _converged(problem: mb.Problem, gamma: float) -> _Stage:
 
     An item of mean m comes up when its plays n bring its index m + c / sqrt(n) to a level that all share; then it has
     n + 1 plays, which fade to n again in log(1 + 1/n) horizons. The level is such that K come up in an episode. Each
-    item starts somewhere on its way; a few thousand episodes smooth the edges.
+    item starts somewhere on its way; a thousand episodes smooth the edges.
     """
     rng, horizon = np.random.default_rng(20), 1.0 / (1.0 - gamma)
     c = _SCALE * math.sqrt(2.0 * math.log(horizon))
@@ -114,7 +116,7 @@ def _converged(problem: mb.Problem, gamma: float) -> _Stage:
     cells[0, :, PLAYS], cells[0, :, SUMS] = plays, plays * means
     agent.state.extra["clock"][:] = 1.0, horizon, first, 0.0
     policy.drop(agent.state, (), ())
-    return _after(problem, policy, agent, first + 1, first + 3_001)
+    return _after(problem, policy, agent, first + 1, first + 1_001)
 
 
 def _after(problem: mb.Problem, policy: mb.DiscountedOMM, agent: Agent, first: int, last: int) -> _Stage:
@@ -148,7 +150,12 @@ def _task(stage: _Stage, n: int, engine: str) -> Task:
         _play(stage.problem, agent, stage.first, stage.first + 2)  # an engine that remembers starts here
         return agent
 
-    return Task(lambda agent: _play(stage.problem, agent, stage.first + 2, stage.first + 2 + n), n, setup)
+    def call(agent: Agent) -> float:
+        start = time.process_time()
+        _play(stage.problem, agent, stage.first + 2, stage.first + 2 + n)
+        return time.process_time() - start
+
+    return Task(call, n, setup, is_clocked=True)
 
 
 #: Fades plays and sums (L,), fills in the K items of largest index and returns them.
@@ -159,16 +166,18 @@ def _by_hand(stage: _Stage, n: int, choose: _Chooser) -> Task:
     """A loop by hand around a way to choose."""
     gamma, means = stage.policy.gamma, stage.problem.environment.mean_weights
 
-    def call(arrays: tuple[np.ndarray, np.ndarray, float]) -> None:
+    def call(arrays: tuple[np.ndarray, np.ndarray, float]) -> float:
         plays, sums, tau = arrays
         rng = np.random.default_rng(0)
+        start = time.process_time()
         for _ in range(n):
             basis = choose(plays, sums, _SCALE * math.sqrt(2.0 * math.log(tau)), gamma)
             plays[basis] += 1.0
             sums[basis] += rng.normal(means[basis], _NOISE)
             tau = gamma * tau + 1.0
+        return time.process_time() - start
 
-    return Task(call, n, stage.textbook)
+    return Task(call, n, stage.textbook, is_clocked=True)
 
 
 def _numpy_loop(problem: mb.Problem) -> _Chooser:

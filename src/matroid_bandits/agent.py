@@ -148,8 +148,8 @@ class Agent:
         self._engine = make_engine(engine, constraint, policy, self.state)
         self.open: dict[int, Play] = {}
         self._fresh: Play | None = None  # made last, and not yet counted as waiting
-        # where a policy does not listen, nothing can fail after the state has changed
-        self._can_fail = type(policy).observe is not Policy.observe
+        # where a policy does not listen, or takes everything, nothing can fail after the state has changed
+        self._can_fail = type(policy).observe is not Policy.observe and not policy.takes_all
         # while others wait, such a policy is told of every play that they wait beside
         self._hears = type(policy).wait is not Policy.wait
 
@@ -297,12 +297,14 @@ class Agent:
             self.state.answer(feedback, was_waiting)
         else:
             self.state.absorb(feedback)
-        if remembered is not None:
-            try:
-                self._policy.observe(self.state, feedback)
-            except BaseException:
-                self.state.revert(feedback, remembered)
-                raise
+        if remembered is None:
+            self._policy.observe(self.state, feedback)
+            return
+        try:
+            self._policy.observe(self.state, feedback)
+        except BaseException:
+            self.state.revert(feedback, remembered)
+            raise
 
 
 @lru_cache(maxsize=64)

@@ -118,6 +118,14 @@ class Falling(mb.OMM):
         return -int(state.extra["n"][0])
 
 
+def test_nothing_is_kept_to_undo_what_cannot_fail(monkeypatch):
+    monkeypatch.setattr(mb.State, "remember", None)
+    for policy in (mb.OMM(), mb.DiscountedOMM(0.9)):
+        learner = mb.Learner(mb.UniformMatroid(2, 1), policy)
+        learner.tell(learner.ask(), [0.5])
+        assert learner.estimates().means[0] == pytest.approx(0.5)
+
+
 def test_repr_and_equality():
     assert repr(mb.DiscountedOMM(0.999, scale=0.2)) == "DiscountedOMM(gamma=0.999, scale=0.2)"
     assert mb.DiscountedOMM(0.999) == mb.DiscountedOMM(0.999, 0.25) != mb.DiscountedOMM(0.99)

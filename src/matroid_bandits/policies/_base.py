@@ -59,6 +59,8 @@ class Policy(ABC, Described):
     open_arrays : tuple of str
         Names of the arrays in ``state.extra`` that grow as they are needed, so that only their type and number of
         axes are those that `prepare` made; a class attribute.
+    takes_all : bool
+        Whether `observe` raises nothing whatever it is told, a class attribute: then no answer is kept to be undone.
 
     Notes
     -----
@@ -86,6 +88,7 @@ class Policy(ABC, Described):
     item_arrays: ClassVar[tuple[str, ...] | None] = None
     time_arrays: ClassVar[tuple[str, ...]] = ()
     open_arrays: ClassVar[tuple[str, ...]] = ()
+    takes_all: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

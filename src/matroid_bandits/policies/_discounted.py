@@ -76,6 +76,7 @@ class DiscountedOMM(AffinePolicy):
 
     item_arrays = ("cells", "means", "radii")
     time_arrays = ("clock",)
+    takes_all = True
 
     #: Weights are divided by two to this power, an even number, when g falls below its reciprocal.
     _REBASE_BITS: ClassVar[int] = 60
