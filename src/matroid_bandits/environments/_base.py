@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +40,9 @@ class Environment(Immutable, ABC):
         The number of items L.
     support : (float, float)
         Bounds that no weight leaves, infinite where there are none.
+    kind : str, or None
+        The name of a class of one's own in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to
+        be changed when what the class draws changes. None, the default, for a class that is not stored.
 
     Examples
     --------
@@ -54,6 +59,8 @@ class Environment(Immutable, ABC):
     >>> world.draw(Stream(seed=0, runs=range(2)), t=1, items=np.array([0, 2])).shape
     (2, 2)
     """
+
+    kind: ClassVar[str | None] = None
 
     def __init__(self, mean_weights: ArrayLike, support: tuple[float, float] = (-np.inf, np.inf)) -> None:
         self._mean_weights = as_vector("mean weights", mean_weights)
@@ -125,6 +132,14 @@ class Environment(Immutable, ABC):
         """
         return None
 
+    def content(self) -> dict[str, Any]:
+        """What tells this environment from others of its class: arrays, plain values and other environments.
+
+        By default all attributes of the instance. The store of a sweep knows a problem by it.
+        """
+        cached = {name for base in type(self).__mro__ for name, value in vars(base).items() if _is_cached(value)}
+        return {name: value for name, value in vars(self).items() if name not in cached}
+
     @property
     def mean_weights(self) -> FloatArray:
         """Expected weights, shape (L,), read-only."""
@@ -143,6 +158,10 @@ class Environment(Immutable, ABC):
     def __repr__(self) -> str:
         means = f", means {self.mean_weights.min():.4g} to {self.mean_weights.max():.4g}" if self.n_items else ""
         return f"<{type(self).__name__}: {self.n_items} items{means}>"
+
+
+def _is_cached(value: object) -> bool:
+    return isinstance(value, cached_property)
 
 
 def availability_of(environment: Environment, stream: Stream, t: int) -> BoolArray | None:

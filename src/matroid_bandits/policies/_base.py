@@ -52,6 +52,9 @@ class Policy(ABC):
     item_arrays : tuple of str, or None
         Names of the arrays in ``state.extra`` that have a column per item, a class attribute. They are rearranged
         when a learner's items change. None, the default, stands for those whose second axis is as long as the items.
+    kind : str, or None
+        The name of a class of one's own in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to
+        be changed when what the class does changes. None, the default, for a class that is not stored.
 
     Notes
     -----
@@ -77,6 +80,7 @@ class Policy(ABC):
     takes_priors: ClassVar[bool] = True
     n_features: int | None = None
     item_arrays: ClassVar[tuple[str, ...] | None] = None
+    kind: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -79,7 +79,7 @@ def simulate(
     >>> bool(result.regret[0, -1] < result.regret[1, -1])
     True
     """
-    named = _check_policies(problem, policies)
+    named = check_policies(problem, policies)
     n_episodes = as_integer("n_episodes", n_episodes, 1, 2**47, error=SimulationError)
     n_runs = as_integer("n_runs", n_runs, 1, 2**32, error=SimulationError)
     if start not in ("observe", "explore"):
@@ -137,7 +137,7 @@ def _collect(
     )
 
 
-def _check_policies(
+def check_policies(
     problem: Problem, policies: Mapping[str, Policy] | Iterable[Policy] | Policy
 ) -> dict[str, Policy]:
     if not isinstance(problem, Problem):

@@ -47,8 +47,9 @@ from matroid_bandits.specs._operations import (
 )
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec
-from matroid_bandits.specs._problem import ProblemSpec, SimulationSpec
+from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, SimulationSpec
 from matroid_bandits.specs._spec import Spec, parse
+from matroid_bandits.specs._sweep import FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
 
 __all__ = [
     "BernoulliSpec",
@@ -59,6 +60,7 @@ __all__ = [
     "DualSpec",
     "EnvironmentSpec",
     "ExponentialSpec",
+    "FamilySpec",
     "GaussianSpec",
     "GraphicSpec",
     "Ground",
@@ -71,13 +73,17 @@ __all__ = [
     "PartitionSpec",
     "Place",
     "PolicySpec",
+    "ProblemFileSpec",
     "ProblemSpec",
     "RestrictSpec",
     "RowsSpec",
+    "RunsSpec",
     "SamplesSpec",
     "SimulationPlan",
     "SimulationSpec",
     "Spec",
+    "SweepPlan",
+    "SweepSpec",
     "TableSpec",
     "TransversalSpec",
     "TruncateSpec",
@@ -88,4 +94,5 @@ __all__ = [
     "parse",
     "read_file",
     "read_simulation",
+    "read_sweep",
 ]

@@ -51,7 +51,7 @@ class PolicySpec(Spec):
     OMM(scale=2.0)
     """
 
-    model_config = ConfigDict(extra="allow", json_schema_extra=lambda schema: _add_parameters(schema))
+    model_config = ConfigDict(extra="allow", json_schema_extra=lambda schema: add_parameters(schema))
 
     policy: PolicyName = Field(description="The name of a policy, or module:Class for one of your own.")
 
@@ -59,14 +59,16 @@ class PolicySpec(Spec):
     @classmethod
     def _check_parameters(cls, data: Any) -> Any:
         if isinstance(data, dict) and isinstance(name := data.get("policy"), str) and name in POLICIES:
-            check_known_keys(data, dict.fromkeys(["policy", *parameters(POLICIES[name])]))
+            check_known_keys(data, dict.fromkeys([*cls.model_fields, *parameters(POLICIES[name])]))
         return data
 
     def make(self, ground: Ground, place: Place | None = None) -> Policy:
         """The policy, which must be able to play on these items."""
-        place = Place() if place is None else place
+        return self._make(dict(self.model_extra or {}), ground, Place() if place is None else place)
+
+    def _make(self, values: dict[str, Any], ground: Ground, place: Place) -> Policy:
+        """The policy with these values of its parameters."""
         kind = POLICIES[self.policy] if ":" not in self.policy else import_policy(self.policy, place)
-        values = dict(self.model_extra or {})
         known = parameters(kind)
         for key in values:
             if key not in known:
@@ -124,8 +126,8 @@ def parameters(kind: type[Policy]) -> dict[str, Any]:
     }
 
 
-def _add_parameters(schema: dict[str, Any]) -> None:
-    """Add to the JSON Schema which parameters each policy of the package takes."""
+def add_parameters(schema: dict[str, Any], *, is_family: bool = False) -> None:
+    """Add to the JSON Schema which parameters each policy of the package takes, in a family by ``vary`` too."""
     cases: list[Any] = []
     for name, kind in POLICIES.items():
         if not kind.__module__.startswith("matroid_bandits."):
@@ -133,7 +135,10 @@ def _add_parameters(schema: dict[str, Any]) -> None:
         hints = get_type_hints(kind.__init__, include_extras=True)
         properties = {key: _json_type(key, hints.get(key)) for key in parameters(kind)}
         needed = [key for key, about in parameters(kind).items() if about.default is about.empty]
-        case = {"properties": {"policy": True, **properties}, "required": needed, "additionalProperties": False}
+        own = {"policy": True, "vary": True} if is_family else {"policy": True}
+        case = {"properties": {**own, **properties}, "additionalProperties": False}
+        if not is_family:
+            case["required"] = needed
         cases.append({"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case})
     schema["allOf"] = cases
     schema.pop("required", None)  # where it is left out, the key above is the policy's name

@@ -1,0 +1,303 @@
+"""Every policy on every problem, with a store: what is done is not done again."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+from matroid_bandits._typing import ArrayLike
+from matroid_bandits._util.text import shown
+from matroid_bandits.exceptions import MatroidBanditsError, SimulationError, SweepWarning
+from matroid_bandits.policies import Policy
+from matroid_bandits.problem import Problem
+from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation._execute import SLICE_S, run_jobs
+from matroid_bandits.simulation._families import Family, expand
+from matroid_bandits.simulation._keys import problem_key
+from matroid_bandits.simulation._play import Part, Settings, Start
+from matroid_bandits.simulation._progress import Progress, Reporter
+from matroid_bandits.simulation._simulate import Tally, check_settings
+from matroid_bandits.simulation._result import SimulationResult
+from matroid_bandits.simulation._store import Cell, Interval, Store, covered, missing
+from matroid_bandits.simulation._sweep_result import Sweep
+from matroid_bandits.stream import as_seed
+
+#: Policies by name, a family as a list, or a function of the problem that gives such.
+Policies = Mapping[str, Policy | Sequence[Policy]] | Iterable[Policy] | Policy
+
+#: How many policies on problems a process claims at a time.
+_MOST_CLAIMED = 64
+
+#: Seconds between two looks at what another process plays.
+_PATIENCE = 0.2
+
+
+def sweep(
+    problems: Mapping[str, Problem] | Iterable[Problem] | Problem,
+    policies: Policies | Callable[[Problem], Policies],
+    *,
+    n_episodes: int,
+    n_runs: int,
+    seed: int | None = None,
+    store: str | PathLike[str] | None = None,
+    executor: Any = None,
+    checkpoints: ArrayLike | None = None,
+    start: Start = "observe",
+    progress: bool | Progress = False,
+) -> Sweep:
+    """Play every policy on every problem, and go on from what is stored.
+
+    What is found on a problem is what `simulate` finds with the same settings, bit for bit, however the work is cut
+    and wherever it is done. All policies meet the same weights in a run of a problem.
+
+    Parameters
+    ----------
+    problems : mapping of name to Problem, problems, or one Problem
+        What to learn; without names they are called "problem 1", "problem 2" and so on.
+    policies : mapping of name to Policy or to a list of policies, policies, one Policy, or a callable
+        Who plays. A list under a name is a family: policies of one class with several values of a parameter, such as
+        ``{"OMM": [OMM(s) for s in (0.5, 1, 2)]}``, each of which is called after its value, "OMM, scale=0.5". A
+        function of the problem gives any of these, under the same names for every problem.
+    n_episodes, n_runs : int
+        How long and how often.
+    seed : int, optional
+        By default a fresh one, which the results carry; a store needs one that is given.
+    store : path, optional
+        A folder to keep what was played in. A sweep that was interrupted, or whose process died, goes on where it
+        was; one with more runs, problems or policies plays what is missing. Results are stored under all that decides
+        them (problem, policy, seed, episodes, checkpoints, start, version of the package), and with other settings
+        nothing is mixed: a `SweepWarning` names what has changed. A class of one's own needs a name that you give it,
+        the class attribute ``kind``, and a function in a problem an attribute of that name. Several processes may
+        use one store at the same time: each plays what no other is playing, and waits for the rest.
+    executor : optional
+        Where to play, as in `simulate`.
+    checkpoints, start, progress
+        As in `simulate`.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    SimulationError
+        The settings are wrong, or the store is another folder; with the problem's name where it is about one.
+    SerializationError
+        Something cannot be stored since it has no name, or a stored file is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import matroid_bandits as mb
+    >>> problems = {f"gap {gap}": mb.lower_bound_problem(6, 2, gap) for gap in (0.1, 0.2)}
+    >>> policies = {"OMM": [mb.OMM(s) for s in (0.2, 0.5, 1.0)], "KLOSM": mb.KLOSM()}
+    >>> store = tempfile.mkdtemp()
+    >>> sweep = mb.sweep(problems, policies, n_episodes=200, n_runs=5, seed=0, store=store)
+    >>> sweep.n_played, sweep.n_stored
+    (40, 0)
+    >>> larger = mb.sweep(problems, policies, n_episodes=200, n_runs=8, seed=0, store=store)
+    >>> larger.n_played, larger.n_stored
+    (24, 40)
+    """
+    began = time.perf_counter()
+    named = _check_problems(problems)
+    if store is not None and seed is None:
+        raise SimulationError("expected a seed with a store, since a fresh one finds nothing there; got None")
+    seed = as_seed(seed)
+    plans: list[_Plan] = []
+    for name, problem in named.items():
+        settings = check_settings(problem, n_episodes, n_runs, seed, start, checkpoints)
+        with _about(name):
+            plans.append(_Plan(name, settings, *expand(problem, _given(policies, problem))))
+        if plans[-1].families != plans[0].families or list(plans[-1].policies) != list(plans[0].policies):
+            raise SimulationError(f"expected policies of the same names for every problem, got others for {name!r}")
+    if store is None:
+        results, n_played, n_stored = _play(plans, executor, progress)
+    else:
+        results, n_played, n_stored = _play_stored(plans, Store(store), executor, progress)
+    wall_time = time.perf_counter() - began
+    results = {name: replace(results[name], wall_time=wall_time) for name in named}
+    return Sweep(results, named, plans[0].families, wall_time, n_played, n_stored)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One problem of a sweep: how it is played, and by whom."""
+
+    name: str
+    settings: Settings
+    policies: dict[str, Policy]
+    families: dict[str, Family]
+
+
+@dataclass(eq=False)
+class _Task:
+    """One policy on one problem, whose missing runs are to be played and stored."""
+
+    cell: Cell
+    settings: Settings
+    name: str
+    policy: Policy
+    n_left: int = 0
+    give_back: Callable[[], None] = lambda: None
+
+    def jobs(self, intervals: Iterable[Interval]) -> list[Job]:
+        """What is to be played, and from now on counted down."""
+        return [Job(self, self.settings, self.name, self.policy, first, last) for first, last in intervals]
+
+
+def _play(
+    plans: Sequence[_Plan], executor: Any, progress: bool | Progress
+) -> tuple[dict[str, SimulationResult], int, int]:
+    """Play everything; the curves of a problem's runs are let go of when its last run is done."""
+    jobs, tallies, left = [], {}, {}
+    for plan in plans:
+        left[plan.name] = len(plan.policies) * plan.settings.n_runs
+        for name, policy in plan.policies.items():
+            jobs.append(Job((plan, name), plan.settings, f"{name} on {plan.name}", policy, 0, plan.settings.n_runs))
+    results: dict[str, SimulationResult] = {}
+    n_runs = sum(left.values())
+    with _reporting(progress, plans[0].settings.n_episodes * n_runs) as report:
+        for job, part in _parts(jobs, executor, report):
+            plan, name = job.key
+            if plan.name not in tallies:
+                tallies[plan.name] = Tally(tuple(plan.policies), plan.settings)
+            tallies[plan.name].add(name, part)
+            left[plan.name] -= part.last - part.first
+            if not left[plan.name]:
+                results[plan.name] = tallies.pop(plan.name).result(0.0, keep_runs=False)
+    return results, n_runs, 0
+
+
+def _play_stored(
+    plans: Sequence[_Plan], store: Store, executor: Any, progress: bool | Progress
+) -> tuple[dict[str, SimulationResult], int, int]:
+    """Play what is not stored, store it, and read everything."""
+    cells: dict[tuple[str, str], Cell] = {}
+    tasks: dict[str, _Task] = {}  # equal policies under several names are played once
+    for plan in plans:
+        settings = replace(plan.settings, by_run=True)
+        with _about(plan.name):
+            key = problem_key(settings.problem)
+            for name, policy in plan.policies.items():
+                cell = cells[plan.name, name] = Cell.of(plan.name, key, name, policy, settings)
+                tasks.setdefault(cell.key, _Task(cell, settings, f"{name} on {plan.name}", policy))
+    changes = store.changes(cells.values())
+    if changes:
+        warnings.warn(
+            f"the store {store} holds results of other settings, which are kept apart: {'; '.join(changes)}",
+            SweepWarning,
+            stacklevel=3,
+        )
+    n_runs = plans[0].settings.n_runs * len(tasks)
+    with _reporting(progress, plans[0].settings.n_episodes * n_runs) as report:
+        n_played = _fill(list(tasks.values()), store, executor, report)
+    results = {}
+    for plan in plans:
+        tally = Tally(tuple(plan.policies), plan.settings)
+        for name in plan.policies:
+            cell = cells[plan.name, name]
+            for interval, taken in covered(store.intervals(cell), plan.settings.n_runs):
+                tally.add(name, store.read(cell, interval, taken, plan.settings))
+        results[plan.name] = tally.result(0.0, keep_runs=False)
+    return results, n_played, n_runs - n_played
+
+
+def _fill(tasks: list[_Task], store: Store, executor: Any, report: Reporter) -> int:
+    """Play and store what is missing, and wait for what other processes play; how many runs were played here.
+
+    Some tasks are claimed at a time, so that another process finds some to do, and none is held while waiting.
+    """
+    n_played = 0
+    while tasks:
+        jobs: list[Job] = []
+        claimed: list[_Task] = []
+        try:
+            for task in list(tasks):
+                todo = _claimed(task, store)
+                if todo is None:
+                    continue
+                tasks.remove(task)
+                claimed.append(task)
+                jobs += task.jobs(todo)
+                task.n_left = sum(last - first for first, last in todo)
+                report.add((task.settings.n_runs - task.n_left) * task.settings.n_episodes)
+                if len([each for each in claimed if each.n_left]) >= _MOST_CLAIMED:
+                    break
+            for job, part in _parts(jobs, executor, report):
+                task = job.key
+                store.write(task.cell, part)
+                n_played += part.last - part.first
+                task.n_left -= part.last - part.first
+                if not task.n_left:
+                    task.give_back()
+        finally:
+            for task in claimed:
+                task.give_back()
+        if tasks and not claimed:
+            time.sleep(_PATIENCE)
+    return n_played
+
+
+def _claimed(task: _Task, store: Store) -> list[Interval] | None:
+    """The runs of a task that are for this process to play; None where another process plays them."""
+    if todo := missing(store.intervals(task.cell), task.settings.n_runs):
+        give_back = store.claim(task.cell)
+        if give_back is None:
+            return None
+        task.give_back = give_back
+        todo = missing(store.intervals(task.cell), task.settings.n_runs)  # somebody may have been quicker
+    return todo
+
+
+def _parts(jobs: Sequence[Job], executor: Any, report: Reporter) -> Iterator[tuple[Job, Part]]:
+    """The parts of jobs as they are played; slices are short, so that what is lost in a crash is little."""
+    with contextlib.closing(run_jobs(jobs, executor, report=report, seconds=SLICE_S)) as parts:
+        yield from parts
+
+
+@contextlib.contextmanager
+def _reporting(progress: bool | Progress, total: int) -> Iterator[Reporter]:
+    report = Reporter(progress, total)
+    try:
+        yield report
+    finally:
+        report.close()
+
+
+@contextlib.contextmanager
+def _about(problem: str) -> Iterator[None]:
+    """Say which problem an error is about."""
+    try:
+        yield
+    except MatroidBanditsError as error:
+        raise type(error)(f"{problem}: {error}") from error
+
+
+def _given(policies: Any, problem: Problem) -> Any:
+    """What was given as policies, or what a function of the user's own gives for a problem."""
+    return policies(problem) if callable(policies) and not isinstance(policies, (Policy, type)) else policies
+
+
+def _check_problems(problems: Any) -> dict[str, Problem]:
+    if isinstance(problems, Problem):
+        problems = [problems]
+    if isinstance(problems, (str, type)) or not isinstance(problems, Iterable):
+        raise SimulationError(f"expected problems by name in a dict, or a list of them, got {shown(problems)}")
+    if isinstance(problems, Mapping):
+        named = dict(problems)
+    else:
+        named = {f"problem {number}": problem for number, problem in enumerate(problems, 1)}
+    if not named:
+        raise SimulationError("expected at least one problem, got none")
+    for name, problem in named.items():
+        if not isinstance(name, str):
+            raise SimulationError(f"expected a problem's name to be a string, got {shown(name)}")
+        if not isinstance(problem, Problem):
+            raise SimulationError(f"expected {name!r} to be a Problem, got {shown(problem)}")
+    return named
