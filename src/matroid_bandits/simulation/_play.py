@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -61,12 +61,14 @@ class Slice:
 
 @dataclass(frozen=True)
 class Part:
-    """What one slice found: cumulative return and regret of each run at each checkpoint, and all choices.
+    """What one slice found on its runs from `first` up to `last`, and all choices.
 
+    `returns` and `regret` are cumulative, of each run at each checkpoint.
     `surplus` is how much more, per run and in all, the best available sets were worth than the best set of all items.
     """
 
-    slice: Slice
+    first: int
+    last: int
     returns: FloatArray
     regret: FloatArray
     choices: IntArray
@@ -80,8 +82,21 @@ class Stopped(Exception):
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     """Play one policy in a batch of runs, all of them one array operation at a time.
 
-    `tick` is called with the episodes played since the last call, and says whether to stop.
+    `tick` is called with the episodes played since the last call, and says whether to stop. An error gets a note
+    that says where it happened.
     """
+    episodes = _Episodes(settings.n_episodes)
+    try:
+        return _play(slice, settings, tick, episodes)
+    except Stopped:
+        raise
+    except BaseException as error:
+        runs = f"run {slice.first}" if slice.n_runs == 1 else f"runs {slice.first} to {slice.last - 1}"
+        error.add_note(f"policy {slice.name!r}, {runs}, episode {episodes.now}")
+        raise
+
+
+def _play(slice: Slice, settings: Settings, tick: Callable[[int], bool], episodes: _Episodes) -> Part:
     problem, n_batch, points = settings.problem, slice.n_runs, settings.checkpoints
     environment, n_episodes = problem.environment, settings.n_episodes
     stream = Stream(settings.seed, np.arange(slice.first, slice.last))
@@ -109,7 +124,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     may_lack = type(environment).availability is not Environment.availability
     is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
     point, since = 0, 0
-    for t in range(1, n_episodes + 1):
+    for t in episodes:
         available = availability_of(environment, offered, t) if may_lack else None
         chosen = agent.decide(Request(t, own, available))
         weights = _weigh(environment, stream, t, chosen, is_full=is_matroid and available is None)
@@ -132,7 +147,21 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
                 raise Stopped
             since = 0
     agent.settle()
-    return Part(slice, returns_at, regret_at, agent.state.asked.sum(axis=0) - seen_before, optimum.surplus)
+    return Part(
+        slice.first, slice.last, returns_at, regret_at, agent.state.asked.sum(axis=0) - seen_before, optimum.surplus
+    )
+
+
+class _Episodes:
+    """The numbers of the episodes, 1 to n; `now` is the one being played, 0 before the first."""
+
+    def __init__(self, n: int) -> None:
+        self._n, self.now = n, 0
+
+    def __iter__(self) -> Iterator[int]:
+        while self.now < self._n:
+            self.now += 1
+            yield self.now
 
 
 class _Optimum:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation._execute import run_processes, run_threads, split
+from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation._execute import ExecutorChoice, run_jobs
 from matroid_bandits.simulation._play import Part, Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
@@ -32,7 +34,7 @@ def simulate(
     seed: int | None = None,
     start: Start = "observe",
     checkpoints: ArrayLike | None = None,
-    n_jobs: int | None = None,
+    executor: ExecutorChoice = None,
     progress: bool | Progress = False,
     engine: EngineChoice = "auto",
     keep_runs: bool = False,
@@ -60,11 +62,14 @@ def simulate(
         is; an item never seen comes first in the greedy order.
     checkpoints : array_like of int, optional
         Episodes at which to record the curves; by default about 100, evenly spaced in the logarithm.
-    n_jobs : int, optional
-        Spread the runs over so many processes, through joblib; -1 for one per core. By default one process
-        with a thread per core.
+    executor : int, Executor, Dask Client or "ray", optional
+        Where the runs are played. By default on threads of this process, one per core; a number is that many
+        processes (through joblib); or any `concurrent.futures.Executor`, such as one of processes that are warm;
+        a `dask.distributed.Client`; or "ray", the Ray cluster that this process is connected to. The numbers are
+        the same everywhere. Workers need the same version of the package.
     progress : bool or callable, default False
-        True shows a bar with the time left on stderr; a callable gets (done, total) now and then.
+        True shows a bar with the time left on stderr; a callable gets (done, total) now and then: on threads
+        while episodes are played, elsewhere after each slice of runs.
     engine : str, or class of one's own, default "auto"
         How decisions are found; "auto" picks the fastest that fits. All make the same decisions.
     keep_runs : bool, default False
@@ -85,56 +90,61 @@ def simulate(
     if start not in ("observe", "explore"):
         raise SimulationError(f'expected start to be "observe" or "explore", got {start!r}')
     points = _check_checkpoints(checkpoints, n_episodes)
-    if n_jobs is not None and n_jobs != -1:
-        n_jobs = as_integer("n_jobs, unless it is -1,", n_jobs, 1, error=SimulationError)
     settings = Settings(problem, n_episodes, n_runs, as_seed(seed), start, points, engine)
     began = time.perf_counter()
     report = Reporter(progress, n_episodes * n_runs * len(named))
-    slices = split(named, settings, n_jobs)
+    jobs = [Job(name, settings, name, policy, 0, n_runs) for name, policy in named.items()]
+    tally = _Tally(tuple(named), settings)
     try:
-        if n_jobs is None or n_jobs == 1:
-            parts = run_threads(slices, settings, report)
-        else:
-            parts = run_processes(slices, settings, report, n_jobs)
+        with closing(run_jobs(jobs, executor, report=report)) as parts:
+            for job, part in parts:
+                tally.add(job.name, part)
     finally:
         report.close()
-    return _collect(tuple(named), parts, settings, time.perf_counter() - began, keep_runs)
+    return tally.result(time.perf_counter() - began, keep_runs)
 
 
-def _collect(
-    names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float, keep_runs: bool
-) -> SimulationResult:
-    problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
-    curves = np.empty((2, len(names), n_runs, points.size))
-    choices, surplus = np.zeros((len(names), problem.n_items), np.int64), np.zeros(n_runs)
-    for part in parts:
-        p, rows = names.index(part.slice.name), slice(part.slice.first, part.slice.last)
-        curves[0, p, rows], curves[1, p, rows] = part.returns, part.regret
-        choices[p] += part.choices
-        surplus[rows] = part.surplus  # of the world, so of every policy
-    means = curves.mean(axis=2)
-    errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
-    return SimulationResult(
-        policies=names,
-        checkpoints=points,
-        returns=means[0],
-        returns_se=errors[0],
-        regret=means[1],
-        regret_se=errors[1],
-        final_returns=curves[0, :, :, -1].copy(),
-        final_regret=curves[1, :, :, -1].copy(),
-        choices=choices,
-        n_episodes=settings.n_episodes,
-        n_runs=n_runs,
-        seed=settings.seed,
-        start=settings.start,
-        minimize=problem.minimize,
-        optimal_value=problem.optimal_value + float(surplus.mean()) / settings.n_episodes,
-        wall_time=wall_time,
-        versions=versions(),
-        run_returns=curves[0] if keep_runs else None,
-        run_regret=curves[1] if keep_runs else None,
-    )
+class _Tally:
+    """The parts of a simulation put together, in whatever order they come."""
+
+    def __init__(self, names: tuple[str, ...], settings: Settings) -> None:
+        n_items, n_runs = settings.problem.n_items, settings.n_runs
+        self._names, self._settings = names, settings
+        self._curves = np.empty((2, len(names), n_runs, settings.checkpoints.size))
+        self._choices, self._surplus = np.zeros((len(names), n_items), np.int64), np.zeros(n_runs)
+
+    def add(self, name: str, part: Part) -> None:
+        p, rows = self._names.index(name), slice(part.first, part.last)
+        self._curves[0, p, rows], self._curves[1, p, rows] = part.returns, part.regret
+        self._choices[p] += part.choices
+        self._surplus[rows] = part.surplus  # of the world, so of every policy
+
+    def result(self, wall_time: float, keep_runs: bool) -> SimulationResult:
+        curves, settings, n_runs = self._curves, self._settings, self._settings.n_runs
+        problem = settings.problem
+        means = curves.mean(axis=2)
+        errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
+        return SimulationResult(
+            policies=self._names,
+            checkpoints=settings.checkpoints,
+            returns=means[0],
+            returns_se=errors[0],
+            regret=means[1],
+            regret_se=errors[1],
+            final_returns=curves[0, :, :, -1].copy(),
+            final_regret=curves[1, :, :, -1].copy(),
+            choices=self._choices,
+            n_episodes=settings.n_episodes,
+            n_runs=n_runs,
+            seed=settings.seed,
+            start=settings.start,
+            minimize=problem.minimize,
+            optimal_value=problem.optimal_value + float(self._surplus.mean()) / settings.n_episodes,
+            wall_time=wall_time,
+            versions=versions(),
+            run_returns=curves[0] if keep_runs else None,
+            run_regret=curves[1] if keep_runs else None,
+        )
 
 
 def check_policies(
