@@ -49,7 +49,7 @@ from matroid_bandits.policies import (
     UniformRandom,
 )
 from matroid_bandits.problem import Problem, lower_bound_problem
-from matroid_bandits.simulation import SimulationResult, simulate
+from matroid_bandits.simulation import SimulationResult, Sweep, simulate, sweep
 from matroid_bandits.stream import Stream
 
 __all__ = [
@@ -90,6 +90,7 @@ __all__ = [
     "SimulationResult",
     "State",
     "Stream",
+    "Sweep",
     "ThompsonSampling",
     "TransversalMatroid",
     "UniformMatroid",
@@ -101,5 +102,6 @@ __all__ = [
     "lower_bound_problem",
     "matroid_from_dict",
     "simulate",
+    "sweep",
     "testing",
 ]

@@ -126,10 +126,10 @@ def family_styles(groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, s
     Examples
     --------
     >>> family_styles({"OMM": ["OMM, scale=1", "OMM, scale=2"], "KLOSM": ["KLOSM"]})
-    {'OMM, scale=1': ('#99c7e0', '-'), 'OMM, scale=2': ('#0072b2', '-'), 'KLOSM': ('#009e73', '--')}
+    {'OMM, scale=1': ('#b2d5e8', '-'), 'OMM, scale=2': ('#0072b2', '-'), 'KLOSM': ('#009e73', '--')}
     """
     return {
-        label: (_lighter(color, 0.6 * (len(labels) - 1 - place) / max(1, len(labels) - 1)), dash)
+        label: (_lighter(color, 0.7 * (len(labels) - 1 - place) / max(1, len(labels) - 1)), dash)
         for (color, dash), labels in zip(line_styles(groups).values(), groups.values(), strict=True)
         for place, label in enumerate(labels)
     }

@@ -1,16 +1,27 @@
-"""Experiments: policies times runs of a problem, and what came of it."""
+"""Experiments: policies times runs of a problem, or of many, and what came of it."""
 
+from matroid_bandits.simulation._families import Family
 from matroid_bandits.simulation._plot import curve_panel, regret_panel
 from matroid_bandits.simulation._progress import Progress
 from matroid_bandits.simulation._result import PolicyResult, SimulationResult
 from matroid_bandits.simulation._simulate import check_support, simulate
+from matroid_bandits.simulation._sweep import sweep
+from matroid_bandits.simulation._sweep_plot import parameter_panels, regret_panels
+from matroid_bandits.simulation._sweep_result import Best, Difference, Sweep
 
 __all__ = [
+    "Best",
+    "Difference",
+    "Family",
     "PolicyResult",
     "Progress",
     "SimulationResult",
+    "Sweep",
     "check_support",
     "curve_panel",
+    "parameter_panels",
     "regret_panel",
+    "regret_panels",
     "simulate",
+    "sweep",
 ]

@@ -54,7 +54,7 @@ def digest(value: Any) -> str:
     return found.hexdigest()
 
 
-def _pieces(value: Any) -> Iterator[bytes | memoryview]:
+def _pieces(value: Any) -> Iterator[bytes]:
     """What is hashed of a value: a letter for its type, its length where it has one, and its content."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -85,7 +85,7 @@ def _pieces(value: Any) -> Iterator[bytes | memoryview]:
         yield from _pieces(_name_of_code(value))
 
 
-def _array(array: AnyArray) -> Iterator[bytes | memoryview]:
+def _array(array: AnyArray) -> Iterator[bytes]:
     kind = array.dtype.kind
     if kind not in _NUMBERS:
         yield f"array {array.shape} ".encode()
@@ -94,10 +94,10 @@ def _array(array: AnyArray) -> Iterator[bytes | memoryview]:
     yield f"array {kind} {array.shape} ".encode()
     flat = array.reshape(-1)
     for start in range(0, flat.size, _CHUNK):
-        yield memoryview(np.ascontiguousarray(flat[start : start + _CHUNK], _NUMBERS[kind])).cast("B")
+        yield flat[start : start + _CHUNK].astype(_NUMBERS[kind]).tobytes()
 
 
-def _constraint(constraint: Constraint) -> Iterator[bytes | memoryview]:
+def _constraint(constraint: Constraint) -> Iterator[bytes]:
     """A constraint's JSON form; what is around a predicate of the user's own has none, but content."""
     try:
         form = constraint.to_dict()

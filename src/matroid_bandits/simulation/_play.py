@@ -33,7 +33,7 @@ _TICK = 512
 
 @dataclass(frozen=True)
 class Settings:
-    """What all slices of a simulation share."""
+    """What all slices of a simulation share; with `by_run` the choices of every run are kept apart."""
 
     problem: Problem
     n_episodes: int
@@ -42,6 +42,7 @@ class Settings:
     start: Start
     checkpoints: IntArray
     engine: EngineChoice
+    by_run: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Part:
-    """What one slice found on its runs from `first` up to `last`, and all choices.
+    """What one slice found on its runs from `first` up to `last`, and all choices, of all runs or of each.
 
     `returns` and `regret` are cumulative, of each run at each checkpoint.
     `surplus` is how much more, per run and in all, the best available sets were worth than the best set of all items.
@@ -114,7 +115,7 @@ def _play(slice: Slice, settings: Settings, tick: Callable[[int], bool], episode
         everything = np.tile(np.arange(problem.n_items), (n_batch, 1))
         agent.observe(Request(0, own), everything, _draw(environment, stream.with_purpose(START), 0, everything))
         del everything
-    seen_before = agent.state.counts.sum(axis=0)
+    seen_before = agent.state.counts.copy() if settings.by_run else agent.state.counts.sum(axis=0)
     answers = Answers(agent, environment, late, n_episodes) if waits else None
     optimum = _Optimum(problem, n_batch)
     total, regret = np.zeros(n_batch), np.zeros(n_batch)
@@ -147,9 +148,11 @@ def _play(slice: Slice, settings: Settings, tick: Callable[[int], bool], episode
                 raise Stopped
             since = 0
     agent.settle()
-    return Part(
-        slice.first, slice.last, returns_at, regret_at, agent.state.asked.sum(axis=0) - seen_before, optimum.surplus
-    )
+    if settings.by_run:  # in as few bytes as hold one for each episode
+        choices = (agent.state.asked - seen_before).astype(np.min_scalar_type(n_episodes))
+    else:
+        choices = agent.state.asked.sum(axis=0) - seen_before
+    return Part(slice.first, slice.last, returns_at, regret_at, choices, optimum.surplus)
 
 
 class _Episodes:

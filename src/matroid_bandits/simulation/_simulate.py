@@ -85,16 +85,12 @@ def simulate(
     True
     """
     named = check_policies(problem, policies)
-    n_episodes = as_integer("n_episodes", n_episodes, 1, 2**47, error=SimulationError)
-    n_runs = as_integer("n_runs", n_runs, 1, 2**32, error=SimulationError)
-    if start not in ("observe", "explore"):
-        raise SimulationError(f'expected start to be "observe" or "explore", got {start!r}')
-    points = _check_checkpoints(checkpoints, n_episodes)
-    settings = Settings(problem, n_episodes, n_runs, as_seed(seed), start, points, engine)
+    settings = check_settings(problem, n_episodes, n_runs, as_seed(seed), start, checkpoints, engine)
+    n_episodes, n_runs = settings.n_episodes, settings.n_runs
     began = time.perf_counter()
     report = Reporter(progress, n_episodes * n_runs * len(named))
     jobs = [Job(name, settings, name, policy, 0, n_runs) for name, policy in named.items()]
-    tally = _Tally(tuple(named), settings)
+    tally = Tally(tuple(named), settings)
     try:
         with closing(run_jobs(jobs, executor, report=report)) as parts:
             for job, part in parts:
@@ -104,7 +100,24 @@ def simulate(
     return tally.result(time.perf_counter() - began, keep_runs)
 
 
-class _Tally:
+def check_settings(
+    problem: Problem,
+    n_episodes: int,
+    n_runs: int,
+    seed: int,
+    start: Start,
+    checkpoints: ArrayLike | None,
+    engine: EngineChoice = "auto",
+) -> Settings:
+    """The settings of a simulation of one problem, checked."""
+    n_episodes = as_integer("n_episodes", n_episodes, 1, 2**47, error=SimulationError)
+    n_runs = as_integer("n_runs", n_runs, 1, 2**32, error=SimulationError)
+    if start not in ("observe", "explore"):
+        raise SimulationError(f'expected start to be "observe" or "explore", got {start!r}')
+    return Settings(problem, n_episodes, n_runs, seed, start, _check_checkpoints(checkpoints, n_episodes), engine)
+
+
+class Tally:
     """The parts of a simulation put together, in whatever order they come."""
 
     def __init__(self, names: tuple[str, ...], settings: Settings) -> None:
@@ -147,9 +160,7 @@ class _Tally:
         )
 
 
-def check_policies(
-    problem: Problem, policies: Mapping[str, Policy] | Iterable[Policy] | Policy
-) -> dict[str, Policy]:
+def check_policies(problem: Problem, policies: Mapping[str, Policy] | Iterable[Policy] | Policy) -> dict[str, Policy]:
     if not isinstance(problem, Problem):
         raise SimulationError(f"expected a Problem, got {type(problem).__name__}")
     if isinstance(policies, Mapping):

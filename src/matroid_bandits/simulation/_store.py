@@ -1,7 +1,7 @@
 """The store of a sweep: a folder with what was played, from which an interrupted or a larger sweep goes on.
 
-``store.json`` says that the folder is one. Every problem, policy and settings have a folder of their own, called by their
-key, with ``cell.json``, which says in plain words what they are, and an NPZ file for each interval of runs.
+``store.json`` says that the folder is one. A policy on a problem with some settings has a folder, named by their key,
+with ``cell.json``, which says in plain words what they are, and an NPZ file for each interval of runs.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ class Store:
         folder = self._folder / cell.key
         if not (folder / "cell.json").exists():
             form = {"format": _CELL, "version": _VERSION, **cell.about}
-            write_file(folder / "cell.json", json.dumps(form, indent=1) + "\n")
+            lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in form.items())
+            write_file(folder / "cell.json", "{\n" + ",\n".join(lines) + "\n}\n")
         header = {"key": cell.key, "first": part.first, "last": part.last}
         arrays = {name: getattr(part, name) for name in _ARRAYS if getattr(part, name) is not None}
         archives.save(self._path(cell, (part.first, part.last)), _PART, _VERSION, header, arrays)

@@ -21,8 +21,8 @@ from matroid_bandits.simulation._families import Family, expand
 from matroid_bandits.simulation._keys import problem_key
 from matroid_bandits.simulation._play import Part, Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
-from matroid_bandits.simulation._simulate import Tally, check_settings
 from matroid_bandits.simulation._result import SimulationResult
+from matroid_bandits.simulation._simulate import Tally, check_settings
 from matroid_bandits.simulation._store import Cell, Interval, Store, covered, missing
 from matroid_bandits.simulation._sweep_result import Sweep
 from matroid_bandits.stream import as_seed
@@ -146,25 +146,24 @@ class _Task:
     n_left: int = 0
     give_back: Callable[[], None] = lambda: None
 
-    def jobs(self, intervals: Iterable[Interval]) -> list[Job]:
-        """What is to be played, and from now on counted down."""
-        return [Job(self, self.settings, self.name, self.policy, first, last) for first, last in intervals]
-
 
 def _play(
     plans: Sequence[_Plan], executor: Any, progress: bool | Progress
 ) -> tuple[dict[str, SimulationResult], int, int]:
     """Play everything; the curves of a problem's runs are let go of when its last run is done."""
-    jobs, tallies, left = [], {}, {}
+    places: dict[Job, tuple[_Plan, str]] = {}
+    tallies: dict[str, Tally] = {}
+    left: dict[str, int] = {}
     for plan in plans:
         left[plan.name] = len(plan.policies) * plan.settings.n_runs
         for name, policy in plan.policies.items():
-            jobs.append(Job((plan, name), plan.settings, f"{name} on {plan.name}", policy, 0, plan.settings.n_runs))
+            job = Job(name, plan.settings, f"{name} on {plan.name}", policy, 0, plan.settings.n_runs)
+            places[job] = plan, name
     results: dict[str, SimulationResult] = {}
     n_runs = sum(left.values())
     with _reporting(progress, plans[0].settings.n_episodes * n_runs) as report:
-        for job, part in _parts(jobs, executor, report):
-            plan, name = job.key
+        for job, part in _parts(list(places), executor, report, None):
+            plan, name = places[job]
             if plan.name not in tallies:
                 tallies[plan.name] = Tally(tuple(plan.policies), plan.settings)
             tallies[plan.name].add(name, part)
@@ -190,13 +189,15 @@ def _play_stored(
     changes = store.changes(cells.values())
     if changes:
         warnings.warn(
-            f"the store {store} holds results of other settings, which are kept apart: {'; '.join(changes)}",
+            f"{store} holds results under these names with other settings, kept apart: {'; '.join(changes)}",
             SweepWarning,
             stacklevel=3,
         )
-    n_runs = plans[0].settings.n_runs * len(tasks)
-    with _reporting(progress, plans[0].settings.n_episodes * n_runs) as report:
-        n_played = _fill(list(tasks.values()), store, executor, report)
+    for task in tasks.values():
+        task.n_left = _n_runs(missing(store.intervals(task.cell), task.settings.n_runs))
+    todo = [task for task in tasks.values() if task.n_left]
+    with _reporting(progress, plans[0].settings.n_episodes * sum(task.n_left for task in todo)) as report:
+        n_played = _fill(todo, store, executor, report)
     results = {}
     for plan in plans:
         tally = Tally(tuple(plan.policies), plan.settings)
@@ -205,7 +206,7 @@ def _play_stored(
             for interval, taken in covered(store.intervals(cell), plan.settings.n_runs):
                 tally.add(name, store.read(cell, interval, taken, plan.settings))
         results[plan.name] = tally.result(0.0, keep_runs=False)
-    return results, n_played, n_runs - n_played
+    return results, n_played, plans[0].settings.n_runs * len(tasks) - n_played
 
 
 def _fill(tasks: list[_Task], store: Store, executor: Any, report: Reporter) -> int:
@@ -215,22 +216,25 @@ def _fill(tasks: list[_Task], store: Store, executor: Any, report: Reporter) -> 
     """
     n_played = 0
     while tasks:
-        jobs: list[Job] = []
+        jobs: dict[Job, _Task] = {}
         claimed: list[_Task] = []
         try:
             for task in list(tasks):
-                todo = _claimed(task, store)
-                if todo is None:
+                if len(claimed) == _MOST_CLAIMED:
+                    break
+                give_back = store.claim(task.cell)
+                if give_back is None:
                     continue
+                task.give_back = give_back
                 tasks.remove(task)
                 claimed.append(task)
-                jobs += task.jobs(todo)
-                task.n_left = sum(last - first for first, last in todo)
-                report.add((task.settings.n_runs - task.n_left) * task.settings.n_episodes)
-                if len([each for each in claimed if each.n_left]) >= _MOST_CLAIMED:
-                    break
-            for job, part in _parts(jobs, executor, report):
-                task = job.key
+                gaps = missing(store.intervals(task.cell), task.settings.n_runs)  # others may have played some
+                report.add((task.n_left - _n_runs(gaps)) * task.settings.n_episodes)
+                task.n_left = _n_runs(gaps)
+                for first, last in gaps:
+                    jobs[Job(task.name, task.settings, task.name, task.policy, first, last)] = task
+            for job, part in _parts(list(jobs), executor, report, SLICE_S):
+                task = jobs[job]
                 store.write(task.cell, part)
                 n_played += part.last - part.first
                 task.n_left -= part.last - part.first
@@ -244,21 +248,15 @@ def _fill(tasks: list[_Task], store: Store, executor: Any, report: Reporter) -> 
     return n_played
 
 
-def _claimed(task: _Task, store: Store) -> list[Interval] | None:
-    """The runs of a task that are for this process to play; None where another process plays them."""
-    if todo := missing(store.intervals(task.cell), task.settings.n_runs):
-        give_back = store.claim(task.cell)
-        if give_back is None:
-            return None
-        task.give_back = give_back
-        todo = missing(store.intervals(task.cell), task.settings.n_runs)  # somebody may have been quicker
-    return todo
+def _n_runs(intervals: Iterable[Interval]) -> int:
+    return sum(last - first for first, last in intervals)
 
 
-def _parts(jobs: Sequence[Job], executor: Any, report: Reporter) -> Iterator[tuple[Job, Part]]:
-    """The parts of jobs as they are played; slices are short, so that what is lost in a crash is little."""
-    with contextlib.closing(run_jobs(jobs, executor, report=report, seconds=SLICE_S)) as parts:
-        yield from parts
+def _parts(jobs: Sequence[Job], executor: Any, report: Reporter, seconds: float | None) -> Iterator[tuple[Job, Part]]:
+    """The parts of jobs as they are played; where they are stored, in short slices, since a crash costs those."""
+    if jobs:
+        with contextlib.closing(run_jobs(jobs, executor, report=report, seconds=seconds)) as parts:
+            yield from parts
 
 
 @contextlib.contextmanager

@@ -78,7 +78,9 @@ def parameter_panels(
     """
     if family.parameter is None or not _are_numbers(family.values):
         got = f"{family.parameter} of {shown(list(family.values))}" if family.parameter else "none of that kind"
-        raise SimulationError(f"expected {family.name!r} to be a family with one parameter that is a number; got {got}")
+        raise SimulationError(
+            f"expected {family.name!r} to be a family with one parameter that is a number; got {got}"
+        )
     order = np.argsort(np.array(family.values, float), kind="stable")
     x = np.array(family.values, float)[order]
     if log_x is None:
@@ -166,7 +168,9 @@ def _chosen(sweep: Sweep, policies: Sequence[str] | None) -> list[str]:
     """The policies of some names, among which a family's stands for all of its own."""
     groups = sweep.groups
     chosen = sweep.policies if policies is None else policies
-    return [policy for name in chosen for policy in ((name,) if name in sweep.policies else groups.get(name, (name,)))]
+    return [
+        policy for name in chosen for policy in ((name,) if name in sweep.policies else groups.get(name, (name,)))
+    ]
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:

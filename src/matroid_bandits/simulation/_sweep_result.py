@@ -246,6 +246,7 @@ class Sweep:
             import pandas as pd
         except ImportError:
             raise MissingDependencyError("to_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+        about: dict[str, tuple[str, str | None, Any]]
         about = {policy: (name, None, None) for name, policies in self.groups.items() for policy in policies}
         for family in self.families.values():
             for policy, value in zip(family.policies, family.values, strict=bool(family.values)):
@@ -338,7 +339,8 @@ class Sweep:
         >>> [axes.get_title() for axes in figure.axes]
         ['gap 0.1', 'gap 0.2']
         """
-        return _sweep_plot.draw_regret(self, problems, policies, unit, bounds, log_x)
+        figure: Figure = _sweep_plot.draw_regret(self, problems, policies, unit, bounds, log_x)
+        return figure
 
     def plot_parameter(
         self, family: str, *, problems: Sequence[str] | None = None, unit: str = "", log_x: bool | None = None
@@ -370,7 +372,8 @@ class Sweep:
         >>> sweep.plot_parameter("OMM").axes[0].get_xlabel()
         'scale'
         """
-        return _sweep_plot.draw_parameter(self, self._family(family), problems, unit, log_x)
+        figure: Figure = _sweep_plot.draw_parameter(self, self._family(family), problems, unit, log_x)
+        return figure
 
 
 def _difference(problem: str, policy: str, baseline: str, runs: Any, level: float) -> Difference:
