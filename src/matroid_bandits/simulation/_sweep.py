@@ -122,7 +122,8 @@ def sweep(
         results, n_played, n_stored = _play_stored(plans, Store(store), executor, progress)
     wall_time = time.perf_counter() - began
     results = {name: replace(results[name], wall_time=wall_time) for name in named}
-    return Sweep(results, named, plans[0].families, wall_time, n_played, n_stored)
+    players = {plan.name: plan.policies for plan in plans}
+    return Sweep(results, named, players, plans[0].families, wall_time, n_played, n_stored)
 
 
 @dataclass(frozen=True)

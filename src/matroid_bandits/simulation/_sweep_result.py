@@ -14,6 +14,7 @@ from matroid_bandits._util.checks import as_number
 from matroid_bandits._util.student import t_quantile
 from matroid_bandits._util.text import counted, did_you_mean, printable, with_error
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import _sweep_plot
 from matroid_bandits.simulation._families import Family
@@ -98,6 +99,8 @@ class Sweep:
         What was found on each problem.
     problems : dict of Problem by name
         The problems.
+    players : dict of dict of Policy, by the names of problems and policies
+        Who played on each problem.
     families : dict of Family by name
         The policies that differ in a parameter.
     wall_time : float
@@ -121,6 +124,7 @@ class Sweep:
 
     results: dict[str, SimulationResult]
     problems: dict[str, Problem]
+    players: dict[str, dict[str, Policy]]
     families: dict[str, Family]
     wall_time: float
     n_played: int
