@@ -144,6 +144,12 @@ def _create(target: Path, mode: int) -> tuple[int, Path]:
     raise FileExistsError(f"{target.parent}: expected to find a name for a new file")
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove what crashes have left in a folder of files that were being written; what is being written stays."""
+    for place in folder.glob(".*.saving"):
+        _remove_leftover(place)
+
+
 def _remove_leftover(place: Path) -> None:
     """Remove a file of ours that no living process writes to."""
     if fcntl is None:

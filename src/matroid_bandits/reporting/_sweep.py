@@ -43,7 +43,7 @@ def sweep_chapter(
     """
     any_result = next(iter(sweep.results.values()))
     baseline = sweep.policies[0] if baseline is None else baseline
-    blocks: list[Block] = [_regret_table(sweep), _regret_plot(sweep, name, title)]
+    blocks: list[Block] = [_regret_table(sweep), _regret_plot(sweep, name)]
     for number, family in enumerate(sweep.families, 1):
         slug = re.sub(r"[^\w.-]+", "-", family).strip("-.") or f"family-{number}"
         blocks += _parameter_plot(sweep, family, f"{name}-{slug}")
@@ -95,8 +95,8 @@ def _regret_table(sweep: Sweep) -> Table:
     )
 
 
-def _regret_plot(sweep: Sweep, name: str, title: str) -> Plot:
-    return Plot(name, title, tuple(regret_panels(sweep)), "Bands are 95% confidence intervals.", sweep.groups)
+def _regret_plot(sweep: Sweep, name: str) -> Plot:
+    return Plot(name, "Regret over episodes", tuple(regret_panels(sweep)), "Bands are 95% confidence intervals.", sweep.groups)
 
 
 def _parameter_plot(sweep: Sweep, family: str, name: str) -> list[Block]:

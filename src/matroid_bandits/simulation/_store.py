@@ -18,7 +18,7 @@ import numpy as np
 
 from matroid_bandits._util import archives
 from matroid_bandits._util.archives import Layout
-from matroid_bandits._util.files import claim, write_file
+from matroid_bandits._util.files import claim, remove_leftovers, write_file
 from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import SerializationError, SimulationError
@@ -121,7 +121,10 @@ class Store:
         """Take a cell for this process, and return what gives it back; None where another process plays it."""
         folder = self._folder / cell.key
         folder.mkdir(exist_ok=True)
-        return claim(folder / "lock")
+        give_back = claim(folder / "lock")
+        if give_back is not None:
+            remove_leftovers(folder)
+        return give_back
 
     def intervals(self, cell: Cell) -> list[Interval]:
         """The intervals of runs that are stored, in order; they may overlap, where locks did not work."""
