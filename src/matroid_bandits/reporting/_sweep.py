@@ -96,7 +96,9 @@ def _regret_table(sweep: Sweep) -> Table:
 
 
 def _regret_plot(sweep: Sweep, name: str) -> Plot:
-    return Plot(name, "Regret over episodes", tuple(regret_panels(sweep)), "Bands are 95% confidence intervals.", sweep.groups)
+    return Plot(
+        name, "Regret over episodes", tuple(regret_panels(sweep)), "Bands are 95% confidence intervals.", sweep.groups
+    )
 
 
 def _parameter_plot(sweep: Sweep, family: str, name: str) -> list[Block]:
