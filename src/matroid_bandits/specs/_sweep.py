@@ -99,12 +99,13 @@ def _check_problems(value: Any) -> Any:
 
 
 def _which_problem(value: Any) -> str:
-    return "file" if isinstance(value, dict) and "file" in value else "problem"
+    return "(file)" if isinstance(value, dict) and "file" in value else "(problem)"
 
 
 #: A problem in the file itself, or the one of another file.
 AnyProblem = Annotated[
-    Annotated[ProblemSpec, Tag("problem")] | Annotated[ProblemFileSpec, Tag("file")], Discriminator(_which_problem)
+    Annotated[ProblemSpec, Tag("(problem)")] | Annotated[ProblemFileSpec, Tag("(file)")],
+    Discriminator(_which_problem),
 ]
 
 
