@@ -98,6 +98,14 @@ def test_families_are_named_by_what_varies():
     assert named(mb.OMM()) == (("OMM",), {})
 
 
+def test_generators_last_for_all_problems():
+    families = mb.sweep(PROBLEMS, {"OMM": (mb.OMM(s) for s in (1, 2))}, n_episodes=1, n_runs=1, seed=0)
+    assert families.policies == ("OMM, scale=1", "OMM, scale=2")
+    listed = mb.sweep(PROBLEMS.values(), (p for p in (mb.OMM(), mb.KLOSM())), n_episodes=1, n_runs=1, seed=0)
+    assert listed.policies == ("OMM", "KLOSM")
+    assert list(listed) == ["problem 1", "problem 2", "problem 3"]
+
+
 def test_policies_of_a_problem():
     def best(problem):
         return {"best": mb.FixedSet(problem.optimal_basis), "OMM": [mb.OMM(s) for s in (1, 2)]}

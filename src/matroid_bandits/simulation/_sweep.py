@@ -31,7 +31,7 @@ from matroid_bandits.stream import as_seed
 Policies = Mapping[str, Policy | Sequence[Policy]] | Iterable[Policy] | Policy
 
 #: How many policies on problems a process claims at a time.
-_MOST_CLAIMED = 64
+_MOST_CLAIMED = 256
 
 #: Seconds between two looks at what another process plays.
 _PATIENCE = 0.2
@@ -108,7 +108,7 @@ def sweep(
     named = _check_problems(problems)
     if store is not None and seed is None:
         raise SimulationError("expected a seed with a store, since a fresh one finds nothing there; got None")
-    seed = as_seed(seed)
+    seed, policies = as_seed(seed), _kept(policies)
     plans: list[_Plan] = []
     for name, problem in named.items():
         settings = check_settings(problem, n_episodes, n_runs, seed, start, checkpoints)
@@ -276,6 +276,13 @@ def _about(problem: str) -> Iterator[None]:
         yield
     except MatroidBanditsError as error:
         raise type(error)(f"{problem}: {error}") from error
+
+
+def _kept(policies: Any) -> Any:
+    """What was given as policies, with lists for what can be gone through but once."""
+    if isinstance(policies, Mapping):
+        return {name: list(given) if isinstance(given, Iterator) else given for name, given in policies.items()}
+    return list(policies) if isinstance(policies, Iterator) else policies
 
 
 def _given(policies: Any, problem: Problem) -> Any:
