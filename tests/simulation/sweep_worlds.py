@@ -11,12 +11,17 @@ import matroid_bandits as mb
 
 PROBLEMS = {f"gap {gap}": mb.lower_bound_problem(12, 3, gap) for gap in (0.1, 0.2, 0.4)}
 POLICIES = {"OMM": [mb.OMM(scale) for scale in (0.1, 0.2, 0.5, 1.0)], "KLOSM": mb.KLOSM(), "eps": mb.EpsilonGreedy()}
-SIZE = {"n_episodes": 300, "seed": 3, "checkpoints": [10, 100]}
+SIZE = {"n_episodes": 60, "seed": 3, "checkpoints": [10, 30]}
 
 
 def play(store, n_runs, problems=PROBLEMS, policies=POLICIES, **options):
     """The sweep of this file."""
     return mb.sweep(problems, policies, n_runs=n_runs, store=store, **(SIZE | options))
+
+
+def play_long(store, n_runs):
+    """The same with more episodes, for whoever wants to interrupt it."""
+    return play(store, n_runs, n_episodes=300)
 
 
 def files(store):

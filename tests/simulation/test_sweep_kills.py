@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from sweep_worlds import files, overlaps, play, starter
+from sweep_worlds import files, overlaps, starter
+from sweep_worlds import play_long as play
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills processes by signal")
 

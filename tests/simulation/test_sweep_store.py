@@ -1,10 +1,7 @@
 """The store of a sweep: what is kept, what is found again, what is noticed, what is refused."""
 
 import json
-import os
 import re
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -268,26 +265,3 @@ def test_an_error_or_ctrl_c_keeps_what_was_played_and_lets_go(store):
     rest = small(store, policies={"OMM": mb.OMM()})
     assert rest.n_played + rest.n_stored == 4
     assert not overlaps(store)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_forked_child_holds_no_claim(tmp_path):
-    from matroid_bandits._util.files import claim
-
-    path = Path(tmp_path / "lock")
-    give_back = claim(path)
-    assert claim(path) is None
-    ready, done = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads, which newer Pythons warn of
-        child = os.fork()
-    if child == 0:  # stays until the parent has asked
-        os.read(ready, 1)
-        os._exit(0)
-    give_back()
-    give_back()  # twice is as good as once
-    again = claim(path)
-    os.write(done, b"x")
-    os.waitpid(child, 0)
-    assert again is not None
-    again()
