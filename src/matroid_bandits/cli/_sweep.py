@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matroid_bandits.cli._app import EXIT_INTERRUPTED, app, complain
-from matroid_bandits.cli._executor import ExecutorOption, opened
 from matroid_bandits.cli._options import number_option
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
 
@@ -36,7 +35,14 @@ def sweep(
             "--store", metavar="DIR", help="Folder to keep runs in and go on from; by default nothing is kept."
         ),
     ] = None,
-    executor: ExecutorOption = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            "--executor",
+            metavar="N|dask://HOST:PORT|ray",
+            help="Play on N processes, on the Dask cluster of a scheduler, or on Ray; by default on threads.",
+        ),
+    ] = None,
     runs: Annotated[int | None, number_option("--runs", "Runs of each policy, instead of the file's.")] = None,
     episodes: Annotated[
         int | None, number_option("--episodes", "Episodes of each run, instead of the file's.")
@@ -52,12 +58,13 @@ def sweep(
     more runs, problems or policies plays what is missing. Prints tables and writes a report like simulate does.
     """
     from matroid_bandits.reporting import Report
+    from matroid_bandits.simulation import named_executor
     from matroid_bandits.specs import read_sweep
 
     plan = read_sweep(file).resized(n_episodes=episodes, n_runs=runs, seed=seed)
     folder = Path("report") / plan.name if out is None else out
     report = Report(folder, plan.title, _LEAD, typed_command())
-    with opened(executor) as where, _warnings_told():
+    with named_executor(executor) as where, _warnings_told():
         run_jobs([plan.name], lambda: [_job(plan, store, where)], report)
 
 

@@ -1,5 +1,6 @@
 """Experiments: policies times runs of a problem, or of many, and what came of it."""
 
+from matroid_bandits.simulation._executors import ExecutorChoice, named_executor
 from matroid_bandits.simulation._families import Family
 from matroid_bandits.simulation._plot import curve_panel, regret_panel
 from matroid_bandits.simulation._progress import Progress
@@ -12,6 +13,7 @@ from matroid_bandits.simulation._sweep_result import Best, Difference, Sweep
 __all__ = [
     "Best",
     "Difference",
+    "ExecutorChoice",
     "Family",
     "PolicyResult",
     "Progress",
@@ -19,6 +21,7 @@ __all__ = [
     "Sweep",
     "check_support",
     "curve_panel",
+    "named_executor",
     "parameter_panels",
     "regret_panel",
     "regret_panels",

@@ -154,7 +154,8 @@ class Plan:
         n_pieces = self._n_each
         if one.pace is not None:
             n_pieces = -(-left // _n_runs(one.pace, self._seconds))
-            n_pieces = -(-n_pieces // self._n_each) * self._n_each  # so that the last are as many as the first
+            if n_pieces > self._n_each:  # so that the last are as many as the first
+                n_pieces = -(-n_pieces // self._n_each) * self._n_each
         size = min(-(-left // n_pieces), one.most)
         return [(lo, min(lo + size, last)) for first, last in _joined(intervals) for lo in range(first, last, size)]
 

@@ -6,18 +6,16 @@ import math
 import pickle
 import time
 from collections.abc import Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from typing import Any, Literal, TypeAlias
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
 from matroid_bandits._util.threads import n_threads
+from matroid_bandits.simulation._backend import Backend
 from matroid_bandits.simulation._cutting import Job, Piece, Plan
-from matroid_bandits.simulation._executors import Backend, Threads, backend_of
+from matroid_bandits.simulation._executors import ExecutorChoice, backend_of
+from matroid_bandits.simulation._local import Threads
 from matroid_bandits.simulation._play import Part
 from matroid_bandits.simulation._progress import Reporter
 from matroid_bandits.simulation._worker import Answer, Failed, Pace, Played, Unknown
-
-#: What `simulate` takes as executor; Any stands for a Dask Client, whose package need not be there.
-ExecutorChoice: TypeAlias = int | Literal["ray"] | Executor | Any | None
 
 #: State a batch may hold, in items times runs; larger problems are simulated a few runs at a time.
 _MAX_BATCH_CELLS = 2**24
@@ -61,7 +59,7 @@ def run_jobs(
     count = (lambda n: None) if report is None else report.add
     by_episode = executor is None and seconds is None
     if executor is None:
-        n = min(n_threads(), sum(job.last - job.first for job in jobs))
+        n = max(1, min(n_threads(), sum(job.last - job.first for job in jobs)))
         backend: Backend = Threads(n, report=count if by_episode else lambda n: None)
     else:
         backend = backend_of(executor)

@@ -18,7 +18,8 @@ from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
-from matroid_bandits.simulation._execute import ExecutorChoice, run_jobs
+from matroid_bandits.simulation._execute import run_jobs
+from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._play import Part, Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult

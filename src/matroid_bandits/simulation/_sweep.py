@@ -17,6 +17,7 @@ from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import SLICE_S, run_jobs
+from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._families import Family, expand
 from matroid_bandits.simulation._keys import problem_key
 from matroid_bandits.simulation._play import Part, Settings, Start
@@ -45,7 +46,7 @@ def sweep(
     n_runs: int,
     seed: int | None = None,
     store: str | PathLike[str] | None = None,
-    executor: Any = None,
+    executor: ExecutorChoice = None,
     checkpoints: ArrayLike | None = None,
     start: Start = "observe",
     progress: bool | Progress = False,
@@ -149,7 +150,7 @@ class _Task:
 
 
 def _play(
-    plans: Sequence[_Plan], executor: Any, progress: bool | Progress
+    plans: Sequence[_Plan], executor: ExecutorChoice, progress: bool | Progress
 ) -> tuple[dict[str, SimulationResult], int, int]:
     """Play everything; the curves of a problem's runs are let go of when its last run is done."""
     places: dict[Job, tuple[_Plan, str]] = {}
@@ -175,7 +176,7 @@ def _play(
 
 
 def _play_stored(
-    plans: Sequence[_Plan], store: Store, executor: Any, progress: bool | Progress
+    plans: Sequence[_Plan], store: Store, executor: ExecutorChoice, progress: bool | Progress
 ) -> tuple[dict[str, SimulationResult], int, int]:
     """Play what is not stored, store it, and read everything."""
     cells: dict[tuple[str, str], Cell] = {}
@@ -210,7 +211,7 @@ def _play_stored(
     return results, n_played, plans[0].settings.n_runs * len(tasks) - n_played
 
 
-def _fill(tasks: list[_Task], store: Store, executor: Any, report: Reporter) -> int:
+def _fill(tasks: list[_Task], store: Store, executor: ExecutorChoice, report: Reporter) -> int:
     """Play and store what is missing, and wait for what other processes play; how many runs were played here.
 
     Some tasks are claimed at a time, so that another process finds some to do, and none is held while waiting.
@@ -253,7 +254,9 @@ def _n_runs(intervals: Iterable[Interval]) -> int:
     return sum(last - first for first, last in intervals)
 
 
-def _parts(jobs: Sequence[Job], executor: Any, report: Reporter, seconds: float | None) -> Iterator[tuple[Job, Part]]:
+def _parts(
+    jobs: Sequence[Job], executor: ExecutorChoice, report: Reporter, seconds: float | None
+) -> Iterator[tuple[Job, Part]]:
     """The parts of jobs as they are played; where they are stored, in short slices, since a crash costs those."""
     if jobs:
         with contextlib.closing(run_jobs(jobs, executor, report=report, seconds=seconds)) as parts:

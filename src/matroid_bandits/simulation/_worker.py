@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import sys
 import time
 import traceback
 from collections import OrderedDict
@@ -116,7 +117,7 @@ def work(
         if group is None:
             return Unknown()
         with in_one_thread():
-            return answer(group, policy, first, last, limit)
+            return answer(group, policy, first, last, limit, is_over=_Abandoned(source))
     except BaseException as error:
         return Failed(_packed(error))
 
@@ -164,7 +165,7 @@ class _Watch:
             self._began, self._skipped = self._now, n
         else:
             self._done += n
-        if self._now - self._began >= _PROBE_S and self._limit < math.inf:
+        if self._done and self._now - self._began >= _PROBE_S and self._limit < math.inf:
             if self.estimate() > self._limit:
                 raise _TooLong
             self._limit = math.inf
@@ -173,6 +174,30 @@ class _Watch:
     def estimate(self) -> float:
         """Seconds that the whole slice takes at the speed seen so far; 0 where it was too short to see any."""
         return (self._now - self._began) * self._total / self._done if self._done else 0.0
+
+
+class _Abandoned:
+    """Whether nobody waits for a slice any more, asked once a second.
+
+    The caller removes the problem's file when it is interrupted; a Dask cluster forgets the task.
+    """
+
+    def __init__(self, source: bytes | str | None) -> None:
+        self._source, self._next = source, time.monotonic() + 1.0
+
+    def __call__(self) -> bool:
+        if time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + 1.0
+        if isinstance(self._source, str):
+            return not Path(self._source).exists()
+        distributed = sys.modules.get("distributed")
+        try:
+            worker = distributed.get_worker()  # type: ignore[union-attr]
+            task = worker.state.tasks.get(worker.get_current_task())
+        except (AttributeError, ValueError):  # no Dask here, or one that does not tell
+            return False
+        return task is None or task.state == "cancelled"
 
 
 _known: OrderedDict[str, Group] = OrderedDict()
