@@ -31,7 +31,7 @@ reproduce: $(VENV)/.experiments
 	@echo "The command is $(BIN)/matroid-bandits; try $(BIN)/matroid-bandits --help, or . $(BIN)/activate to call it by its name."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long and not cluster"
 
 long: $(VENV)/.test
 	$(BIN)/python -m pytest -m long tests

@@ -114,6 +114,10 @@ def test_what_does_not_matter_has_no_say():
 def test_what_is_no_data_is_refused():
     with pytest.raises(SerializationError, match=r"numbers, text, arrays and named code .*, got object"):
         digest([object()])
+    world = mb.BernoulliEnvironment([0.5])
+    world._lock = object()
+    with pytest.raises(SerializationError, match=r"BernoulliEnvironment\._lock: expected numbers, .* got object"):
+        digest(world)
     with pytest.raises(SerializationError, match="is code, which a store cannot compare"):
         digest(int)
 

@@ -65,10 +65,7 @@ def _pieces(value: Any) -> Iterator[bytes]:
     elif isinstance(value, np.ndarray):
         yield from _array(value)
     elif isinstance(value, Mapping):
-        yield f"dict {len(value)} ".encode()
-        for name in sorted(value):
-            yield from _pieces(name)
-            yield from _pieces(value[name])
+        yield from _fields("", value)
     elif isinstance(value, (list, tuple)):
         yield f"list {len(value)} ".encode()
         for part in value:
@@ -79,10 +76,21 @@ def _pieces(value: Any) -> Iterator[bytes]:
     elif isinstance(value, (Policy, Environment)):
         yield b"policy " if isinstance(value, Policy) else b"environment "
         yield from _pieces(_name(value))
-        yield from _pieces(value.params() if isinstance(value, Policy) else value.content())
+        yield from _fields(type(value).__name__, value.params() if isinstance(value, Policy) else value.content())
     else:
         yield b"code "
         yield from _pieces(_name_of_code(value))
+
+
+def _fields(owner: str, fields: Mapping[str, Any]) -> Iterator[bytes]:
+    """Named values in the order of their names; an error says whose and which it is about."""
+    yield f"dict {len(fields)} ".encode()
+    for name in sorted(fields):
+        yield from _pieces(name)
+        try:
+            yield from _pieces(fields[name])
+        except SerializationError as error:
+            raise SerializationError(f"{owner}.{name}: {error}" if owner else str(error)) from error
 
 
 def _array(array: AnyArray) -> Iterator[bytes]:
@@ -127,15 +135,16 @@ def _name(thing: Policy | Environment | Constraint) -> str:
 def _name_of_code(thing: Any) -> str:
     """The name that the user gave to a function, such as the predicate of an `OracleMatroid`."""
     given = getattr(thing, "kind", None)
-    if not callable(thing) or isinstance(thing, type) or not isinstance(given, str) or not given:
-        what = getattr(thing, "__name__", type(thing).__name__)
+    if callable(thing) and not isinstance(thing, type) and isinstance(given, str) and given:
+        return f"own {given}"
+    if not callable(thing):
         raise SerializationError(
-            f"{what} is code, which a store cannot compare: expected it to have a name, {what}.kind = '...', to be "
-            "changed when what it does changes"
-            if callable(thing)
-            else f"expected numbers, text, arrays and named code in what is stored, got {type(thing).__name__}"
+            f"expected numbers, text, arrays and named code in what is stored, got {type(thing).__name__}"
         )
-    return f"own {given}"
+    name = getattr(thing, "__name__", type(thing).__name__)
+    raise SerializationError(
+        f"{name} is code, which a store cannot compare: expected it to have a name, an attribute kind = '...', to be changed when what it does changes; got {given!r}"
+    )
 
 
 def _is_ours(thing: object) -> bool:

@@ -20,7 +20,7 @@ from matroid_bandits.simulation._execute import SLICE_S, run_jobs
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._families import Family, expand
 from matroid_bandits.simulation._keys import problem_key
-from matroid_bandits.simulation._play import Part, Settings, Start
+from matroid_bandits.simulation._play import Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.simulation._simulate import Tally, check_settings
@@ -163,8 +163,11 @@ def _play(
             places[job] = plan, name
     results: dict[str, SimulationResult] = {}
     n_runs = sum(left.values())
-    with _reporting(progress, plans[0].settings.n_episodes * n_runs) as report:
-        for job, part in _parts(list(places), executor, report, None):
+    with (
+        _reporting(progress, plans[0].settings.n_episodes * n_runs) as report,
+        contextlib.closing(run_jobs(list(places), executor, report=report)) as parts,
+    ):
+        for job, part in parts:
             plan, name = places[job]
             if plan.name not in tallies:
                 tallies[plan.name] = Tally(tuple(plan.policies), plan.settings)
@@ -235,13 +238,8 @@ def _fill(tasks: list[_Task], store: Store, executor: ExecutorChoice, report: Re
                 task.n_left = _n_runs(gaps)
                 for first, last in gaps:
                     jobs[Job(task.name, task.settings, task.name, task.policy, first, last)] = task
-            for job, part in _parts(list(jobs), executor, report, SLICE_S):
-                task = jobs[job]
-                store.write(task.cell, part)
-                n_played += part.last - part.first
-                task.n_left -= part.last - part.first
-                if not task.n_left:
-                    task.give_back()
+            if jobs:
+                n_played += _store_parts(jobs, store, executor, report)
         finally:
             for task in claimed:
                 task.give_back()
@@ -254,13 +252,18 @@ def _n_runs(intervals: Iterable[Interval]) -> int:
     return sum(last - first for first, last in intervals)
 
 
-def _parts(
-    jobs: Sequence[Job], executor: ExecutorChoice, report: Reporter, seconds: float | None
-) -> Iterator[tuple[Job, Part]]:
-    """The parts of jobs as they are played; where they are stored, in short slices, since a crash costs those."""
-    if jobs:
-        with contextlib.closing(run_jobs(jobs, executor, report=report, seconds=seconds)) as parts:
-            yield from parts
+def _store_parts(jobs: Mapping[Job, _Task], store: Store, executor: ExecutorChoice, report: Reporter) -> int:
+    """Play jobs and store their parts as they come, in short slices, since a crash costs those; how many runs."""
+    n_played = 0
+    with contextlib.closing(run_jobs(list(jobs), executor, report=report, seconds=SLICE_S)) as parts:
+        for job, part in parts:
+            task, n_runs = jobs[job], part.last - part.first
+            store.write(task.cell, part)
+            n_played += n_runs
+            task.n_left -= n_runs
+            if not task.n_left:
+                task.give_back()
+    return n_played
 
 
 @contextlib.contextmanager
