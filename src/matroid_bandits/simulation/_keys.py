@@ -143,7 +143,8 @@ def _name_of_code(thing: Any) -> str:
         )
     name = getattr(thing, "__name__", type(thing).__name__)
     raise SerializationError(
-        f"{name} is code, which a store cannot compare: expected it to have a name, an attribute kind = '...', to be changed when what it does changes; got {given!r}"
+        f"{name} is code, which a store cannot compare: expected it to have a name, an attribute "
+        f"kind = '...', to be changed when what it does changes; got {given!r}"
     )
 
 
