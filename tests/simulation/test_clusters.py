@@ -54,7 +54,7 @@ def client():
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster) as connected,
     ):
         yield connected
@@ -74,7 +74,10 @@ def ray():
 def executor(request):
     needs({"client": "distributed", "ray": "ray"}[request.param])
     request.getfixturevalue("by_value")
-    return request.getfixturevalue(request.param)
+    found = request.getfixturevalue(request.param)
+    if found != "ray":
+        found.wait_for_workers(2)  # those that a test before killed are back
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +128,7 @@ def test_the_only_worker_is_killed(tmp_path, by_value):
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster) as client,
     ):
         result = simulate({"dying": Dying(tmp_path)}, executor=client)
@@ -162,7 +165,7 @@ def test_asynchronous_clients_are_refused():
     from distributed import Client
 
     async def ask():
-        async with Client(processes=False, n_workers=1, asynchronous=True, dashboard_address=None) as client:
+        async with Client(processes=False, n_workers=1, asynchronous=True, dashboard_address=":0") as client:
             simulate(executor=client)
 
     with pytest.raises(SimulationError, match="expected a Dask Client that is not asynchronous"):

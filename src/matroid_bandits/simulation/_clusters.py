@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import uuid
 import warnings
 from concurrent.futures import Future
 from typing import Any
 
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Sending
+from matroid_bandits.simulation._cutting import Piece
 from matroid_bandits.simulation._worker import Answer, work
 
 #: How often Ray starts a slice again whose worker died.
@@ -21,8 +23,8 @@ class Dask(Sending):
     def __init__(self, client: Any) -> None:
         if getattr(client, "asynchronous", False):
             raise SimulationError("expected a Dask Client that is not asynchronous; got one with asynchronous=True")
-        self._client = client
-        self._executor = client.get_executor(pure=False)
+        self._client, self._name, self._n_sent = client, uuid.uuid4().hex, 0
+        self._sent: dict[Future[Answer], Any] = {}
 
     def n_workers(self) -> int:
         n: int = sum(self._client.nthreads().values())
@@ -34,9 +36,31 @@ class Dask(Sending):
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self._client.submit(_same, raw, pure=False)
 
+    def submit(self, piece: Piece, source: tuple[str, Any]) -> Future[Answer]:
+        # Dask expects tasks whose keys begin alike to take alike long, and leaves short ones where they are
+        self._key = f"slice_{self._name}_{id(piece.work):x}-{self._n_sent}"
+        self._n_sent += 1
+        return super().submit(piece, source)
+
     def _send(self, *arguments: Any) -> Future[Answer]:
-        future: Future[Answer] = self._executor.submit(work, *arguments)
+        task, future = self._client.submit(work, *arguments, key=self._key, pure=False), Future[Answer]()
+        self._sent[future] = task
+        task.add_done_callback(lambda task: self._take(future, task))
         return future
+
+    def _take(self, future: Future[Answer], task: Any) -> None:
+        """Pass on what became of a task; futures of the client's `get_executor` would print each that is cancelled."""
+        if self._sent.pop(future, None) is None:
+            return
+        try:
+            future.set_result(task.result())
+        except BaseException as error:
+            future.set_exception(error)
+
+    def close(self, futures: list[Future[Answer]]) -> None:
+        tasks = [task for future in futures if (task := self._sent.pop(future, None)) is not None]
+        if tasks and self._client.status == "running":
+            self._client.cancel(tasks)
 
     def explain(self, error: BaseException) -> BaseException:
         return SimulationError(f"the Dask cluster failed: {type(error).__name__}: {error}")
