@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test coverage lint format bench clean
+.PHONY: help reproduce test long coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
 	@echo "make test        the test suite"
+	@echo "make long        the tests that take long: a sweep that is killed fifty times"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
@@ -30,7 +31,10 @@ reproduce: $(VENV)/.experiments
 	@echo "The command is $(BIN)/matroid-bandits; try $(BIN)/matroid-bandits --help, or . $(BIN)/activate to call it by its name."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not long and not cluster"
+
+long: $(VENV)/.test
+	$(BIN)/python -m pytest -m long tests
 
 coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled" tests

@@ -58,7 +58,7 @@ from matroid_bandits.policies import (
     UniformRandom,
 )
 from matroid_bandits.problem import Problem, lower_bound_problem
-from matroid_bandits.simulation import SimulationResult, simulate
+from matroid_bandits.simulation import SimulationResult, Sweep, simulate, sweep
 from matroid_bandits.stream import Stream
 
 __all__ = [
@@ -108,6 +108,7 @@ __all__ = [
     "SlidingWindowOMM",
     "State",
     "Stream",
+    "Sweep",
     "ThompsonSampling",
     "TransversalMatroid",
     "UniformMatroid",
@@ -119,5 +120,6 @@ __all__ = [
     "lower_bound_problem",
     "matroid_from_dict",
     "simulate",
+    "sweep",
     "testing",
 ]

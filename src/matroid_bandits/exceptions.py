@@ -73,3 +73,7 @@ class DataError(MatroidBanditsError, ValueError):
 
 class ScaleWarning(MatroidBanditsError, UserWarning):
     """A learner was told weights that lie further apart than its policy's `scale`, so it may explore too little."""
+
+
+class SweepWarning(MatroidBanditsError, UserWarning):
+    """A store holds results of the same names with other settings; they are kept apart."""

@@ -258,7 +258,7 @@ def test_threads_do_not_change_a_run(hard, race, monkeypatch, n):
 
 def test_processes_do_not_change_a_run(hard, race):
     pytest.importorskip("joblib")
-    assert simulate(hard, n_jobs=2) == race
+    assert simulate(hard, executor=2) == race
 
 
 def test_the_order_of_wrappers_does_not_matter(race):

@@ -80,7 +80,7 @@ def test_other_policies_do_not_change_a_run(race, name):
 
 def test_processes_do_not_change_a_run(race):
     pytest.importorskip("joblib")
-    assert simulate(n_jobs=2) == race
+    assert simulate(executor=2) == race
 
 
 def test_checkpoints_do_not_change_a_run(race):
@@ -236,9 +236,9 @@ def test_what_is_missing_is_named(race, monkeypatch, module, call):
 
 def test_joblib_is_only_needed_for_processes(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "joblib", None)
-    simulate({"OMM": mb.OMM()}, n_jobs=1)
-    with pytest.raises(MissingDependencyError, match="n_jobs needs joblib"):
-        simulate({"OMM": mb.OMM()}, n_jobs=2)
+    simulate({"OMM": mb.OMM()})
+    with pytest.raises(MissingDependencyError, match="executor=N, for processes, needs joblib"):
+        simulate({"OMM": mb.OMM()}, executor=2)
 
 
 def test_simulations_are_equal_by_their_results(race):
@@ -328,7 +328,7 @@ def test_progress_reaches_the_total(n_threads):
 def test_progress_of_processes():
     pytest.importorskip("joblib")
     seen = []
-    simulate({"OMM": mb.OMM()}, n_jobs=2, progress=lambda done, total: seen.append((done, total)))
+    simulate({"OMM": mb.OMM()}, executor=2, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (120, 120)
 
 
@@ -382,7 +382,7 @@ def test_errors_of_a_progress_callback_come_through(n_threads, error):
 def test_errors_come_through_from_processes():
     pytest.importorskip("joblib")
     with pytest.raises(ZeroDivisionError, match="mine"):
-        simulate({"failing": Failing(ZeroDivisionError("mine"))}, n_jobs=2)
+        simulate({"failing": Failing(ZeroDivisionError("mine"))}, executor=2)
 
 
 @pytest.mark.compiled  # interpreted and traced, the bar may not have been drawn when the key is pressed
@@ -434,13 +434,15 @@ def test_ctrl_c_ends_a_simulation(n_threads, capsys):
         ({"checkpoints": [[1], [2, 3]]}, SimulationError, "expected checkpoints to be a row of episode numbers"),
         ({"checkpoints": [0, 5]}, SimulationError, r"expected checkpoints in 1\.\.30, got 0"),
         ({"checkpoints": [41]}, SimulationError, r"expected checkpoints in 1\.\.30, got 41"),
-        ({"n_jobs": 0}, SimulationError, "expected n_jobs, unless it is -1, to be an integer of at least 1, got 0"),
-        (
-            {"n_jobs": 1.5},
-            SimulationError,
-            "expected n_jobs, unless it is -1, to be an integer of at least 1, got 1.5",
+        *(
+            (
+                {"executor": executor},
+                SimulationError,
+                r"expected executor to be None \(threads\), a number of processes of at least 1, a "
+                rf'concurrent.futures.Executor, a Dask Client or "ray"; got {executor!r}$',
+            )
+            for executor in (0, -1, 1.5, True, "Ray")
         ),
-        ({"n_jobs": -3}, SimulationError, "expected n_jobs, unless it is -1, to be an integer of at least 1, got -3"),
         ({"engine": "steam"}, PolicyError, "expected engine to be one of auto, .*; got 'steam'"),
         ({"policies": {}}, SimulationError, "expected at least one policy, got none"),
         (
@@ -483,7 +485,7 @@ def test_a_policy_by_itself_needs_no_list():
 
 def test_numpy_integers_are_integers():
     result = simulate(
-        {"OMM": mb.OMM()}, n_episodes=np.int32(4), n_runs=np.int64(2), seed=np.uint8(3), n_jobs=np.int64(1)
+        {"OMM": mb.OMM()}, n_episodes=np.int32(4), n_runs=np.int64(2), seed=np.uint8(3), executor=np.int64(2)
     )
     assert (result.n_episodes, result.n_runs, result.seed) == (4, 2, 3)
     assert type(result.n_episodes) is type(result.seed) is int

@@ -56,7 +56,7 @@ def test_examples(name, n_items, rank, optimum):
 
 
 def test_every_example_is_run():
-    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {
+    assert {path.stem for path in EXAMPLES.glob("*.toml")} - {"sweep"} == {  # whose tests are beside these
         "graph",
         "partition",
         "transversal",

@@ -7,7 +7,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,6 +34,58 @@ def write_file(path: Path, content: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def claim(path: Path) -> Callable[[], None] | None:
+    """Take an empty file for this process alone, and return what gives it back; None where another has it.
+
+    A claim ends with its process, however that ends. Where the system has no locks, everybody gets it: a claim saves
+    work, and nothing may depend on it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "lock"
+    >>> give_back = claim(path)
+    >>> claim(path) is None
+    True
+    >>> give_back()
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    if fcntl is not None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        except OSError:  # of a file system without locks
+            pass
+    _claimed.add(handle)
+
+    def give_back() -> None:
+        if handle in _claimed:
+            _claimed.remove(handle)
+            if fcntl is not None:
+                with contextlib.suppress(OSError):
+                    fcntl.flock(handle, fcntl.LOCK_UN)
+            os.close(handle)
+
+    return give_back
+
+
+#: Open files that are claimed.
+_claimed: set[int] = set()
+
+
+def _forget_claims() -> None:
+    """A forked child has no claims: those of its parent must not outlive the parent in it."""
+    for handle in _claimed:
+        os.close(handle)
+    _claimed.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_claims)
 
 
 @contextlib.contextmanager
@@ -90,6 +142,12 @@ def _create(target: Path, mode: int) -> tuple[int, Path]:
                 return handle, place
             os.close(handle)  # somebody took it for a leftover before it was locked, and removes it
     raise FileExistsError(f"{target.parent}: expected to find a name for a new file")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what crashes have left in a folder of files that were being written; what is being written stays."""
+    for place in folder.glob(".*.saving"):
+        _remove_leftover(place)
 
 
 def _remove_leftover(place: Path) -> None:

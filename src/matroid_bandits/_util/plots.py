@@ -17,6 +17,9 @@ from matroid_bandits.exceptions import MissingDependencyError
 #: What the level of the optimum is called, where a policy may stand beside it.
 OPTIMAL = "optimal"
 
+#: What most plots have on their horizontal axis.
+EPISODES = "episodes"
+
 #: Put wherever made-up data is shown.
 STANDIN = "stand-in data"
 
@@ -78,9 +81,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over episodes that share axes; `optimum` is a level, or a curve, to compare them with.
+    """Curves over episodes, or over values of `x_label`, that share axes.
 
-    Without one, as regret has none, the axis begins at 0, unless `from_zero` says otherwise.
+    `optimum` is a level, or a curve, to compare them with. Without one, as regret has none, the axis begins at 0,
+    unless `from_zero` says otherwise.
 
     Examples
     --------
@@ -90,13 +94,14 @@ class Panel:
     """
 
     title: str
-    x: IntArray
+    x: IntArray | FloatArray
     curves: tuple[Curve, ...]
     y_label: str
     optimum: float | FloatArray | None = None
     is_log: bool = True
     is_standin: bool = False
     from_zero: bool = True
+    x_label: str = EPISODES
 
 
 def line_styles(labels: Iterable[str], *, has_optimum: bool = False) -> dict[str, tuple[str, str]]:
@@ -117,6 +122,27 @@ def line_styles(labels: Iterable[str], *, has_optimum: bool = False) -> dict[str
         chosen[label] = _KNOWN.get(label) or next((style for style in options if style not in taken), _ANY)
         taken.add(chosen[label])
     return chosen
+
+
+def family_styles(groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
+    """Colour and line style of the curves of groups by label: a group has one colour, from light to full.
+
+    Examples
+    --------
+    >>> family_styles({"OMM": ["OMM, scale=1", "OMM, scale=2"], "KLOSM": ["KLOSM"]})
+    {'OMM, scale=1': ('#b2d5e8', '-'), 'OMM, scale=2': ('#0072b2', '-'), 'KLOSM': ('#009e73', '--')}
+    """
+    return {
+        label: (_lighter(color, 0.7 * (len(labels) - 1 - place) / max(1, len(labels) - 1)), dash)
+        for (color, dash), labels in zip(line_styles(groups).values(), groups.values(), strict=True)
+        for place, label in enumerate(labels)
+    }
+
+
+def _lighter(color: str, share: float) -> str:
+    """A colour mixed with white, of which there is this share."""
+    parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
 
 
 def draw_panel(
@@ -141,7 +167,8 @@ def draw_panel(
     x = panel.x[places]
     for curve in panel.curves:
         color, dash = styles[curve.label]
-        axes.plot(x, curve.y[places], color=color, linestyle=dash, label=curve.label)
+        mark = "" if panel.x_label == EPISODES else "o"  # a few values that were tried, one by one
+        axes.plot(x, curve.y[places], color=color, linestyle=dash, marker=mark, markersize=4, label=curve.label)
         if curve.band is not None and np.isfinite(curve.band).all():
             low, high = curve.y - curve.band, curve.y + curve.band
             axes.fill_between(x, low[places], high[places], color=color, alpha=0.18, linewidth=0)
@@ -153,7 +180,23 @@ def draw_panel(
             axes.plot(x, np.asarray(panel.optimum)[places], color=color, linestyle=dash, label=optimum, zorder=3)
     title = f"{panel.title} ({STANDIN})" if panel.is_standin else panel.title
     axes.set_title(printable(title), color="#a33b00" if panel.is_standin else "#222222")
-    axes.set(xlabel="episodes", ylabel="\n".join(map(printable, panel.y_label.split("\n"))))
+    axes.set(xlabel=printable(panel.x_label), ylabel="\n".join(map(printable, panel.y_label.split("\n"))))
+    _scale_x(axes, panel)
+    if panel.optimum is None and panel.from_zero:  # regret begins at nothing
+        axes.set(ylim=(0, None))
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.6g}")
+
+
+def _scale_x(axes: Any, panel: Panel) -> None:
+    """Set the horizontal axis: episodes from the first to the last, values of a parameter where they were tried."""
+    if panel.x_label != EPISODES:
+        if panel.is_log:
+            axes.set(xscale="log")
+        if len(panel.x) <= 8:  # every value can be named
+            axes.set_xticks(panel.x)
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:.6g}")
+        return
     end = max(2, int(panel.x[-1]))
     if panel.is_log:
         axes.set(xscale="log", xlim=(1, end))
@@ -161,10 +204,7 @@ def draw_panel(
     else:
         axes.set(xlim=(0, end))
         axes.locator_params(axis="x", nbins=5)
-    if panel.optimum is None and panel.from_zero:  # regret begins at nothing
-        axes.set(ylim=(0, None))
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.6g}")
 
 
 def add_legend(target: Any, lines: Sequence[Any], **options: Any) -> None:
@@ -221,7 +261,7 @@ def matplotlib_parts() -> tuple[Any, Any]:
 
 def _spread(panel: Panel, n_points: int | None) -> IntArray | slice:
     """Places of points that are evenly spaced on the axis."""
-    if n_points is None:
+    if n_points is None or panel.x_label != EPISODES:
         return slice(None)
     wanted = (np.geomspace if panel.is_log else np.linspace)(1, panel.x[-1], n_points)
     return np.unique(np.minimum(np.searchsorted(panel.x, wanted), panel.x.size - 1))

@@ -2,13 +2,15 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _NAME = "matroid-bandits-rows"
+_local = threading.local()
 
 
 def n_threads() -> int:
@@ -23,7 +25,7 @@ def over_rows(work: Callable[[int, int], None], n_rows: int) -> None:
     """Call ``work(lo, hi)`` on slices that cover ``range(n_rows)``, one slice per thread; wait for all."""
     n_parts = min(n_threads(), n_rows)
     # a thread of the pool that waited for others of the pool could wait for ever
-    if n_parts <= 1 or threading.current_thread().name.startswith(_NAME):
+    if n_parts <= 1 or getattr(_local, "is_alone", False) or threading.current_thread().name.startswith(_NAME):
         work(0, n_rows)
         return
     edges = [n_rows * part // n_parts for part in range(n_parts + 1)]
@@ -35,6 +37,17 @@ def over_rows(work: Callable[[int, int], None], n_rows: int) -> None:
     for error in errors:
         if error is not None:
             raise error
+
+
+@contextmanager
+def in_one_thread() -> Iterator[None]:
+    """Let `over_rows` use the caller's thread alone, where other workers have the other cores."""
+    former = getattr(_local, "is_alone", False)
+    _local.is_alone = True
+    try:
+        yield
+    finally:
+        _local.is_alone = former
 
 
 def _threads() -> ThreadPoolExecutor:

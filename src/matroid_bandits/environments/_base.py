@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +53,9 @@ class Environment(Immutable, ABC):
         How many numbers d are known of every item in an episode; None, the default, where `features` has none.
     support : (float, float)
         Bounds that no weight leaves, infinite where there are none.
+    kind : str, or None
+        The name of a class of one's own in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to
+        be changed when what the class draws changes. None, the default, for a class that is not stored.
 
     Examples
     --------
@@ -80,6 +84,7 @@ class Environment(Immutable, ABC):
     """
 
     n_features: int | None = None
+    kind: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -211,6 +216,14 @@ class Environment(Immutable, ABC):
         """
         return None
 
+    def content(self) -> dict[str, Any]:
+        """What tells this environment from others of its class: arrays, plain values and other environments.
+
+        By default all attributes of the instance. The store of a sweep knows a problem by it.
+        """
+        cached = {name for base in type(self).__mro__ for name, value in vars(base).items() if _is_cached(value)}
+        return {name: value for name, value in vars(self).items() if name not in cached}
+
     @property
     def mean_weights(self) -> FloatArray:
         """Expected weights, shape (L,), read-only."""
@@ -240,6 +253,10 @@ class Environment(Immutable, ABC):
         means = self._mean_weights
         about = "" if means is None or not means.size else f", means {means.min():.4g} to {means.max():.4g}"
         return f"<{type(self).__name__}: {self.n_items} items{about}>"
+
+
+def _is_cached(value: object) -> bool:
+    return isinstance(value, cached_property)
 
 
 class Family(Environment):

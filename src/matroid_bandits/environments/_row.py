@@ -81,6 +81,10 @@ class RowEnvironment(Environment):
         kernels.lookup(self._indptr, self._indices, self._data, rows, np.atleast_2d(items), weights)
         return weights
 
+    def content(self) -> dict[str, Any]:
+        """The data alone: means are sums, and another NumPy may round those otherwise."""
+        return {name: value for name, value in super().content().items() if name != "_mean_weights"}
+
 
 def _check_csr(csr: Any) -> None:
     """SciPy trusts the arrays it is given; compiled lookups must not."""

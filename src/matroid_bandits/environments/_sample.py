@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -57,3 +58,7 @@ class SampleEnvironment(Environment):
         places = (stream.uniform(t, items) * self._sizes[items]).astype(np.int64)
         places += self._starts[items]
         return self._values[places]
+
+    def content(self) -> dict[str, Any]:
+        """The records alone: means are sums, and another NumPy may round those otherwise."""
+        return {"sizes": self._sizes, "values": self._values}

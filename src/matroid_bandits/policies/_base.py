@@ -61,6 +61,9 @@ class Policy(ABC, Described):
         axes are those that `prepare` made; a class attribute.
     takes_all : bool
         Whether `observe` raises nothing whatever it is told, a class attribute: then no answer is kept to be undone.
+    kind : str, or None
+        The name of a class of one's own in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to
+        be changed when what the class does changes. None, the default, for a class that is not stored.
 
     Notes
     -----
@@ -89,6 +92,7 @@ class Policy(ABC, Described):
     time_arrays: ClassVar[tuple[str, ...]] = ()
     open_arrays: ClassVar[tuple[str, ...]] = ()
     takes_all: ClassVar[bool] = False
+    kind: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -6,6 +6,7 @@ The terminal, the page and ``results.json`` show the same blocks, each in its ow
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -105,7 +106,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Plot:
-    """Panels side by side.
+    """Panels side by side; curves whose labels are in one of `groups` share its colour.
 
     Examples
     --------
@@ -119,6 +120,7 @@ class Plot:
     title: str
     panels: tuple[Panel, ...]
     caption: str = ""
+    groups: Mapping[str, Sequence[str]] | None = None
 
     @property
     def is_standin(self) -> bool:

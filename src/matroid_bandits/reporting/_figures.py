@@ -11,6 +11,7 @@ from matroid_bandits._util.plots import (
     Panel,
     add_legend,
     draw_panel,
+    family_styles,
     line_styles,
     matplotlib_parts,
     new_figure,
@@ -33,6 +34,8 @@ _N_POINTS = 50
 
 def styles(plot: Plot) -> dict[str, tuple[str, str]]:
     """Colour and line style of each label of a plot, the optimum first."""
+    if plot.groups is not None:
+        return family_styles(plot.groups)
     labels = (curve.label for panel in plot.panels for curve in panel.curves)
     return line_styles(labels, has_optimum=any(panel.optimum is not None for panel in plot.panels))
 

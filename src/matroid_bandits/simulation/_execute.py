@@ -1,74 +1,141 @@
-"""Where the slices of a simulation are played: on threads of this process, or in processes of their own."""
+"""Play jobs on an executor: slices go out, parts come in, in whatever order they are done."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from itertools import pairwise
+import math
+import pickle
+import time
+from collections.abc import Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
 from matroid_bandits._util.threads import n_threads
-from matroid_bandits.exceptions import MissingDependencyError
-from matroid_bandits.policies import Policy
-from matroid_bandits.simulation._play import Part, Settings, Slice, Stopped, play
+from matroid_bandits.simulation._backend import Backend
+from matroid_bandits.simulation._cutting import Job, Piece, Plan
+from matroid_bandits.simulation._executors import ExecutorChoice, backend_of
+from matroid_bandits.simulation._local import Threads
+from matroid_bandits.simulation._play import Part
 from matroid_bandits.simulation._progress import Reporter
+from matroid_bandits.simulation._worker import Answer, Failed, Pace, Played, Unknown
 
 #: State a batch may hold, in items times runs; larger problems are simulated a few runs at a time.
 _MAX_BATCH_CELLS = 2**24
 
+#: Seconds that a slice should take, where it is sent to a worker that may be lost.
+SLICE_S = 3.0
 
-def split(named: Mapping[str, Policy], settings: Settings, n_jobs: int | None) -> list[Slice]:
-    """Slices of runs: as many as there are workers, more where memory asks for it."""
-    n_workers = n_threads() if n_jobs is None or n_jobs < 0 else max(n_jobs, n_threads() if n_jobs == 1 else 1)
-    n_runs, n_items = settings.n_runs, settings.problem.n_items
-    largest = max(1, min(-(-n_runs // n_workers), _MAX_BATCH_CELLS // max(n_items, 1)))
-    edges = [*range(0, n_runs, largest), n_runs]
-    return [Slice(name, policy, first, last) for name, policy in named.items() for first, last in pairwise(edges)]
+#: How many deaths of workers a slice may witness before it is taken for their cause.
+_MOST_DEATHS = 3
 
 
-def run_threads(slices: list[Slice], settings: Settings, report: Reporter) -> list[Part]:
-    """Play the slices on threads, since kernels and NumPy release the GIL."""
-    stop = threading.Event()
+def run_jobs(
+    jobs: Sequence[Job],
+    executor: ExecutorChoice = None,
+    *,
+    report: Reporter | None = None,
+    seconds: float | None = None,
+) -> Generator[tuple[Job, Part], None, None]:
+    """Play jobs on an executor, and yield each part of one as soon as it is known.
 
-    def tick(n: int) -> bool:
-        report.add(n)
-        return stop.is_set()
+    The parts of a job are disjoint intervals of its runs that cover them all, in any order and of any size; what they
+    hold does not depend on how they were cut. At most two slices per worker are under way, so that memory is what the
+    caller makes of the parts. Closing the iterator, or an error or Ctrl-C in it, ends what is under way.
 
-    if len(slices) == 1 or n_threads() == 1:
-        return [play(slice, settings, tick) for slice in slices]
-    futures: list[Future[Part]] = []
-    with ThreadPoolExecutor(n_threads(), thread_name_prefix="matroid-bandits") as pool:
-        try:
-            futures.extend(pool.submit(play, slice, settings, tick) for slice in slices)
-            pending = set(futures)
-            while pending:  # awake now and then: not every system lets Ctrl-C end a wait
-                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-                if any(future.exception() is not None for future in done):
-                    break
-        finally:  # also when the user interrupts: those under way stop at their next tick, the others do not start
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-    errors = [future.exception() for future in futures if not future.cancelled()]
-    for error in errors:
-        if error is not None and not isinstance(error, Stopped):
-            raise error
-    return [future.result() for future in futures]
+    Parameters
+    ----------
+    jobs : sequence of Job
+        What to play, of one problem or of many.
+    executor : None, int, Executor, Dask Client or "ray"
+        Where, as in `simulate`.
+    report : Reporter, optional
+        Who is told of the episodes played.
+    seconds : float, optional
+        About how long a slice should take. By default three; on threads, where nothing is lost and progress is
+        seen all the time, as long as it takes.
 
-
-def run_processes(slices: list[Slice], settings: Settings, report: Reporter, n_jobs: int) -> list[Part]:
-    """Play the slices in processes of their own, through joblib."""
+    Yields
+    ------
+    (Job, Part)
+    """
+    count = (lambda n: None) if report is None else report.add
+    by_episode = executor is None and seconds is None
+    if executor is None:
+        n = max(1, min(n_threads(), sum(job.last - job.first for job in jobs)))
+        backend: Backend = Threads(n, report=count if by_episode else lambda n: None)
+    else:
+        backend = backend_of(executor)
+    if seconds is None:
+        seconds = math.inf if executor is None else SLICE_S
+    running: dict[Future[Answer], Piece] = {}
     try:
-        import joblib
-    except ImportError:
-        raise MissingDependencyError("n_jobs needs joblib: pip install 'matroid-bandits[parallel]'") from None
-    parts = []
-    jobs = (joblib.delayed(_play_alone)(slice, settings) for slice in slices)
-    for part in joblib.Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
-        parts.append(part)
-        report.add(part.slice.n_runs * settings.n_episodes)
-    return parts
+        n_workers, asked = backend.n_workers(), time.monotonic()
+        plan = Plan(jobs, n_workers, seconds, _MAX_BATCH_CELLS)
+        again: list[Piece] = []
+        while True:
+            if time.monotonic() - asked > 1.0:
+                n_workers, asked = backend.n_workers(), time.monotonic()
+            while len(running) < n_workers * (1 + backend.n_spare):
+                piece = again.pop() if again else plan.pop()
+                if piece is None:
+                    break
+                running[_submit(backend, piece)] = piece
+            if not running:
+                return
+            # awake now and then: not every system lets Ctrl-C end a wait
+            for future in wait(running, timeout=0.1, return_when=FIRST_COMPLETED).done:
+                piece = running.pop(future)
+                answer = _answer(backend, future, piece)
+                if isinstance(answer, Played):
+                    plan.played(piece, answer.seconds)
+                    if not by_episode:
+                        count(piece.n_runs * piece.work.job.settings.n_episodes)
+                    yield piece.work.job, answer.part
+                    _settle(backend, piece)
+                elif isinstance(answer, Pace):
+                    plan.paced(piece, answer)
+                else:
+                    again.append(piece)
+    finally:
+        backend.close(list(running))
 
 
-def _play_alone(slice: Slice, settings: Settings) -> Part:
-    """Play a slice in a worker process, which cannot report."""
-    return play(slice, settings, lambda n: False)
+def _submit(backend: Backend, piece: Piece) -> Future[Answer]:
+    """Send a slice, and its problem before it where this is the first of its slices."""
+    batch = piece.work.batch
+    if batch.source is None:
+        batch.source = backend.share(batch.group)
+    try:
+        return backend.submit(piece, batch.source)
+    except BrokenExecutor as error:
+        if not backend.revive(error):
+            raise backend.explain(error) from error
+        return backend.submit(piece, batch.source)
+
+
+def _answer(backend: Backend, future: Future[Answer], piece: Piece) -> Played | Pace | None:
+    """What a worker answered; None where the slice has to be sent again."""
+    try:
+        answer = future.result()
+    except (Exception, CancelledError) as error:
+        if not isinstance(backend, Threads):
+            piece.n_deaths += 1
+            if piece.n_deaths <= _MOST_DEATHS and backend.revive(error):
+                return None
+            told = backend.explain(error)
+            told.add_note(str(piece))
+            raise told from error
+        raise
+    if isinstance(answer, Failed):
+        raise pickle.loads(answer.error)
+    if isinstance(answer, Unknown):
+        piece.is_unknown = True
+        return None
+    return answer
+
+
+def _settle(backend: Backend, piece: Piece) -> None:
+    """Let go of a problem whose last slice was played."""
+    batch = piece.work.batch
+    batch.n_left -= piece.n_runs
+    if not batch.n_left:
+        backend.release(batch.source)
+        batch.source = None

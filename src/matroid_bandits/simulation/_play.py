@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,7 +32,7 @@ _TICK = 512
 
 @dataclass(frozen=True)
 class Settings:
-    """What all slices of a simulation share."""
+    """What all slices of a simulation share; with `by_run` the choices of every run are kept apart."""
 
     problem: Problem
     n_episodes: int
@@ -41,6 +41,7 @@ class Settings:
     start: Start
     checkpoints: IntArray
     engine: EngineChoice
+    by_run: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,15 +61,16 @@ class Slice:
 
 @dataclass(frozen=True)
 class Part:
-    """What one slice found: cumulative return and regret of each run at each checkpoint, and all choices.
+    """What one slice found on its runs from `first` up to `last`, and all choices, of all runs or of each.
 
-    `surplus` is how much more, per run and in all, the best available sets were worth than the best set of all items;
-    `optimum` what the best sets of each run were worth by each checkpoint, where means change. `alarms` and
-    `item_alarms` are how often items started anew, by run and checkpoint and by item; None where the policy has no
-    detector.
+    `returns` and `regret` are cumulative, of each run at each checkpoint. `surplus` is how much more, per run and in
+    all, the best available sets were worth than the best set of all items; `optimum` what the best sets of each run
+    were worth by each checkpoint, where means change. `alarms` and `item_alarms` are how often items started anew, by
+    run and checkpoint, and by item, as the choices are; None where the policy has no detector.
     """
 
-    slice: Slice
+    first: int
+    last: int
     returns: FloatArray
     regret: FloatArray
     choices: IntArray
@@ -85,8 +87,21 @@ class Stopped(Exception):
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     """Play one policy in a batch of runs, all of them one array operation at a time.
 
-    `tick` is called with the episodes played since the last call, and says whether to stop.
+    `tick` is called with the episodes played since the last call, and says whether to stop. An error gets a note
+    that says where it happened.
     """
+    episodes = _Episodes(settings.n_episodes)
+    try:
+        return _play(slice, settings, tick, episodes)
+    except Stopped:
+        raise
+    except BaseException as error:
+        runs = f"run {slice.first}" if slice.n_runs == 1 else f"runs {slice.first} to {slice.last - 1}"
+        error.add_note(f"policy {slice.name!r}, {runs}, episode {episodes.now}")
+        raise
+
+
+def _play(slice: Slice, settings: Settings, tick: Callable[[int], bool], episodes: _Episodes) -> Part:
     problem, n_batch, points = settings.problem, slice.n_runs, settings.checkpoints
     environment, n_episodes = problem.environment, settings.n_episodes
     stream = Stream(settings.seed, np.arange(slice.first, slice.last))
@@ -106,7 +121,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
         request = Request(0, own, features=features_of(environment, known, 0) if has_features else None)
         agent.observe(request, everything, _draw(environment, stream.with_purpose(START), 0, everything))
         del everything
-    seen_before = agent.state.counts.sum(axis=0)
+    seen_before = agent.state.counts.copy() if settings.by_run else agent.state.counts.sum(axis=0)
     answers = Answers(agent, environment, late, n_episodes) if waits else None
     score = make_score(problem, stream, n_episodes)
     total = score.returns
@@ -118,7 +133,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     may_lack = type(environment).availability is not Environment.availability
     is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
     point, since = 0, 0
-    for t in range(1, n_episodes + 1):
+    for t in episodes:
         available = availability_of(environment, offered, t) if may_lack else None
         request = Request(t, own, available)
         if has_features:
@@ -148,9 +163,26 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
                 raise Stopped
             since = 0
     agent.settle()
-    choices = agent.state.asked.sum(axis=0) - seen_before
-    by_item = None if alarms is None else alarms[0].sum(axis=0)
-    return Part(slice, returns_at, regret_at, choices, score.surplus, optimum_at, alarms_at, by_item)
+    choices = agent.state.asked if settings.by_run else agent.state.asked.sum(axis=0)
+    choices = choices - seen_before
+    by_item = None if alarms is None else (alarms[0].copy() if settings.by_run else alarms[0].sum(axis=0))
+    if settings.by_run:  # in as few bytes as hold one for each episode
+        choices = choices.astype(np.min_scalar_type(n_episodes))
+    return Part(
+        slice.first, slice.last, returns_at, regret_at, choices, score.surplus, optimum_at, alarms_at, by_item
+    )
+
+
+class _Episodes:
+    """The numbers of the episodes, 1 to n; `now` is the one being played, 0 before the first."""
+
+    def __init__(self, n: int) -> None:
+        self._n, self.now = n, 0
+
+    def __iter__(self) -> Iterator[int]:
+        while self.now < self._n:
+            self.now += 1
+            yield self.now
 
 
 def _weigh(environment: Environment, stream: Stream, t: int, play: Play, is_full: bool) -> FloatArray:
@@ -169,20 +201,3 @@ def _draw(environment: Environment, stream: Stream, t: int, items: IntArray) -> 
         name = type(environment).__name__
         raise InvalidEnvironmentError(f"expected {name}.draw to give float64 of shape {items.shape}, got {given}")
     return w
-
-
-def join_optima(parts: list[Part], settings: Settings) -> tuple[float, FloatArray | None]:
-    """What the optimum is worth per step, on average, and at each checkpoint so far where means change.
-
-    It is the world's, so every policy met the same. NaN where nobody can say.
-    """
-    problem, first = settings.problem, parts[0].slice.name
-    own = sorted((part for part in parts if part.slice.name == first), key=lambda part: part.slice.first)
-    if problem.environment.is_stationary:
-        surplus = np.concatenate([part.surplus for part in own])
-        return problem.optimal_value + float(surplus.mean()) / settings.n_episodes, None
-    totals = [part.optimum for part in own if part.optimum is not None]
-    if not totals:
-        return np.nan, None
-    per_step: FloatArray = np.concatenate(totals).mean(axis=0) / settings.checkpoints
-    return float(per_step[-1]), per_step

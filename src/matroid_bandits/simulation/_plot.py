@@ -112,7 +112,7 @@ def draw(
 ) -> Any:
     """The figure of `SimulationResult.plot`, or what it drew on."""
     _, rc_context = matplotlib_parts()
-    levels = _check_bounds(result, bounds)
+    levels = check_bounds(result, bounds)
     chosen = list(result.policies) if policies is None else list(policies)
     panels = [
         regret_panel(result, "Cumulative regret", policies=chosen, unit=unit),
@@ -131,7 +131,7 @@ def draw(
                 raise SimulationError(f"expected ax to be one or two matplotlib axes, got {len(grid)}")
         for axes, panel in zip(grid, panels, strict=False):
             draw_panel(axes, replace(panel, is_log=log_x), styles, optimum=_OPTIMUM)
-        _draw_bounds(grid[0], result, levels)
+        draw_bounds(grid[0], result, levels)
         if ax is not None:
             for axes in grid:
                 add_legend(axes, axes.lines)
@@ -142,7 +142,7 @@ def draw(
     return figure
 
 
-def _draw_bounds(axes: Any, result: SimulationResult, levels: Mapping[str, FloatArray]) -> None:
+def draw_bounds(axes: Any, result: SimulationResult, levels: Mapping[str, FloatArray]) -> None:
     for (label, values), dash in zip(levels.items(), cycle(_DASHES), strict=False):
         axes.plot(result.checkpoints, values, color="#888888", linestyle=dash, linewidth=1, label=label)
     if levels and any((np.asarray(line.get_ydata()) > 0.0).any() for line in axes.lines):
@@ -150,7 +150,7 @@ def _draw_bounds(axes: Any, result: SimulationResult, levels: Mapping[str, Float
         axes.autoscale(axis="y")
 
 
-def _check_bounds(result: SimulationResult, bounds: Mapping[str, ArrayLike] | None) -> dict[str, FloatArray]:
+def check_bounds(result: SimulationResult, bounds: Mapping[str, ArrayLike] | None) -> dict[str, FloatArray]:
     levels = {label: np.asarray(values, float) for label, values in (bounds or {}).items()}
     if levels and (result.optimum is not None or not result.is_regret_known):
         which = "change" if result.is_regret_known else "are not known"

@@ -20,7 +20,7 @@ class Reporter:
         self._done, self._total, self._next = 0, total, 0.0
 
     def add(self, n: int) -> None:
-        if self._call is None:
+        if self._call is None or not n:
             return
         with self._lock:
             self._done += n

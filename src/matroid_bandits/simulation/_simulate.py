@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,17 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.text import counted
-from matroid_bandits._util.versions import versions
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation._execute import run_processes, run_threads, split
-from matroid_bandits.simulation._play import Part, Settings, Start, join_optima
+from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation._execute import run_jobs
+from matroid_bandits.simulation._executors import ExecutorChoice
+from matroid_bandits.simulation._play import Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
+from matroid_bandits.simulation._tally import Tally
 from matroid_bandits.stream import as_seed
 
 
@@ -33,7 +36,7 @@ def simulate(
     seed: int | None = None,
     start: Start = "observe",
     checkpoints: ArrayLike | None = None,
-    n_jobs: int | None = None,
+    executor: ExecutorChoice = None,
     progress: bool | Progress = False,
     engine: EngineChoice = "auto",
     keep_runs: bool = False,
@@ -63,11 +66,14 @@ def simulate(
         is; an item never seen comes first in the greedy order.
     checkpoints : array_like of int, optional
         Episodes at which to record the curves; by default about 100, evenly spaced in the logarithm.
-    n_jobs : int, optional
-        Spread the runs over so many processes, through joblib; -1 for one per core. By default one process
-        with a thread per core.
+    executor : int, Executor, Dask Client or "ray", optional
+        Where the runs are played. By default on threads of this process, one per core; a number is that many
+        processes (through joblib); or any `concurrent.futures.Executor`, such as one of processes that are warm;
+        a `dask.distributed.Client`; or "ray", the Ray cluster that this process is connected to. The numbers are
+        the same everywhere. Workers need the same version of the package.
     progress : bool or callable, default False
-        True shows a bar with the time left on stderr; a callable gets (done, total) now and then.
+        True shows a bar with the time left on stderr; a callable gets (done, total) now and then: on threads
+        while episodes are played, elsewhere after each slice of runs.
     engine : str, or class of one's own, default "auto"
         How decisions are found; "auto" picks the fastest that fits. All make the same decisions.
     keep_runs : bool, default False
@@ -82,75 +88,40 @@ def simulate(
     >>> bool(result.regret[0, -1] < result.regret[1, -1])
     True
     """
-    named = _check_policies(problem, policies)
+    named = check_policies(problem, policies)
+    settings = check_settings(problem, n_episodes, n_runs, as_seed(seed), start, checkpoints, engine)
+    n_episodes, n_runs = settings.n_episodes, settings.n_runs
+    began = time.perf_counter()
+    report = Reporter(progress, n_episodes * n_runs * len(named))
+    jobs = [Job(name, settings, name, policy, 0, n_runs) for name, policy in named.items()]
+    tally = Tally(tuple(named), settings)
+    try:
+        with closing(run_jobs(jobs, executor, report=report)) as parts:
+            for job, part in parts:
+                tally.add(job.name, part)
+    finally:
+        report.close()
+    return tally.result(time.perf_counter() - began, keep_runs)
+
+
+def check_settings(
+    problem: Problem,
+    n_episodes: int,
+    n_runs: int,
+    seed: int,
+    start: Start,
+    checkpoints: ArrayLike | None,
+    engine: EngineChoice = "auto",
+) -> Settings:
+    """The settings of a simulation of one problem, checked."""
     n_episodes = as_integer("n_episodes", n_episodes, 1, 2**47, error=SimulationError)
     n_runs = as_integer("n_runs", n_runs, 1, 2**32, error=SimulationError)
     if start not in ("observe", "explore"):
         raise SimulationError(f'expected start to be "observe" or "explore", got {start!r}')
-    points = _check_checkpoints(checkpoints, n_episodes)
-    if n_jobs is not None and n_jobs != -1:
-        n_jobs = as_integer("n_jobs, unless it is -1,", n_jobs, 1, error=SimulationError)
-    settings = Settings(problem, n_episodes, n_runs, as_seed(seed), start, points, engine)
-    began = time.perf_counter()
-    report = Reporter(progress, n_episodes * n_runs * len(named))
-    slices = split(named, settings, n_jobs)
-    try:
-        if n_jobs is None or n_jobs == 1:
-            parts = run_threads(slices, settings, report)
-        else:
-            parts = run_processes(slices, settings, report, n_jobs)
-    finally:
-        report.close()
-    return _collect(tuple(named), parts, settings, time.perf_counter() - began, keep_runs)
+    return Settings(problem, n_episodes, n_runs, seed, start, _check_checkpoints(checkpoints, n_episodes), engine)
 
 
-def _collect(
-    names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float, keep_runs: bool
-) -> SimulationResult:
-    problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
-    curves = np.empty((2, len(names), n_runs, points.size))
-    choices = np.zeros((len(names), problem.n_items), np.int64)
-    alarms, item_alarms = (np.zeros((len(names), n), np.int64) for n in (points.size, problem.n_items))
-    has_alarms = any(part.alarms is not None for part in parts)
-    for part in parts:
-        p, rows = names.index(part.slice.name), slice(part.slice.first, part.slice.last)
-        curves[0, p, rows], curves[1, p, rows] = part.returns, part.regret
-        choices[p] += part.choices
-        if part.alarms is not None and part.item_alarms is not None:
-            alarms[p] += part.alarms.sum(axis=0)
-            item_alarms[p] += part.item_alarms
-    optimal_value, optimum = join_optima(parts, settings)
-    means = curves.mean(axis=2)
-    errors = curves.std(axis=2, ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.full(means.shape, np.nan)
-    return SimulationResult(
-        policies=names,
-        checkpoints=points,
-        returns=means[0],
-        returns_se=errors[0],
-        regret=means[1],
-        regret_se=errors[1],
-        final_returns=curves[0, :, :, -1].copy(),
-        final_regret=curves[1, :, :, -1].copy(),
-        choices=choices,
-        n_episodes=settings.n_episodes,
-        n_runs=n_runs,
-        seed=settings.seed,
-        start=settings.start,
-        minimize=problem.minimize,
-        optimal_value=optimal_value,
-        wall_time=wall_time,
-        versions=versions(),
-        run_returns=curves[0] if keep_runs else None,
-        run_regret=curves[1] if keep_runs else None,
-        optimum=optimum,
-        alarms=alarms / n_runs if has_alarms else None,
-        item_alarms=item_alarms if has_alarms else None,
-    )
-
-
-def _check_policies(
-    problem: Problem, policies: Mapping[str, Policy] | Iterable[Policy] | Policy
-) -> dict[str, Policy]:
+def check_policies(problem: Problem, policies: Mapping[str, Policy] | Iterable[Policy] | Policy) -> dict[str, Policy]:
     if not isinstance(problem, Problem):
         raise SimulationError(f"expected a Problem, got {type(problem).__name__}")
     if isinstance(policies, Mapping):

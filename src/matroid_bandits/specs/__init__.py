@@ -47,8 +47,9 @@ from matroid_bandits.specs._operations import (
 )
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import DetectorSpec, PolicySpec
-from matroid_bandits.specs._problem import ProblemSpec, SimulationSpec
+from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, SimulationSpec
 from matroid_bandits.specs._spec import Spec, parse
+from matroid_bandits.specs._sweep import FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
 from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, WeightsSpec
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "DualSpec",
     "EnvironmentSpec",
     "ExponentialSpec",
+    "FamilySpec",
     "GaussianSpec",
     "GraphicSpec",
     "Ground",
@@ -77,13 +79,17 @@ __all__ = [
     "PiecewiseSpec",
     "Place",
     "PolicySpec",
+    "ProblemFileSpec",
     "ProblemSpec",
     "RestrictSpec",
     "RowsSpec",
+    "RunsSpec",
     "SamplesSpec",
     "SimulationPlan",
     "SimulationSpec",
     "Spec",
+    "SweepPlan",
+    "SweepSpec",
     "TableSpec",
     "TransversalSpec",
     "TruncateSpec",
@@ -94,4 +100,5 @@ __all__ = [
     "parse",
     "read_file",
     "read_simulation",
+    "read_sweep",
 ]

@@ -121,12 +121,12 @@ def read_simulation(path: str | os.PathLike[str]) -> SimulationPlan:
     0.9
     """
     file = Path(path)
-    _check_name(file)
+    check_name(file)
     place = Place(file)
     spec: SimulationSpec = parse(SimulationSpec, read_file(file), place, allow_files=True, allow_code=True)
     problem, ground = spec.make(place)
     return SimulationPlan(
-        name=re.sub(r"[^\w.-]+", "-", file.stem).strip("-.") or "problem",  # in names of files, ids and links
+        name=name_of(file),
         title=file.stem if spec.title is None else spec.title,
         about=spec.about,
         problem=problem,
@@ -194,7 +194,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _check_name(file: Path) -> None:
+def name_of(file: Path) -> str:
+    """A file's name without its suffix, fit for names of files, ids and links."""
+    return re.sub(r"[^\w.-]+", "-", file.stem).strip("-.") or "problem"
+
+
+def check_name(file: Path) -> None:
     """Raise when the name of a file is no text: it is shown in reports, which are UTF-8."""
     try:
         str(file).encode()

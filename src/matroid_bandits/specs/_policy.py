@@ -71,7 +71,7 @@ class PolicySpec(Spec):
     OMM(scale=2.0)
     """
 
-    model_config = ConfigDict(extra="allow", json_schema_extra=lambda schema: _add_parameters(schema))
+    model_config = ConfigDict(extra="allow", json_schema_extra=lambda schema: add_parameters(schema))
 
     policy: PolicyName = Field(description="The name of a policy, or module:Class for one of your own.")
 
@@ -79,21 +79,23 @@ class PolicySpec(Spec):
     @classmethod
     def _check_parameters(cls, data: Any, info: ValidationInfo) -> Any:
         if isinstance(data, dict) and isinstance(name := data.get("policy"), str) and name in POLICIES:
-            check_known_keys(data, dict.fromkeys(["policy", *parameters(POLICIES[name])]))
+            check_known_keys(data, dict.fromkeys([*cls.model_fields, *parameters(POLICIES[name])]))
             for key in _needed(POLICIES[name]):
-                if key not in data:
+                if key not in data and key not in (data.get("vary") or {}):
                     raise mistake("expected a value, but the key is missing", key)
-            if POLICIES[name] is Restarting:
+            if POLICIES[name] is Restarting and "base" in data:
                 data = data | {"base": nested(PolicySpec, data, "base", info)}
-                if "detector" in data:
-                    data["detector"] = nested(DetectorSpec, data, "detector", info)
+            if POLICIES[name] is Restarting and "detector" in data:
+                data = data | {"detector": nested(DetectorSpec, data, "detector", info)}
         return data
 
     def make(self, ground: Ground, place: Place | None = None) -> Policy:
         """The policy, which must be able to play on these items."""
-        place = Place() if place is None else place
+        return self._make(dict(self.model_extra or {}), ground, Place() if place is None else place)
+
+    def _make(self, values: dict[str, Any], ground: Ground, place: Place) -> Policy:
+        """The policy with these values of its parameters."""
         kind = POLICIES[self.policy] if ":" not in self.policy else _import(self.policy, place.at("policy"), Policy)
-        values = dict(self.model_extra or {})
         _check_arguments("policy", values, kind, place)
         if kind is Restarting:
             values["base"] = values["base"].make(ground, place.at("base"))
@@ -191,17 +193,23 @@ def parameters(kind: type[Any]) -> dict[str, Any]:
     }
 
 
-def _add_parameters(schema: dict[str, Any]) -> None:
-    """Add to the JSON Schema which parameters each policy of the package takes, and each detector."""
+def add_parameters(schema: dict[str, Any], *, is_family: bool = False) -> None:
+    """Add to the JSON Schema which parameters each policy of the package takes, in a family by ``vary`` too."""
     cases: list[Any] = []
     for name, kind in POLICIES.items():
-        if kind.__module__.startswith("matroid_bandits."):
-            properties = {"policy": True, **_properties(kind)}
-            case = {"properties": properties, "required": _needed(kind), "additionalProperties": False}
+        if not kind.__module__.startswith("matroid_bandits."):
+            continue
+        own = {"policy": True, "vary": True} if is_family else {"policy": True}
+        properties = own | _properties(kind)
+        case = {"properties": properties, "additionalProperties": False}
+        if not is_family:
+            case["required"] = _needed(kind)
             if {"features", "n_features"} <= properties.keys():  # what the items keep, or what comes with requests
                 case["oneOf"] = [{"required": ["features"]}, {"required": ["n_features"]}]
-            cases.append({"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case})
-    schema["allOf"], schema["$dynamicAnchor"] = cases, "policy"
+        cases.append({"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case})
+    schema["allOf"] = cases
+    if not is_family:
+        schema["$dynamicAnchor"] = "policy"
     schema.pop("required", None)  # where it is left out, the key above is the policy's name
 
 

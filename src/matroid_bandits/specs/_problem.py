@@ -51,7 +51,7 @@ class ProblemSpec(Spec):
         return Problem(ground.matroid, environment, self.direction == "minimize"), ground
 
 
-def _check_policies(value: Any) -> Any:
+def check_policies(value: Any) -> Any:
     """Fill in the names of policies that are left out, since the key is one."""
     if not isinstance(value, dict):
         return value
@@ -81,7 +81,26 @@ def _limited(name: str) -> Any:
     return AfterValidator(check), Field(json_schema_extra={"minimum": low, "maximum": high})
 
 
-class SimulationSpec(ProblemSpec):
+class RunsSpec(Spec):
+    """How long and how often something is simulated, and what it is called.
+
+    Examples
+    --------
+    >>> RunsSpec(episodes=100).runs
+    20
+    """
+
+    episodes: Annotated[int, *_limited("episodes")] = Field(description="Episodes of a run.")
+    runs: Annotated[int, *_limited("runs")] = Field(20, description="Runs of each policy.")
+    seed: Annotated[int, *_limited("seed")] = Field(0, description="Seed of all random numbers.")
+    start: Literal["observe", "explore"] = Field(
+        "observe", description="Whether every item is seen once before episode 1."
+    )
+    title: str | None = Field(None, description="The heading of the report; by default the file's name.")
+    about: str = Field("", description="What the problem is, in a sentence or two.")
+
+
+class SimulationSpec(RunsSpec, ProblemSpec):
     """What a problem file says: a problem, who plays on it, how long and how often.
 
     Examples
@@ -96,15 +115,7 @@ class SimulationSpec(ProblemSpec):
     (20, ['OMM', 'cautious'])
     """
 
-    episodes: Annotated[int, *_limited("episodes")] = Field(description="Episodes of a run.")
-    runs: Annotated[int, *_limited("runs")] = Field(20, description="Runs of each policy.")
-    seed: Annotated[int, *_limited("seed")] = Field(0, description="Seed of all random numbers.")
-    start: Literal["observe", "explore"] = Field(
-        "observe", description="Whether every item is seen once before episode 1."
-    )
-    title: str | None = Field(None, description="The heading of the report; by default the file's name.")
-    about: str = Field("", description="What the problem is, in a sentence or two.")
-    policies: Annotated[dict[str, PolicySpec], BeforeValidator(_check_policies)] = Field(
+    policies: Annotated[dict[str, PolicySpec], BeforeValidator(check_policies)] = Field(
         description="Who plays: a name, and which policy with which parameters."
     )
 

@@ -1,0 +1,145 @@
+"""The chapter on a sweep: every policy on every problem, the best of each family, and paired differences."""
+
+from __future__ import annotations
+
+import re
+
+from matroid_bandits._util.text import printable
+from matroid_bandits.exceptions import SimulationError
+from matroid_bandits.reporting._blocks import Block, Cell, Column, Estimate, Plot, Table
+from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
+from matroid_bandits.reporting._measures import size_note
+from matroid_bandits.reporting._records import simulation_record
+from matroid_bandits.simulation import Sweep, parameter_panels, regret_panels
+
+
+def sweep_chapter(
+    sweep: Sweep, *, name: str, title: str, description: str, lead: str = "", baseline: str | None = None
+) -> Chapter:
+    """What is to be said of a sweep.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        What was found.
+    name, title : str
+        Short name, fit for files and links, and the heading.
+    description : str
+        What the problems are and where they come from, in a sentence.
+    lead : str, optional
+        The first paragraph; by default the description.
+    baseline : str, optional
+        The policy that others are compared with; by default the first.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> problems = {f"gap {gap}": mb.lower_bound_problem(6, 2, gap) for gap in (0.1, 0.2)}
+    >>> policies = {"OMM": [mb.OMM(s) for s in (0.5, 1.0)], "KLOSM": mb.KLOSM()}
+    >>> sweep = mb.sweep(problems, policies, n_episodes=100, n_runs=5, seed=0)
+    >>> chapter = sweep_chapter(sweep, name="gaps", title="Gaps", description="Two problems.", baseline="KLOSM")
+    >>> [table.name for table in chapter.tables], [plot.name for plot in chapter.plots]
+    (['regret', 'best', 'differences'], ['gaps', 'gaps-OMM'])
+    """
+    any_result = next(iter(sweep.results.values()))
+    baseline = sweep.policies[0] if baseline is None else baseline
+    blocks: list[Block] = [_regret_table(sweep), _regret_plot(sweep, name)]
+    for number, family in enumerate(sweep.families, 1):
+        slug = re.sub(r"[^\w.-]+", "-", family).strip("-.") or f"family-{number}"
+        blocks += _parameter_plot(sweep, family, f"{name}-{slug}")
+    if sweep.families:
+        blocks.append(_best_table(sweep))
+    if len(sweep.policies) > 1:
+        blocks.append(_difference_table(sweep, baseline))
+    return Chapter(
+        name=name,
+        title=title,
+        lead=lead or description,
+        run=RunFacts(
+            n_episodes=any_result.n_episodes,
+            n_runs=any_result.n_runs,
+            seed=any_result.seed,
+            start=any_result.start,
+            policies={key: repr(policy) for key, policy in next(iter(sweep.players.values())).items()},
+            data=tuple(DataSource(key, repr(problem)) for key, problem in sweep.problems.items()),
+            wall_time=sweep.wall_time,
+        ),
+        blocks=tuple(blocks),
+        records={
+            "trials": [
+                simulation_record(
+                    problem,
+                    sweep[key],
+                    name=key,
+                    title=key,
+                    facts={"items": problem.n_items, "rank": problem.rank},
+                )
+                for key, problem in sweep.problems.items()
+            ]
+        },
+    )
+
+
+def _regret_table(sweep: Sweep) -> Table:
+    results = sweep.results.values()
+    rows: list[tuple[Cell, ...]] = [
+        (policy, *(Estimate(float(each.regret[p, -1]), float(each.regret_se[p, -1])) for each in results))
+        for p, policy in enumerate(sweep.policies)
+    ]
+    return Table(
+        name="regret",
+        title="Regret",
+        columns=(Column("policy", is_text=True), *(Column(problem, ",.1f") for problem in sweep)),
+        rows=tuple(rows),
+        note=size_note(next(iter(results))),
+    )
+
+
+def _regret_plot(sweep: Sweep, name: str) -> Plot:
+    return Plot(
+        name, "Regret over episodes", tuple(regret_panels(sweep)), "Bands are 95% confidence intervals.", sweep.groups
+    )
+
+
+def _parameter_plot(sweep: Sweep, family: str, name: str) -> list[Block]:
+    """Regret against a family's parameter, where it is a number."""
+    try:
+        panels = parameter_panels(sweep, sweep.families[family])
+    except SimulationError:
+        return []
+    title = f"{printable(family)} by {sweep.families[family].parameter}"
+    return [Plot(name, title, tuple(panels), "Bands are 95% confidence intervals.", {family: [family]})]
+
+
+def _best_table(sweep: Sweep) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for family in sweep.families:
+        for best in sweep.best(family):
+            rivals = ", ".join(best.rivals) or "none"
+            rows.append((family, best.problem, best.policy, Estimate(best.regret, best.regret_se), rivals))
+    return Table(
+        name="best",
+        title="The best of each family",
+        columns=(
+            Column("family", is_text=True),
+            Column("problem", is_text=True),
+            Column("best", is_text=True),
+            Column("regret", ",.1f"),
+            Column("may be as good", is_text=True),
+        ),
+        rows=tuple(rows),
+        note="Those may be as good whose paired difference from the best has a 95% confidence interval around 0.",
+    )
+
+
+def _difference_table(sweep: Sweep, baseline: str) -> Table:
+    rows: dict[str, list[Cell]] = {policy: [policy] for policy in sweep.policies if policy != baseline}
+    for difference in sweep.differences(baseline):
+        rows[difference.policy].append(Estimate(difference.mean, (difference.high - difference.low) / 2.0))
+    return Table(
+        name="differences",
+        title=f"Regret less that of {baseline}",
+        columns=(Column("policy", is_text=True), *(Column(problem, ",.1f") for problem in sweep)),
+        rows=tuple(tuple(row) for row in rows.values()),
+        note="Run by run, in the same worlds; ± is half of a 95% confidence interval.",
+    )

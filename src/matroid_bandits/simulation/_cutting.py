@@ -1,0 +1,200 @@
+"""How jobs are cut into slices of runs: by measured time, so that all workers are busy and a lost slice is cheap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from matroid_bandits.policies import Policy
+from matroid_bandits.simulation._play import Settings
+from matroid_bandits.simulation._worker import Group, Pace
+
+#: A slice is made longer, up to so many times what it should take, while the fixed time of playing it is more than
+#: this share of the rest: an episode of one run costs nearly as much as one of ten runs at once.
+_MOST_STRETCH, _MOST_FIXED = 10.0, 0.1
+
+#: A slice that was told to take some seconds may take so many times that before the job is cut anew.
+_TOLERANCE = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One policy on the runs from `first` up to `last` of a problem; `run_jobs` cuts it as it sees fit.
+
+    Attributes
+    ----------
+    key : hashable
+        Whatever the caller knows the job by; jobs may share one.
+    settings : Settings
+        The problem and how it is played. Jobs of one problem share one object: it travels once.
+    name : str
+        What the policy is called in messages.
+    policy : Policy
+        Who plays.
+    first, last : int
+        Which runs.
+    """
+
+    key: Hashable
+    settings: Settings
+    name: str
+    policy: Policy
+    first: int
+    last: int
+
+
+@dataclass(eq=False)
+class Piece:
+    """A slice that is to be played: some runs of one job.
+
+    Attributes
+    ----------
+    limit : float
+        Seconds after which it should rather be cut.
+    n_deaths : int
+        How often a worker died while it was under way.
+    is_unknown : bool
+        Whether a worker did not find the problem, which has to come along.
+    """
+
+    work: Work
+    first: int
+    last: int
+    limit: float
+    n_deaths: int = 0
+    is_unknown: bool = False
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs it has."""
+        return self.last - self.first
+
+    def __str__(self) -> str:
+        return f"policy {self.work.job.name!r}, runs {self.first} to {self.last - 1}"
+
+
+@dataclass(eq=False)
+class Batch:
+    """The jobs of one problem: what they share, where workers find it, and how many runs are left."""
+
+    group: Group
+    n_left: int = 0
+    source: object = None
+    is_shared: bool = False
+
+
+@dataclass(eq=False)
+class Work:
+    """A job and what is left of it: intervals of runs that nobody plays yet, in order."""
+
+    job: Job
+    batch: Batch
+    policy: int
+    most: int
+    todo: list[tuple[int, int]] = field(default_factory=list)
+    pace: Pace | None = None
+
+
+class Plan:
+    """The slices that are still to be played, cut as the pace of their job becomes known.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        What is to be played, first things first.
+    n_workers : int
+        How many slices can be played at once.
+    seconds : float
+        How long a slice should take; with infinity each job is cut into one slice per worker, and that is that.
+    most_cells : int
+        The most runs times items of a slice, for the sake of memory.
+    """
+
+    def __init__(self, jobs: Sequence[Job], n_workers: int, seconds: float, most_cells: int) -> None:
+        self._seconds = seconds
+        # few jobs are cut for all workers; of many, whole ones keep them busy
+        self._n_each = min(n_workers, -(-2 * n_workers // max(len(jobs), 1))) if seconds < math.inf else n_workers
+        self._works = _grouped(jobs, most_cells)[::-1]
+        for one in self._works:
+            one.todo = self._cut(one, [(one.job.first, one.job.last)])
+
+    def pop(self) -> Piece | None:
+        """The next slice to play, or None where nothing is left."""
+        while self._works and not self._works[-1].todo:
+            self._works.pop()
+        if not self._works:
+            return None
+        one = self._works[-1]
+        first, last = one.todo.pop(0)
+        return Piece(one, first, last, _TOLERANCE * self._seconds if one.pace is None else math.inf)
+
+    def paced(self, piece: Piece, pace: Pace) -> None:
+        """Cut the job of a slice that would take too long, now that its pace is known."""
+        one = piece.work
+        one.pace = one.pace or pace
+        one.todo = self._cut(one, [*one.todo, (piece.first, piece.last)])
+        if one not in self._works:
+            self._works.append(one)
+
+    def played(self, piece: Piece, seconds: float) -> None:
+        """Learn from the time that a slice took."""
+        one = piece.work
+        if one.pace is not None and seconds > 0.0:
+            ratio = seconds / one.pace.of(piece.n_runs)
+            if not 1.0 / _TOLERANCE <= ratio <= _TOLERANCE:
+                one.pace = one.pace.scaled(ratio)
+                one.todo = self._cut(one, one.todo)
+
+    def _cut(self, one: Work, intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Equal slices of what is left of a job, as long as they should be."""
+        left = sum(last - first for first, last in intervals)
+        if not left:
+            return []
+        n_pieces = self._n_each
+        if one.pace is not None:
+            n_pieces = -(-left // _n_runs(one.pace, self._seconds))
+            if n_pieces > self._n_each:  # so that the last are as many as the first
+                n_pieces = -(-n_pieces // self._n_each) * self._n_each
+        size = min(-(-left // n_pieces), one.most)
+        return [(lo, min(lo + size, last)) for first, last in _joined(intervals) for lo in range(first, last, size)]
+
+
+def _n_runs(pace: Pace, seconds: float) -> int:
+    """How many runs a slice should have."""
+    right = (seconds - pace.fixed) / pace.per_run
+    longest = (_MOST_STRETCH * seconds - pace.fixed) / pace.per_run
+    efficient = pace.fixed / (_MOST_FIXED * pace.per_run)
+    return max(1, int(min(max(right, efficient), max(right, longest), 2.0**62)))
+
+
+def _joined(intervals: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The intervals, with those that touch made one."""
+    ordered = sorted(intervals)
+    first, last = ordered[0]
+    for lo, hi in ordered[1:]:
+        if lo != last:
+            yield first, last
+            first = lo
+        last = hi
+    yield first, last
+
+
+def _grouped(jobs: Sequence[Job], most_cells: int) -> list[Work]:
+    """The jobs, those of one problem with one group."""
+    policies: dict[int, list[tuple[str, Policy]]] = {}
+    places = []
+    for job in jobs:
+        known = policies.setdefault(id(job.settings), [])
+        places.append(len(known))
+        known.append((job.name, job.policy))
+    batches: dict[int, Batch] = {}
+    works = []
+    for job, place in zip(jobs, places, strict=True):
+        number = id(job.settings)
+        if number not in batches:
+            batches[number] = Batch(Group(job.settings, tuple(policies[number])))
+        batches[number].n_left += job.last - job.first
+        most = max(1, most_cells // max(job.settings.problem.n_items, 1))
+        works.append(Work(job, batches[number], place, most))
+    return works

@@ -1,0 +1,152 @@
+"""Keys of stored simulations: what a problem, a policy and the settings are, by their content.
+
+A key is the same in every process, on every machine and with every NumPy: it is made of numbers and text, never of
+addresses, pickles or the order of a hash table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray
+from matroid_bandits._util.names import encode
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.environments import Environment
+from matroid_bandits.exceptions import SerializationError
+from matroid_bandits.policies import Policy
+from matroid_bandits.problem import Problem
+
+#: Arrays are hashed as numbers of these types, whatever the machine keeps them in.
+_NUMBERS = {"b": "|u1", "i": "<i8", "u": "<u8", "f": "<f8"}
+
+#: So many entries of an array are converted at a time.
+_CHUNK = 2**20
+
+
+def problem_key(problem: Problem) -> str:
+    """The key of a problem: equal for problems whose items, constraint, weights and direction are the same.
+
+    Raises
+    ------
+    SerializationError
+        Part of it is code that has no name.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> pair = [mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, p])) for p in (0.1, 0.1, 0.2)]
+    >>> problem_key(pair[0]) == problem_key(pair[1]), problem_key(pair[0]) == problem_key(pair[2])
+    (True, False)
+    """
+    return digest([problem.constraint, problem.environment, problem.minimize])
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of plain values, arrays, policies, environments and constraints in each other."""
+    found = hashlib.sha256()
+    for piece in _pieces(value):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _pieces(value: Any) -> Iterator[bytes]:
+    """What is hashed of a value: a letter for its type, its length where it has one, and its content."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        text = (value.hex() if isinstance(value, float) else str(value)).encode("utf-8", "surrogatepass")
+        yield f"{type(value).__name__} {len(text)} ".encode()
+        yield text
+    elif isinstance(value, np.ndarray):
+        yield from _array(value)
+    elif isinstance(value, Mapping):
+        yield from _fields("", value)
+    elif isinstance(value, (list, tuple)):
+        yield f"list {len(value)} ".encode()
+        for part in value:
+            yield from _pieces(part)
+    elif isinstance(value, Constraint):
+        yield b"constraint "
+        yield from _constraint(value)
+    elif isinstance(value, (Policy, Environment)):
+        yield b"policy " if isinstance(value, Policy) else b"environment "
+        yield from _pieces(_name(value))
+        yield from _fields(type(value).__name__, value.params() if isinstance(value, Policy) else value.content())
+    else:
+        yield b"code "
+        yield from _pieces(_name_of_code(value))
+
+
+def _fields(owner: str, fields: Mapping[str, Any]) -> Iterator[bytes]:
+    """Named values in the order of their names; an error says whose and which it is about."""
+    yield f"dict {len(fields)} ".encode()
+    for name in sorted(fields):
+        yield from _pieces(name)
+        try:
+            yield from _pieces(fields[name])
+        except SerializationError as error:
+            raise SerializationError(f"{owner}.{name}: {error}" if owner else str(error)) from error
+
+
+def _array(array: AnyArray) -> Iterator[bytes]:
+    kind = array.dtype.kind
+    if kind not in _NUMBERS:
+        yield f"array {array.shape} ".encode()
+        yield from _pieces(array.tolist())
+        return
+    yield f"array {kind} {array.shape} ".encode()
+    flat = array.reshape(-1)
+    for start in range(0, flat.size, _CHUNK):
+        yield flat[start : start + _CHUNK].astype(_NUMBERS[kind]).tobytes()
+
+
+def _constraint(constraint: Constraint) -> Iterator[bytes]:
+    """A constraint's JSON form; what is around a predicate of the user's own has none, but content."""
+    try:
+        form = constraint.to_dict()
+    except SerializationError:
+        if not _is_ours(constraint):
+            raise
+        labels = [encode(label, "label") for label in constraint.labels]
+        yield from _pieces([_name(constraint), constraint.n_items, labels, *constraint.content()])
+    else:
+        yield json.dumps(form, sort_keys=True).encode()
+
+
+def _name(thing: Policy | Environment | Constraint) -> str:
+    """The name of a class: its own for one of the package, the one that the user gave it for another."""
+    kind = type(thing)
+    if _is_ours(thing):
+        return kind.__name__
+    given = vars(kind).get("kind")
+    if not isinstance(given, str) or not given:
+        raise SerializationError(
+            f"{kind.__name__} is a class of your own, whose code a store cannot compare: expected it to have a name, "
+            f"kind = '...' in its body, to be changed when what it does changes; got {given!r}"
+        )
+    return f"own {given}"
+
+
+def _name_of_code(thing: Any) -> str:
+    """The name that the user gave to a function, such as the predicate of an `OracleMatroid`."""
+    given = getattr(thing, "kind", None)
+    if callable(thing) and not isinstance(thing, type) and isinstance(given, str) and given:
+        return f"own {given}"
+    if not callable(thing):
+        raise SerializationError(
+            f"expected numbers, text, arrays and named code in what is stored, got {type(thing).__name__}"
+        )
+    name = getattr(thing, "__name__", type(thing).__name__)
+    raise SerializationError(
+        f"{name} is code, which a store cannot compare: expected it to have a name, an attribute "
+        f"kind = '...', to be changed when what it does changes; got {given!r}"
+    )
+
+
+def _is_ours(thing: object) -> bool:
+    return type(thing).__module__.startswith("matroid_bandits.")

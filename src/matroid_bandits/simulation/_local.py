@@ -1,0 +1,172 @@
+"""Where slices are played on this machine: threads, processes of ours, and an executor of the caller's own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any, ClassVar
+
+from matroid_bandits._util.threads import n_threads
+from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits.simulation._backend import Backend, Sending
+from matroid_bandits.simulation._cutting import Piece
+from matroid_bandits.simulation._worker import Answer, Group, Report, answer, work
+
+#: Seconds that processes of ours wait for the next simulation before they end.
+_IDLE_S = 60.0
+
+#: Seconds that they get to finish what they play when somebody failed or the user interrupted.
+_GRACE_S = 0.3
+
+
+class Threads(Backend):
+    """Threads of this process, since kernels and NumPy release the GIL; nothing is sent.
+
+    With a single worker slices are played in the caller's own thread.
+    """
+
+    def __init__(self, n: int, pool: ThreadPoolExecutor | None = None, report: Report = lambda n: None) -> None:
+        self._n, self._pool, self._report, self._is_own = n, pool, report, pool is None
+        self._over = threading.Event()
+        if self._is_own and n == 1:
+            self.n_spare = 0
+
+    def n_workers(self) -> int:
+        return self._n
+
+    def share(self, group: Group) -> Group:
+        return group
+
+    def submit(self, piece: Piece, source: Group) -> Future[Answer]:
+        arguments = (source, piece.work.policy, piece.first, piece.last, piece.limit)
+        call: Callable[[], Answer] = lambda: answer(*arguments, self._report, self._over.is_set)  # noqa: E731
+        if self._is_own and self._n == 1:
+            future: Future[Answer] = Future()
+            future.set_result(call())
+            return future
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._n, thread_name_prefix="matroid-bandits")
+        return self._pool.submit(call)
+
+    def explain(self, error: BaseException) -> BaseException:
+        return error  # the policy's own
+
+    def close(self, futures: list[Future[Answer]]) -> None:
+        self._over.set()  # those under way stop at their next report, the others do not start
+        super().close(futures)
+        if self._is_own and self._pool is not None:
+            self._pool.shutdown()
+        elif not self._is_own:
+            for future in futures:
+                if not future.cancelled():
+                    future.exception()  # the pool is the caller's: leave it with nothing of ours
+
+
+class _Pool(Sending):
+    """Executors of processes on this machine, as a rule: a problem is written to a file, and each reads it once."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+
+    def _place(self, raw: bytes) -> str:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="matroid-bandits-"))
+        handle, path = tempfile.mkstemp(dir=self._folder)
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+        return path
+
+    def submit(self, piece: Piece, source: tuple[str, Any]) -> Future[Answer]:
+        if piece.is_unknown:  # a worker on another machine
+            source = source[0], Path(source[1]).read_bytes()
+        return super().submit(piece, source)
+
+    def _remove(self, place: str) -> None:
+        Path(place).unlink(missing_ok=True)
+
+    def close(self, futures: list[Future[Answer]]) -> None:
+        super().close(futures)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Processes(_Pool):
+    """So many processes of our own, through joblib's loky; those that die are replaced."""
+
+    _pools: ClassVar[dict[tuple[int, int], Any]] = {}  # by process and size, for the next simulation
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        try:
+            import joblib  # noqa: F401 - the package that is installed; loky is inside it
+            from joblib.externals import loky
+        except ImportError:
+            raise MissingDependencyError(
+                "executor=N, for processes, needs joblib: pip install 'matroid-bandits[parallel]'"
+            ) from None
+        self._loky, self._n = loky, n
+        self._key = os.getpid(), n
+        self._pool = self._pools.pop(self._key, None) or self._start()
+
+    def _start(self) -> Any:
+        one = {f"{name}_NUM_THREADS": "1" for name in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
+        return self._loky.ProcessPoolExecutor(max_workers=self._n, timeout=_IDLE_S, env=one)
+
+    def n_workers(self) -> int:
+        return self._n
+
+    def _send(self, *arguments: Any) -> Future[Answer]:
+        future: Future[Answer] = self._pool.submit(work, *arguments)
+        return future
+
+    def revive(self, error: BaseException) -> bool:
+        if not isinstance(error, BrokenExecutor):
+            return False
+        if self._pool._flags.broken is not None:
+            self._pool.shutdown(wait=False, kill_workers=True)
+            self._pool = self._start()
+        return True
+
+    def explain(self, error: BaseException) -> BaseException:
+        return SimulationError(f"a worker process died again and again: {error}")
+
+    def close(self, futures: list[Future[Answer]]) -> None:
+        super().close(futures)
+        if wait(futures, timeout=_GRACE_S).not_done or self._pool._flags.broken is not None:
+            self._pool.shutdown(wait=False, kill_workers=True)  # interrupted: nobody waits for what they play
+        else:
+            former = self._pools.setdefault(self._key, self._pool)
+            if former is not self._pool:
+                self._pool.shutdown()
+
+
+class Given(_Pool):
+    """An executor that the caller made, keeps, and ends."""
+
+    def __init__(self, executor: Executor) -> None:
+        super().__init__()
+        self._executor = executor
+
+    def n_workers(self) -> int:
+        for name in ("_max_workers", "num_workers"):  # of the standard library and loky; of mpi4py
+            n = getattr(self._executor, name, None)
+            if isinstance(n, int) and n > 0:
+                return n
+        return n_threads()
+
+    def _send(self, *arguments: Any) -> Future[Answer]:
+        try:
+            return self._executor.submit(work, *arguments)
+        except RuntimeError as error:
+            raise self.explain(error) from error
+
+    def explain(self, error: BaseException) -> BaseException:
+        name = type(self._executor).__name__
+        if isinstance(error, BrokenExecutor):
+            return SimulationError(f"the executor given, a {name}, is broken, as a worker of it died; give a new one")
+        return SimulationError(f"the executor given, a {name}, failed: {type(error).__name__}: {error}")

@@ -1,0 +1,316 @@
+"""Every policy on every problem, with a store: what is done is not done again."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+from matroid_bandits._typing import ArrayLike
+from matroid_bandits._util.text import shown
+from matroid_bandits.exceptions import MatroidBanditsError, SimulationError, SweepWarning
+from matroid_bandits.policies import Policy
+from matroid_bandits.problem import Problem
+from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation._execute import SLICE_S, run_jobs
+from matroid_bandits.simulation._executors import ExecutorChoice
+from matroid_bandits.simulation._families import Family, expand
+from matroid_bandits.simulation._keys import problem_key
+from matroid_bandits.simulation._play import Settings, Start
+from matroid_bandits.simulation._progress import Progress, Reporter
+from matroid_bandits.simulation._result import SimulationResult
+from matroid_bandits.simulation._simulate import check_settings
+from matroid_bandits.simulation._store import Cell, Interval, Store, covered, missing
+from matroid_bandits.simulation._sweep_result import Sweep
+from matroid_bandits.simulation._tally import Tally
+from matroid_bandits.stream import as_seed
+
+#: Policies by name, a family as a list, or a function of the problem that gives such.
+Policies = Mapping[str, Policy | Sequence[Policy]] | Iterable[Policy] | Policy
+
+#: How many policies on problems a process claims at a time.
+_MOST_CLAIMED = 256
+
+#: Seconds between two looks at what another process plays.
+_PATIENCE = 0.2
+
+
+def sweep(
+    problems: Mapping[str, Problem] | Iterable[Problem] | Problem,
+    policies: Policies | Callable[[Problem], Policies],
+    *,
+    n_episodes: int,
+    n_runs: int,
+    seed: int | None = None,
+    store: str | PathLike[str] | None = None,
+    executor: ExecutorChoice = None,
+    checkpoints: ArrayLike | None = None,
+    start: Start = "observe",
+    progress: bool | Progress = False,
+) -> Sweep:
+    """Play every policy on every problem, and go on from what is stored.
+
+    What is found on a problem is what `simulate` finds with the same settings, bit for bit, however the work is cut
+    and wherever it is done. All policies meet the same weights in a run of a problem.
+
+    Parameters
+    ----------
+    problems : mapping of name to Problem, problems, or one Problem
+        What to learn; without names they are called "problem 1", "problem 2" and so on.
+    policies : mapping of name to Policy or to a list of policies, policies, one Policy, or a callable
+        Who plays. A list under a name is a family: policies of one class with several values of a parameter, such as
+        ``{"OMM": [OMM(s) for s in (0.5, 1, 2)]}``, each of which is called after its value, "OMM, scale=0.5". A
+        function of the problem gives any of these, under the same names for every problem.
+    n_episodes, n_runs : int
+        How long and how often.
+    seed : int, optional
+        By default a fresh one, which the results carry; a store needs one that is given.
+    store : path, optional
+        A folder to keep what was played in. A sweep that was interrupted, or whose process died, goes on where it
+        was; one with more runs, problems or policies plays what is missing. Results are stored under all that decides
+        them (problem, policy, seed, episodes, checkpoints, start, version of the package), and with other settings
+        nothing is mixed: a `SweepWarning` names what has changed. A class of one's own needs a name that you give it,
+        the class attribute ``kind``, and a function in a problem an attribute of that name. Several processes may
+        use one store at the same time: each plays what no other is playing, and waits for the rest.
+    executor : optional
+        Where to play, as in `simulate`.
+    checkpoints, start, progress
+        As in `simulate`.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    SimulationError
+        The settings are wrong, or the store is another folder; with the problem's name where it is about one.
+    SerializationError
+        Something cannot be stored since it has no name, or a stored file is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import matroid_bandits as mb
+    >>> problems = {f"gap {gap}": mb.lower_bound_problem(6, 2, gap) for gap in (0.1, 0.2)}
+    >>> policies = {"OMM": [mb.OMM(s) for s in (0.2, 0.5, 1.0)], "KLOSM": mb.KLOSM()}
+    >>> store = tempfile.mkdtemp()
+    >>> sweep = mb.sweep(problems, policies, n_episodes=200, n_runs=5, seed=0, store=store)
+    >>> sweep.n_played, sweep.n_stored
+    (40, 0)
+    >>> larger = mb.sweep(problems, policies, n_episodes=200, n_runs=8, seed=0, store=store)
+    >>> larger.n_played, larger.n_stored
+    (24, 40)
+    """
+    began = time.perf_counter()
+    named = _check_problems(problems)
+    if store is not None and seed is None:
+        raise SimulationError("expected a seed with a store, since a fresh one finds nothing there; got None")
+    seed, policies = as_seed(seed), _kept(policies)
+    plans: list[_Plan] = []
+    for name, problem in named.items():
+        settings = check_settings(problem, n_episodes, n_runs, seed, start, checkpoints)
+        with _about(name):
+            plans.append(_Plan(name, settings, *expand(problem, _given(policies, problem))))
+        if plans[-1].families != plans[0].families or list(plans[-1].policies) != list(plans[0].policies):
+            raise SimulationError(f"expected policies of the same names for every problem, got others for {name!r}")
+    if store is None:
+        results, n_played, n_stored = _play(plans, executor, progress)
+    else:
+        results, n_played, n_stored = _play_stored(plans, Store(store), executor, progress)
+    wall_time = time.perf_counter() - began
+    results = {name: replace(results[name], wall_time=wall_time) for name in named}
+    players = {plan.name: plan.policies for plan in plans}
+    return Sweep(results, named, players, plans[0].families, wall_time, n_played, n_stored)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One problem of a sweep: how it is played, and by whom."""
+
+    name: str
+    settings: Settings
+    policies: dict[str, Policy]
+    families: dict[str, Family]
+
+
+@dataclass(eq=False)
+class _Task:
+    """One policy on one problem, whose missing runs are to be played and stored."""
+
+    cell: Cell
+    settings: Settings
+    name: str
+    policy: Policy
+    n_left: int = 0
+    give_back: Callable[[], None] = lambda: None
+
+
+def _play(
+    plans: Sequence[_Plan], executor: ExecutorChoice, progress: bool | Progress
+) -> tuple[dict[str, SimulationResult], int, int]:
+    """Play everything; the curves of a problem's runs are let go of when its last run is done."""
+    places: dict[Job, tuple[_Plan, str]] = {}
+    tallies: dict[str, Tally] = {}
+    left: dict[str, int] = {}
+    for plan in plans:
+        left[plan.name] = len(plan.policies) * plan.settings.n_runs
+        for name, policy in plan.policies.items():
+            job = Job(name, plan.settings, f"{name} on {plan.name}", policy, 0, plan.settings.n_runs)
+            places[job] = plan, name
+    results: dict[str, SimulationResult] = {}
+    n_runs = sum(left.values())
+    with (
+        _reporting(progress, plans[0].settings.n_episodes * n_runs) as report,
+        contextlib.closing(run_jobs(list(places), executor, report=report)) as parts,
+    ):
+        for job, part in parts:
+            plan, name = places[job]
+            if plan.name not in tallies:
+                tallies[plan.name] = Tally(tuple(plan.policies), plan.settings)
+            tallies[plan.name].add(name, part)
+            left[plan.name] -= part.last - part.first
+            if not left[plan.name]:
+                results[plan.name] = tallies.pop(plan.name).result(0.0, keep_runs=False)
+    return results, n_runs, 0
+
+
+def _play_stored(
+    plans: Sequence[_Plan], store: Store, executor: ExecutorChoice, progress: bool | Progress
+) -> tuple[dict[str, SimulationResult], int, int]:
+    """Play what is not stored, store it, and read everything."""
+    cells: dict[tuple[str, str], Cell] = {}
+    tasks: dict[str, _Task] = {}  # equal policies under several names are played once
+    for plan in plans:
+        settings = replace(plan.settings, by_run=True)
+        with _about(plan.name):
+            key = problem_key(settings.problem)
+            for name, policy in plan.policies.items():
+                cell = cells[plan.name, name] = Cell.of(plan.name, key, name, policy, settings)
+                tasks.setdefault(cell.key, _Task(cell, settings, f"{name} on {plan.name}", policy))
+    changes = store.changes(cells.values())
+    if changes:
+        warnings.warn(
+            f"{store} holds results under these names with other settings, kept apart: {'; '.join(changes)}",
+            SweepWarning,
+            stacklevel=3,
+        )
+    for task in tasks.values():
+        task.n_left = _n_runs(missing(store.intervals(task.cell), task.settings.n_runs))
+    todo = [task for task in tasks.values() if task.n_left]
+    with _reporting(progress, plans[0].settings.n_episodes * sum(task.n_left for task in todo)) as report:
+        n_played = _fill(todo, store, executor, report)
+    results = {}
+    for plan in plans:
+        tally = Tally(tuple(plan.policies), plan.settings)
+        for name in plan.policies:
+            cell = cells[plan.name, name]
+            for interval, taken in covered(store.intervals(cell), plan.settings.n_runs):
+                tally.add(name, store.read(cell, interval, taken, plan.settings))
+        results[plan.name] = tally.result(0.0, keep_runs=False)
+    return results, n_played, plans[0].settings.n_runs * len(tasks) - n_played
+
+
+def _fill(tasks: list[_Task], store: Store, executor: ExecutorChoice, report: Reporter) -> int:
+    """Play and store what is missing, and wait for what other processes play; how many runs were played here.
+
+    Some tasks are claimed at a time, so that another process finds some to do, and none is held while waiting.
+    """
+    n_played = 0
+    while tasks:
+        jobs: dict[Job, _Task] = {}
+        claimed: list[_Task] = []
+        try:
+            for task in list(tasks):
+                if len(claimed) == _MOST_CLAIMED:
+                    break
+                give_back = store.claim(task.cell)
+                if give_back is None:
+                    continue
+                task.give_back = give_back
+                tasks.remove(task)
+                claimed.append(task)
+                gaps = missing(store.intervals(task.cell), task.settings.n_runs)  # others may have played some
+                report.add((task.n_left - _n_runs(gaps)) * task.settings.n_episodes)
+                task.n_left = _n_runs(gaps)
+                for first, last in gaps:
+                    jobs[Job(task.name, task.settings, task.name, task.policy, first, last)] = task
+            if jobs:
+                n_played += _store_parts(jobs, store, executor, report)
+        finally:
+            for task in claimed:
+                task.give_back()
+        if tasks and not claimed:
+            time.sleep(_PATIENCE)
+    return n_played
+
+
+def _n_runs(intervals: Iterable[Interval]) -> int:
+    return sum(last - first for first, last in intervals)
+
+
+def _store_parts(jobs: Mapping[Job, _Task], store: Store, executor: ExecutorChoice, report: Reporter) -> int:
+    """Play jobs and store their parts as they come, in short slices, since a crash costs those; how many runs."""
+    n_played = 0
+    with contextlib.closing(run_jobs(list(jobs), executor, report=report, seconds=SLICE_S)) as parts:
+        for job, part in parts:
+            task, n_runs = jobs[job], part.last - part.first
+            store.write(task.cell, part)
+            n_played += n_runs
+            task.n_left -= n_runs
+            if not task.n_left:
+                task.give_back()
+    return n_played
+
+
+@contextlib.contextmanager
+def _reporting(progress: bool | Progress, total: int) -> Iterator[Reporter]:
+    report = Reporter(progress, total)
+    try:
+        yield report
+    finally:
+        report.close()
+
+
+@contextlib.contextmanager
+def _about(problem: str) -> Iterator[None]:
+    """Say which problem an error is about."""
+    try:
+        yield
+    except MatroidBanditsError as error:
+        raise type(error)(f"{problem}: {error}") from error
+
+
+def _kept(policies: Any) -> Any:
+    """What was given as policies, with lists for what can be gone through but once."""
+    if isinstance(policies, Mapping):
+        return {name: list(given) if isinstance(given, Iterator) else given for name, given in policies.items()}
+    return list(policies) if isinstance(policies, Iterator) else policies
+
+
+def _given(policies: Any, problem: Problem) -> Any:
+    """What was given as policies, or what a function of the user's own gives for a problem."""
+    return policies(problem) if callable(policies) and not isinstance(policies, (Policy, type)) else policies
+
+
+def _check_problems(problems: Any) -> dict[str, Problem]:
+    if isinstance(problems, Problem):
+        problems = [problems]
+    if isinstance(problems, (str, type)) or not isinstance(problems, Iterable):
+        raise SimulationError(f"expected problems by name in a dict, or a list of them, got {shown(problems)}")
+    if isinstance(problems, Mapping):
+        named = dict(problems)
+    else:
+        named = {f"problem {number}": problem for number, problem in enumerate(problems, 1)}
+    if not named:
+        raise SimulationError("expected at least one problem, got none")
+    for name, problem in named.items():
+        if not isinstance(name, str):
+            raise SimulationError(f"expected a problem's name to be a string, got {shown(name)}")
+        if not isinstance(problem, Problem):
+            raise SimulationError(f"expected {name!r} to be a Problem, got {shown(problem)}")
+    return named

@@ -1,0 +1,247 @@
+"""What a worker does, wherever it is: find the problem it was told of, play a slice of it, say what came of it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import sys
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from matroid_bandits._util.threads import in_one_thread
+from matroid_bandits._version import __version__
+from matroid_bandits.exceptions import SimulationError
+from matroid_bandits.policies import Policy
+from matroid_bandits.simulation._play import Part, Settings, Slice, Stopped, play
+
+#: Seconds that are played before it is said how long a slice will take; its first episodes, which may wait for the
+#: compiler, do not count.
+_PROBE_S = 0.25
+
+#: Problems that a worker remembers.
+_MOST_KNOWN = 8
+
+
+@dataclass(frozen=True)
+class Group:
+    """What the slices of one problem share, and what travels to a worker once: settings, and policies by name."""
+
+    settings: Settings
+    policies: tuple[tuple[str, Policy], ...]
+
+    def slice(self, policy: int, first: int, last: int) -> Slice:
+        """The runs from `first` up to `last` of one of the policies."""
+        name, player = self.policies[policy]
+        return Slice(name, player, first, last)
+
+
+@dataclass(frozen=True)
+class Played:
+    """A slice was played, in so many seconds without the compiler's."""
+
+    part: Part
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long slices of a job take: a fixed time, in seconds, and a time for every run.
+
+    The fixed time is what an episode costs however many runs are played at once.
+    """
+
+    fixed: float
+    per_run: float
+
+    def of(self, n_runs: int) -> float:
+        """The seconds that so many runs take at once."""
+        return self.fixed + self.per_run * n_runs
+
+    def scaled(self, factor: float) -> Pace:
+        """The pace of a job that takes `factor` times as long."""
+        return Pace(self.fixed * factor, self.per_run * factor)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A slice ended with an error, pickled."""
+
+    error: bytes
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """The worker has never met the problem, and cannot find it where it was said to be."""
+
+
+Answer: TypeAlias = Played | Pace | Failed | Unknown
+
+#: Called with the episodes played since the last call.
+Report: TypeAlias = Callable[[int], None]
+
+
+class _TooLong(Stopped):
+    """A slice would take longer than it may."""
+
+
+def work(
+    version: str, token: str, source: bytes | str | None, policy: int, first: int, last: int, limit: float
+) -> Answer:
+    """Play a slice in a process that is not the caller's; errors are answers too, so that nobody tries them again.
+
+    Parameters
+    ----------
+    version : str
+        The caller's version of the package, which must be ours.
+    token : str
+        The name of a pickled `Group`, the same for the same bytes.
+    source : bytes, str or None
+        The group, or the file it is in; None where the worker is believed to know it.
+    policy, first, last : int
+        Which policy of the group, on which runs.
+    limit : float
+        Seconds; a slice of several runs that will take longer is not played, and its pace is the answer.
+    """
+    try:
+        if version != __version__:
+            raise SimulationError(
+                f"expected workers with matroid-bandits {version}, the caller's version; got one with {__version__}"
+            )
+        group = _find(token, source)
+        if group is None:
+            return Unknown()
+        with in_one_thread():
+            return answer(group, policy, first, last, limit, is_over=_Abandoned(source))
+    except BaseException as error:
+        return Failed(_packed(error))
+
+
+def answer(
+    group: Group,
+    policy: int,
+    first: int,
+    last: int,
+    limit: float,
+    report: Report = lambda n: None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Played | Pace:
+    """Play a slice, or, where that will take longer than `limit` seconds and can be cut, measure its pace.
+
+    `is_over` says whether to give up, which raises `Stopped`.
+    """
+    slice, settings = group.slice(policy, first, last), group.settings
+    watch = _Watch(slice.n_runs * settings.n_episodes, limit if slice.n_runs > 1 else math.inf, report, is_over)
+    try:
+        part = play(slice, settings, watch)
+    except _TooLong:
+        whole = watch.estimate()
+        alone = _Watch(settings.n_episodes, 0.0, lambda n: None, is_over)
+        with suppress(_TooLong):
+            play(group.slice(policy, first, first + 1), settings, alone)
+        single = min(alone.estimate(), whole)
+        per_run = (whole - single) / (slice.n_runs - 1)
+        return Pace(max(single - per_run, 0.0), max(per_run, 1e-9))
+    return Played(part, watch.estimate())
+
+
+class _Watch:
+    """Counts the episodes of a slice, estimates how long it takes, and stops it when that is too long."""
+
+    def __init__(self, total: int, limit: float, report: Report, is_over: Callable[[], bool]) -> None:
+        self._total, self._limit, self._report, self._is_over = total, limit, report, is_over
+        self._began = self._now = 0.0
+        self._skipped = self._done = 0
+
+    def __call__(self, n: int) -> bool:
+        self._report(n)
+        self._now = time.perf_counter()
+        if not self._began:
+            self._began, self._skipped = self._now, n
+        else:
+            self._done += n
+        if self._done and self._now - self._began >= _PROBE_S and self._limit < math.inf:
+            if self.estimate() > self._limit:
+                raise _TooLong
+            self._limit = math.inf
+        return self._is_over()
+
+    def estimate(self) -> float:
+        """Seconds that the whole slice takes at the speed seen so far; 0 where it was too short to see any."""
+        return (self._now - self._began) * self._total / self._done if self._done else 0.0
+
+
+class _Abandoned:
+    """Whether nobody waits for a slice any more, asked once a second.
+
+    The caller removes the problem's file when it is interrupted; a Dask cluster forgets the task.
+    """
+
+    def __init__(self, source: bytes | str | None) -> None:
+        self._source, self._next = source, time.monotonic() + 1.0
+
+    def __call__(self) -> bool:
+        if time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + 1.0
+        if isinstance(self._source, str):
+            return not Path(self._source).exists()
+        distributed = sys.modules.get("distributed")
+        try:
+            worker = distributed.get_worker()  # type: ignore[union-attr]
+            task = worker.state.tasks.get(worker.get_current_task())
+        except (AttributeError, ValueError):  # no Dask here, or one that does not tell
+            return False
+        return task is None or task.state == "cancelled"
+
+
+_known: OrderedDict[str, Group] = OrderedDict()
+
+
+def _find(token: str, source: bytes | str | None) -> Group | None:
+    """The group of this name: remembered, in the bytes that came along, or in a file, if this machine has it."""
+    group = _known.pop(token, None)
+    if group is None:
+        if isinstance(source, str):
+            try:
+                source = Path(source).read_bytes()
+            except FileNotFoundError:
+                return None
+        if source is None:
+            return None
+        group = pickle.loads(source)
+        assert isinstance(group, Group)
+    _known[token] = group
+    while len(_known) > _MOST_KNOWN:
+        _known.popitem(last=False)
+    return group
+
+
+def _packed(error: BaseException) -> bytes:
+    """The error with the worker's traceback as a note; in words where it cannot be sent or would not arrive."""
+    error.add_note("In the worker:\n" + "".join(traceback.format_exception(error)).rstrip())
+    error.__cause__ = error.__context__ = None
+    try:
+        raw = pickler().dumps(error)
+        pickle.loads(raw)
+    except Exception:
+        words = SimulationError(f"{type(error).__name__}: {error}")
+        for note in error.__notes__:
+            words.add_note(note)
+        raw = pickle.dumps(words)
+    return bytes(raw)
+
+
+def pickler() -> Any:
+    """The module that pickles: cloudpickle, which takes classes of notebooks and scripts, where it is installed."""
+    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
+        try:
+            return __import__(name, fromlist=["dumps"])
+        except ImportError:
+            continue
+    return pickle

@@ -1,0 +1,285 @@
+"""A sweep file: problems times policies, families of which differ in their parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+
+from matroid_bandits._util.text import counted, did_you_mean, shown
+from matroid_bandits.exceptions import MatroidBanditsError
+from matroid_bandits.policies import POLICIES, Policy
+from matroid_bandits.problem import Problem
+from matroid_bandits.simulation import check_support
+from matroid_bandits.specs._file import check_name, name_of, read_file
+from matroid_bandits.specs._ground import Ground
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._policy import PolicySpec, add_parameters, parameters
+from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, check_policies
+from matroid_bandits.specs._spec import FileName, Spec, mistake, parse
+
+
+class ProblemFileSpec(Spec):
+    """The problem of another file: its matroid, weights and direction; its policies and sizes are left aside.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import parse
+    >>> parse(ProblemFileSpec, {"file": "graph.toml"}, allow_files=True).file
+    'graph.toml'
+    """
+
+    file: FileName = Field(description="A problem file, TOML or JSON; its path is relative to this one's.")
+
+    def make(self, place: Place | None = None) -> tuple[Problem, Ground]:
+        """The problem, and its items with all that their tables say of them."""
+        place = Place() if place is None else place
+        file = (place.file.parent if place.file is not None else Path()) / self.file
+        data = read_file(file)
+        if isinstance(data, dict):
+            data = {key: value for key, value in data.items() if key in ProblemSpec.model_fields}
+        spec: ProblemSpec = parse(ProblemSpec, data, Place(file), allow_files=True)
+        return spec.make(Place(file))
+
+
+class FamilySpec(PolicySpec):
+    """A policy by its name and parameters, or a family of them: one for every value of what ``vary`` names.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import UniformSpec, parse
+    >>> ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
+    >>> parse(FamilySpec, {"policy": "OMM", "vary": {"scale": [0.5, 1]}}).make_all(ground)
+    [OMM(scale=0.5), OMM(scale=1.0)]
+    """
+
+    model_config = ConfigDict(json_schema_extra=lambda schema: add_parameters(schema, is_family=True))
+
+    vary: dict[str, list[Any]] | None = Field(
+        None, description="Parameters, each with a list of values: a policy for every combination."
+    )
+
+    @model_validator(mode="after")
+    def _check_vary(self) -> Self:
+        if self.vary is None:
+            return self
+        if not self.vary:
+            raise mistake("expected a parameter or more, got none", "vary")
+        known = parameters(POLICIES[self.policy]) if self.policy in POLICIES else self.vary
+        for key, values in self.vary.items():
+            if key not in known:
+                hint = did_you_mean(key, known) or f"; known are {', '.join(sorted(known)) or 'none'}"
+                raise mistake(f"unknown parameter{hint}", "vary", key)
+            if not values:
+                raise mistake("expected a value or more, got none", "vary", key)
+            if key in (self.model_extra or {}):
+                raise mistake("expected one value, or several under vary; got both", key)
+        return self
+
+    def make_all(self, ground: Ground, place: Place | None = None) -> Policy | list[Policy]:
+        """The policy, or the list of a family's, which must be able to play on these items."""
+        place = Place() if place is None else place
+        if self.vary is None:
+            return self.make(ground, place)
+        return [
+            self._make({**(self.model_extra or {}), **dict(zip(self.vary, values, strict=True))}, ground, place)
+            for values in product(*self.vary.values())
+        ]
+
+
+def _check_problems(value: Any) -> Any:
+    if isinstance(value, dict) and not value:
+        raise mistake("expected a problem or more, got none")
+    return value
+
+
+def _which_problem(value: Any) -> str:
+    return "(file)" if isinstance(value, dict) and "file" in value else "(problem)"
+
+
+#: A problem in the file itself, or the one of another file.
+AnyProblem = Annotated[
+    Annotated[ProblemSpec, Tag("(problem)")] | Annotated[ProblemFileSpec, Tag("(file)")],
+    Discriminator(_which_problem),
+]
+
+
+class SweepSpec(RunsSpec):
+    """What a sweep file says: problems, who plays on all of them, how long and how often.
+
+    Examples
+    --------
+    >>> spec = SweepSpec(
+    ...     episodes=100,
+    ...     problems={
+    ...         name: {
+    ...             "matroid": {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 1},
+    ...             "weights": {"family": "bernoulli", "mean": means},
+    ...         }
+    ...         for name, means in {"easy": [0.9, 0.1, 0.1], "hard": [0.5, 0.4, 0.4]}.items()
+    ...     },
+    ...     policies={"OMM": {"vary": {"scale": [0.5, 1.0]}}, "KLOSM": {}},
+    ... )
+    >>> spec.runs, list(spec.problems), spec.policies["OMM"].vary
+    (20, ['easy', 'hard'], {'scale': [0.5, 1.0]})
+    """
+
+    problems: Annotated[dict[str, AnyProblem], BeforeValidator(_check_problems)] = Field(
+        description="The problems by name: each a matroid with its weights, or the file of one."
+    )
+    policies: Annotated[dict[str, FamilySpec], BeforeValidator(check_policies)] = Field(
+        description="Who plays: a name, and which policy with which parameters, or several with those that vary."
+    )
+    baseline: str | None = Field(
+        None, description="The policy that others are compared with, run by run; by default the first."
+    )
+
+    @model_validator(mode="after")
+    def _check_baseline(self) -> Self:
+        alone = [name for name, policy in self.policies.items() if policy.vary is None]
+        if self.baseline is not None and self.baseline not in alone:
+            hint = did_you_mean(self.baseline, alone) or f"; those are {', '.join(alone) or 'none'}"
+            raise mistake(f"expected a policy without vary, got {shown(self.baseline)}{hint}", "baseline")
+        return self
+
+    def make_policies(self, problem: Problem, ground: Ground, place: Place | None = None) -> dict[str, Any]:
+        """The policies, or lists of them, by name; each must be able to play on these items and weights."""
+        place = (Place() if place is None else place).at("policies")
+        made = {name: spec.make_all(ground, place.at(name)) for name, spec in self.policies.items()}
+        for name, given in made.items():
+            for policy in given if isinstance(given, list) else [given]:
+                try:
+                    check_support(policy, problem.environment.support)
+                except MatroidBanditsError as error:
+                    raise place.at(name).error(str(error)) from error
+        return made
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What a sweep file comes to: problems, who plays on them, how long and how often.
+
+    Attributes
+    ----------
+    name, title : str
+        Short name, fit for files and links, and one for headings.
+    about : str
+        What it is about, in the file's own words; may be empty.
+    problems : mapping of name to Problem
+        What to learn.
+    policies : callable
+        From one of the problems to who plays on it, by name.
+    n_episodes, n_runs, seed : int
+        How long, how often, and which random numbers.
+    start : {"observe", "explore"}
+        Whether every item is seen once before episode 1.
+    baseline : str, or None
+        The policy that others are compared with.
+    path : Path
+        The file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ads.toml"
+    >>> _ = file.write_text('''
+    ... episodes = 100
+    ... policies = { OMM = { vary = { scale = [0.5, 1.0] } } }
+    ... [problems.ads]
+    ... matroid = { kind = "uniform", rows = ["boots", "hats", "bags"], rank = 2 }
+    ... weights = { mean = { boots = 0.2, hats = 0.5, bags = 0.4 }, family = "bernoulli" }
+    ... ''')
+    >>> plan = read_sweep(file).resized(n_runs=5)
+    >>> plan.n_runs, plan.policies(plan.problems["ads"])
+    (5, {'OMM': [OMM(scale=0.5), OMM(scale=1.0)]})
+    """
+
+    name: str
+    title: str
+    about: str
+    problems: Mapping[str, Problem]
+    policies: Callable[[Problem], Mapping[str, Any]]
+    n_episodes: int
+    n_runs: int
+    seed: int
+    start: Literal["observe", "explore"]
+    baseline: str | None
+    path: Path
+
+    @property
+    def description(self) -> str:
+        """How many problems there are and where they come from, in a sentence."""
+        return f"{counted(len(self.problems), 'problem')}, from {self.path.name}."
+
+    def resized(
+        self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None
+    ) -> SweepPlan:
+        """The same sweep, longer or shorter; what is not given stays."""
+        return replace(
+            self,
+            n_episodes=self.n_episodes if n_episodes is None else n_episodes,
+            n_runs=self.n_runs if n_runs is None else n_runs,
+            seed=self.seed if seed is None else seed,
+        )
+
+
+def read_sweep(path: str | os.PathLike[str]) -> SweepPlan:
+    """Read a sweep file; the examples folder has a commented one.
+
+    Parameters
+    ----------
+    path : path
+        The file: JSON where its name ends in ``.json``, else TOML. Paths in it are relative to it; files it names
+        are read, and code it names is imported.
+
+    Returns
+    -------
+    SweepPlan
+        What to give to :func:`matroid_bandits.sweep`.
+
+    Raises
+    ------
+    DataError
+        With the key, or the CSV file and line, that is wrong.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ads.toml"
+    >>> _ = file.write_text('''
+    ... episodes = 100
+    ... policies = { OMM = {}, KLOSM = {} }
+    ... [problems.ads]
+    ... matroid = { kind = "uniform", rows = ["boots", "hats", "bags"], rank = 2 }
+    ... weights = { mean = { boots = 0.2, hats = 0.5, bags = 0.4 }, family = "bernoulli" }
+    ... ''')
+    >>> list(read_sweep(file).problems)
+    ['ads']
+    """
+    file = Path(path)
+    check_name(file)
+    place = Place(file)
+    spec: SweepSpec = parse(SweepSpec, read_file(file), place, allow_files=True, allow_code=True)
+    problems: dict[str, Problem] = {}
+    policies: dict[Problem, dict[str, Any]] = {}
+    for name, one in spec.problems.items():
+        problem, ground = one.make(place.at("problems").at(name))
+        problems[name], policies[problem] = problem, spec.make_policies(problem, ground, place)
+    return SweepPlan(
+        name=name_of(file),
+        title=file.stem if spec.title is None else spec.title,
+        about=spec.about,
+        problems=problems,
+        policies=policies.__getitem__,
+        n_episodes=spec.episodes,
+        n_runs=spec.runs,
+        seed=spec.seed,
+        start=spec.start,
+        baseline=spec.baseline,
+        path=file,
+    )
