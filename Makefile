@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test long coverage lint format bench clean
+.PHONY: help reproduce test long cluster coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
 	@echo "make test        the test suite"
 	@echo "make long        the tests that take long: a sweep that is killed fifty times"
+	@echo "make cluster     the tests that start a local Dask cluster and a local Ray"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
@@ -35,6 +36,9 @@ test: $(VENV)/.test
 
 long: $(VENV)/.test
 	$(BIN)/python -m pytest -m long tests
+
+cluster: $(VENV)/.test,dask,ray
+	$(BIN)/python -m pytest -m cluster tests/simulation
 
 coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled" tests

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import choice, discount, engines, episodes, learner, matroids
+from benchmarks import choice, discount, engines, episodes, executors, learner, matroids
 from benchmarks._figure import draw
 from benchmarks._harness import Case, machine, measure, show
 
@@ -30,10 +30,14 @@ SUITES: dict[str, tuple[str, Callable[[], Iterable[Case]]]] = {
     "learner": ("Learner, time per ask and tell", learner.learner),
 }
 
+#: The suite that is no list of cases: it needs clusters, and times whole jobs once each.
+EXECUTORS = "executors"
+NAMES = [*SUITES, EXECUTORS]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(SUITES)}; default all")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; default all")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results.json"), help="where times go")
     parser.add_argument(
         "--figure",
@@ -42,19 +46,23 @@ def main() -> None:
         help="what the engines suite draws",
     )
     arguments = parser.parse_args()
-    unknown = [name for name in arguments.names if name not in SUITES]
+    unknown = [name for name in arguments.names if name not in NAMES]
     if unknown:
-        parser.error(f"expected suites of {', '.join(SUITES)}; got {', '.join(unknown)}")
+        parser.error(f"expected suites of {', '.join(NAMES)}; got {', '.join(unknown)}")
 
     console = Console(width=None if Console().is_terminal else 200, highlight=False)
     facts = machine()
     console.print("  ".join(f"{name}: {value}" for name, value in facts.items()) + "\n")
     start = time.perf_counter()
     suites: dict[str, list[dict]] = {}
-    starts = None
-    for name in arguments.names or SUITES:
-        title, cases = SUITES[name]
+    starts, costs = None, []
+    for name in arguments.names or NAMES:
         began = time.perf_counter()
+        if name == EXECUTORS:
+            costs = executors.executors(console)
+            console.print(f"{time.perf_counter() - began:.0f} s\n")
+            continue
+        title, cases = SUITES[name]
         results = [measure(case) for case in cases()]
         show(console, title, results)
         suites[name] = [result.to_dict() for result in results]
@@ -67,8 +75,11 @@ def main() -> None:
     kept = {"machine": facts, "elapsed_s": elapsed, "suites": suites}
     if starts is not None:
         kept["first_simulate_s"] = starts[0]
+    if costs:
+        kept["executors"] = costs
     arguments.out.write_text(json.dumps(kept, indent=1) + "\n")
     n_missed = sum(not e["reached"] for results in suites.values() for r in results for e in r["expected"])
+    n_missed += sum(executors.is_missed(cost) for cost in costs)
     n_missed += starts is not None and starts[0] > _MOST_START_S
     console.print(f"{elapsed:.0f} s, {n_missed} expectations missed, times in {arguments.out}")
 

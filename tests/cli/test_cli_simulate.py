@@ -32,6 +32,24 @@ def test_simulate():
     }
 
 
+def test_simulate_in_processes():
+    results = {}
+    for folder, more in (("threads", ()), ("processes", ("--executor", "2"))):
+        result = call("simulate", EXAMPLES / "graph.toml", "--runs", "2", "--episodes", "20", "--out", folder, *more)
+        assert result.exit_code == 0, result.output
+        results[folder] = Path(folder, "figures", "graph.svg").read_text()
+    assert results["threads"] == results["processes"]
+
+
+def test_executors_that_are_not_known():
+    result = call("simulate", EXAMPLES / "graph.toml", "--executor", "two")
+    assert result.exit_code == 1
+    assert one_sentence(result) == (
+        'matroid-bandits: expected an executor to be a number of processes, "ray" or "dask://host:port"; got \'two\'\n'
+    )
+    assert not Path("report").exists()
+
+
 BRACKETS = """
 title = "Cables [/bold] x [red]y"
 episodes = 3

@@ -32,6 +32,13 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _asked_for(request):
+    """Clusters take a minute or two to start and to lose workers, so these tests run when they are asked for."""
+    if "cluster" not in request.config.option.markexpr:
+        pytest.skip("left out here, since clusters take minutes: make cluster runs them")
+
+
 def needs(name):
     """Skip where a package is missing, and say which and how to get it."""
     if importlib.util.find_spec(name) is None:
@@ -94,18 +101,18 @@ def test_clusters_give_the_same_bits(executor, race):
 def test_many_problems_at_once_in_any_cut(executor):
     """Slices that take too long are cut, and each problem is told apart."""
     jobs = []
-    for number in range(3):
+    for number in range(2):
         problem = mb.Problem(
             mb.UniformMatroid(4, 2), mb.BernoulliEnvironment(np.linspace(0.1, 0.9, 4) / (1 + number))
         )
-        world = Settings(problem, 20_000, 4, number, "observe", np.array([20_000]), "auto")
+        world = Settings(problem, 12_000, 4, number, "observe", np.array([12_000]), "auto")
         jobs.append(Job(number, world, "x", Greedy(), 0, 4))
-    parts = {key: np.full((4, 1), np.nan) for key in range(3)}
+    parts = {key: np.full((4, 1), np.nan) for key in range(2)}
     sizes = []
     for job, part in run_jobs(jobs, executor, seconds=1e-6):
         parts[job.key][part.first : part.last] = part.regret
         sizes.append(part.last - part.first)
-    assert sizes == [1] * 12
+    assert sizes == [1] * 8
     for job, part in run_jobs(jobs):
         assert np.array_equal(parts[job.key][part.first : part.last], part.regret)
 

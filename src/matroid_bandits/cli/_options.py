@@ -23,6 +23,16 @@ def number_option(option: str, help: str) -> Any:
     return typer.Option(option, callback=_check_number, metavar="N", help=help)
 
 
+#: Where the runs are played.
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="WHERE",
+        help="Where runs are played: a number of processes, ray, or dask://HOST:PORT; by default threads.",
+    ),
+]
+
 #: The folder in which data is looked for.
 DataOption = Annotated[
     Path | None,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matroid_bandits.cli._app import app
-from matroid_bandits.cli._options import DataOption, number_option
+from matroid_bandits.cli._options import DataOption, ExecutorOption, number_option
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
 
 if TYPE_CHECKING:
     from matroid_bandits.paper import Experiment
+    from matroid_bandits.simulation import ExecutorChoice
 
 _TITLE = "Matroid Bandits, run again"
 _LEAD = (
@@ -42,6 +43,7 @@ def reproduce(
     seed: Annotated[int | None, number_option("--seed", "Seed of all random numbers; by default 2014.")] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the report.")] = Path("report"),
     data: DataOption = None,
+    executor: ExecutorOption = None,
     quick: Annotated[
         bool,
         typer.Option(
@@ -60,6 +62,7 @@ def reproduce(
     """
     from matroid_bandits.paper import EXPERIMENTS
     from matroid_bandits.reporting import Report
+    from matroid_bandits.simulation import named_executor
 
     for name in names or []:
         if name not in EXPERIMENTS:
@@ -67,14 +70,16 @@ def reproduce(
     chosen = [experiment for name, experiment in EXPERIMENTS.items() if not names or name in names]
     sized = [experiment.resized(n_episodes=episodes, n_runs=runs, seed=seed, quick=quick) for experiment in chosen]
     report = Report(out, _TITLE, _LEAD, typed_command())
-    run_jobs(
-        [experiment.name for experiment in sized],
-        lambda: [_job(experiment.loaded(data)) for experiment in sized],
-        report,
-    )
+    with named_executor(executor) as where:
+        run_jobs(
+            [experiment.name for experiment in sized],
+            lambda: [_job(experiment.loaded(data), where) for experiment in sized],
+            report,
+        )
 
 
-def _job(experiment: Experiment) -> Job:
+def _job(experiment: Experiment, executor: ExecutorChoice) -> Job:
     from matroid_bandits.paper import run
 
-    return Job(experiment.name, experiment.title, partial(run, experiment, None), experiment.write)
+    play = partial(run, experiment, None, executor=executor)
+    return Job(experiment.name, experiment.title, play, experiment.write)

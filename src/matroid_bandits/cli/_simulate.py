@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matroid_bandits.cli._app import app
-from matroid_bandits.cli._options import number_option
+from matroid_bandits.cli._options import ExecutorOption, number_option
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
 
 if TYPE_CHECKING:
     from matroid_bandits.cli._progress import Update
     from matroid_bandits.reporting import Chapter
-    from matroid_bandits.simulation import SimulationResult
+    from matroid_bandits.simulation import ExecutorChoice, SimulationResult
     from matroid_bandits.specs import SimulationPlan
 
 _LEAD = "A problem of one's own: policies that learn the best basis of a matroid, raced."
@@ -34,6 +34,7 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the report; by default report/PROBLEM.")
     ] = None,
+    executor: ExecutorOption = None,
 ) -> None:
     """Race policies on a problem of your own: a TOML or JSON file that names a matroid, weights and policies.
 
@@ -42,15 +43,17 @@ def simulate(
     does.
     """
     from matroid_bandits.reporting import Report
+    from matroid_bandits.simulation import named_executor
     from matroid_bandits.specs import read_simulation
 
     spec = read_simulation(problem).resized(n_episodes=episodes, n_runs=runs, seed=seed)
     folder = Path("report") / spec.name if out is None else out
     report = Report(folder, spec.title, _LEAD, typed_command())
-    run_jobs([spec.name], lambda: [_job(spec)], report)
+    with named_executor(executor) as where:
+        run_jobs([spec.name], lambda: [_job(spec, where)], report)
 
 
-def _job(spec: SimulationPlan) -> Job:
+def _job(spec: SimulationPlan, executor: ExecutorChoice) -> Job:
     from matroid_bandits.reporting import report_checkpoints, simulation_chapter
     from matroid_bandits.simulation import simulate as race
 
@@ -63,6 +66,7 @@ def _job(spec: SimulationPlan) -> Job:
             seed=spec.seed,
             start=spec.start,
             checkpoints=report_checkpoints(spec.n_episodes),
+            executor=executor,
             progress=lambda done, total: progress(spec.title, done, total),
         )
 

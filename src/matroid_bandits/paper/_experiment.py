@@ -13,7 +13,7 @@ from matroid_bandits._typing import FloatArray
 from matroid_bandits.datasets import Dataset
 from matroid_bandits.policies import Policy
 from matroid_bandits.reporting import Chapter, report_checkpoints
-from matroid_bandits.simulation import SimulationResult, simulate
+from matroid_bandits.simulation import ExecutorChoice, SimulationResult, simulate
 
 #: Called with the data set being played, and the episodes done and in all, over data sets, policies and runs.
 Progress = Callable[[str, int, int], None]
@@ -160,7 +160,10 @@ class Outcome:
 
 
 def run(
-    experiment: Experiment, data: str | os.PathLike[str] | None = None, progress: Progress | None = None
+    experiment: Experiment,
+    data: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    executor: ExecutorChoice = None,
 ) -> Outcome:
     """Load the data of an experiment and simulate it.
 
@@ -172,6 +175,8 @@ def run(
         The one data folder; by default ``MATROID_BANDITS_DATA`` and the user's cache folder are searched.
     progress : callable, optional
         Called with (title of the data set, episodes done, episodes in all) now and then.
+    executor : int, Executor, Dask Client or "ray", optional
+        Where the runs are played, as in `simulate`.
 
     Raises
     ------
@@ -202,6 +207,7 @@ def run(
             seed=experiment.seed,
             start=experiment.start,
             checkpoints=report_checkpoints(experiment.n_episodes),
+            executor=executor,
             progress=report if progress is not None else False,
         )
         trials.append(Trial(dataset, result))

@@ -49,7 +49,10 @@ class Dask(Sending):
         return future
 
     def _take(self, future: Future[Answer], task: Any) -> None:
-        """Pass on what became of a task; futures of Dask's own executor would print each that is cancelled."""
+        """Pass on what became of a task.
+
+        The futures of the client's `get_executor` would print a traceback for each that is cancelled.
+        """
         if self._sent.pop(future, None) is None:
             return
         try:

@@ -1,0 +1,96 @@
+"""How jobs are cut: every run is played once, slices take the time they should, and all workers have some."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import matroid_bandits as mb
+from matroid_bandits.simulation._cutting import Job, Plan
+from matroid_bandits.simulation._play import Settings
+from matroid_bandits.simulation._worker import Pace
+
+PROBLEM = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
+
+
+def jobs_of(*intervals):
+    settings = Settings(PROBLEM, 10, 1000, 0, "observe", np.array([10]), "auto")
+    return [Job(number, settings, "x", mb.OMM(), *interval) for number, interval in enumerate(intervals)]
+
+
+def play(plan, paces, order=lambda n: 0):
+    """Play a plan with workers of these paces by job; the slices played, as (job, first, last, seconds)."""
+    waiting, played = [], []
+    while True:
+        while len(waiting) < 4 and (piece := plan.pop()) is not None:
+            waiting.append(piece)
+        if not waiting:
+            return played
+        piece = waiting.pop(order(len(waiting)))
+        key = piece.work.job.key
+        seconds = paces[key].of(piece.n_runs)
+        if piece.n_runs > 1 and seconds > piece.limit:
+            plan.paced(piece, paces[key])
+        else:
+            plan.played(piece, seconds)
+            played.append((key, piece.first, piece.last, seconds))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 200)), min_size=1, max_size=6),
+    st.integers(1, 50),
+    st.sampled_from([0.01, 3.0, math.inf]),
+    st.data(),
+)
+def test_every_run_is_played_once(spans, n_workers, seconds, data):
+    intervals = [(first, first + n) for first, n in spans]
+    times = st.floats(0.0, 100.0)
+    paces = [Pace(data.draw(times), 1e-9 + data.draw(times)) for _ in intervals]
+    plan = Plan(jobs_of(*intervals), n_workers, seconds, most_cells=4 * data.draw(st.integers(1, 300)))
+    played = play(plan, paces, lambda n: data.draw(st.integers(0, n - 1)))
+    runs = sorted((key, run) for key, first, last, _ in played for run in range(first, last))
+    assert runs == [(key, run) for key, (first, last) in enumerate(intervals) for run in range(first, last)]
+
+
+def test_slices_take_about_as_long_as_they_should():
+    played = play(Plan(jobs_of((0, 1000)), 4, 3.0, 2**24), [Pace(0.01, 0.1)])
+    assert max(seconds for *_, seconds in played) <= 3.1
+    assert len(played) <= 1000 * 0.1 / 3.0 + 3 * 4  # each worker's first slice is cut for all four
+
+
+def test_slices_are_longer_where_cutting_costs_much():
+    """A run alone takes 1.1 s and ten at once 2 s: slices of 3 s would spend a third of it on what runs share."""
+    played = play(Plan(jobs_of((0, 1000)), 4, 3.0, 2**24), [Pace(1.0, 0.1)])
+    assert max(seconds for *_, seconds in played) <= 11.0
+    assert len(played) * 1.0 <= 0.2 * 1000 * 0.1
+    assert all(seconds <= 30.0 for *_, seconds in play(Plan(jobs_of((0, 500)), 4, 3.0, 2**24), [Pace(20.0, 0.1)]))
+
+
+def test_a_run_cannot_be_cut():
+    assert play(Plan(jobs_of((0, 3)), 4, 3.0, 2**24), [Pace(0.0, 1000.0)]) == [
+        (0, run, run + 1, 1000.0) for run in range(3)
+    ]
+
+
+@pytest.mark.parametrize(("n_jobs", "n_slices"), [(1, 10), (2, 20), (4, 20), (40, 40)])
+def test_all_workers_have_slices_from_the_start(n_jobs, n_slices):
+    """But of many jobs none is cut before it is known to be long."""
+    played = play(Plan(jobs_of(*[(0, 100)] * n_jobs), 10, 3.0, 2**24), [Pace(0.0, 1e-9)] * n_jobs)
+    assert len(played) == n_slices
+
+
+def test_the_pace_is_learnt_from_what_is_played():
+    """Slices measured as long turn out short, and those to come are made longer."""
+    plan = Plan(jobs_of((0, 1000)), 1, 3.0, 2**24)
+    plan.paced(plan.pop(), Pace(0.0, 3.0))
+    piece = plan.pop()
+    assert piece.n_runs == 1
+    plan.played(piece, 0.03)
+    assert 90 <= plan.pop().n_runs <= 100
+
+
+def test_memory_limits_a_slice():
+    played = play(Plan(jobs_of((0, 100)), 1, math.inf, most_cells=40), [Pace(0.0, 1.0)])
+    assert [last - first for _, first, last, _ in played] == [10] * 10
