@@ -41,7 +41,7 @@ cluster: $(VENV)/.test,dask,ray
 	$(BIN)/python -m pytest -m cluster tests/simulation
 
 coverage: $(VENV)/.test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled" tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled and not long and not cluster" tests
 	$(BIN)/python -m coverage report
 
 lint: $(VENV)/.dev

@@ -29,7 +29,7 @@ def test_alarms_are_counted_by_checkpoint_and_by_item(result):
     one = result["restarting"]
     assert one.alarms.tolist() == result.alarms[1].tolist()
     assert one.item_alarms.tolist() == result.item_alarms[1].tolist()
-    assert mb.simulate(PROBLEM, RACE, **SETTINGS, n_jobs=2) == result
+    assert mb.simulate(PROBLEM, RACE, **SETTINGS, executor=2) == result
 
 
 def test_late_answers_raise_alarms_too(result):

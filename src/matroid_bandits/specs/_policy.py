@@ -83,10 +83,10 @@ class PolicySpec(Spec):
             for key in _needed(POLICIES[name]):
                 if key not in data and key not in (data.get("vary") or {}):
                     raise mistake("expected a value, but the key is missing", key)
-            if POLICIES[name] is Restarting and "base" in data:
-                data = data | {"base": nested(PolicySpec, data, "base", info)}
-            if POLICIES[name] is Restarting and "detector" in data:
-                data = data | {"detector": nested(DetectorSpec, data, "detector", info)}
+            if POLICIES[name] is Restarting:
+                for key, model in (("base", PolicySpec), ("detector", DetectorSpec)):
+                    if key in data:
+                        data = data | {key: nested(model, data, key, info)}
         return data
 
     def make(self, ground: Ground, place: Place | None = None) -> Policy:

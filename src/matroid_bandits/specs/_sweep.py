@@ -77,6 +77,10 @@ class FamilySpec(PolicySpec):
                 raise mistake(f"unknown parameter{hint}", "vary", key)
             if not values:
                 raise mistake("expected a value or more, got none", "vary", key)
+            if any(isinstance(value, dict) for value in values):
+                raise mistake(
+                    "expected numbers or words that vary, got tables; name such policies one by one", "vary", key
+                )
             if key in (self.model_extra or {}):
                 raise mistake("expected one value, or several under vary; got both", key)
         return self
