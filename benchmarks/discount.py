@@ -39,8 +39,10 @@ def discount() -> Iterator[Case]:
     for n_items in (100_000, 1_000_000):
         for gamma in (0.99, 0.9):
             title = f"uniform, K = {_RANK}, L = {n_items:,}, gamma = {gamma}, learning"
-            case = _case(title, _learning(_uniform(n_items), gamma), None)
-            case.others["tournaments only"] = _task(_learning(_uniform(n_items), gamma), 100, "kinetic")
+            stage = _learning(_uniform(n_items), gamma)
+            case = _case(title, stage, None)
+            for name, engine in (("plain engine", "greedy"), ("tournaments only", "kinetic")):
+                case.others[name] = _task(stage, _EPISODES, engine)  # whose work changes from episode to episode
             yield case
 
 
