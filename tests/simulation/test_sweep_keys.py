@@ -11,13 +11,13 @@ from samples import DATA, MATROIDS, POLICIES, TENTHS, WORLDS
 
 #: Written down once: another process, machine, Python or NumPy must find the same.
 KNOWN = {
-    "bernoulli": "40fbc9d2ec0f7b5b",
-    "exponential": "d56e67c2d0de7af6",
-    "beta": "33ef9c92257413b8",
-    "gaussian": "97e14ad8e8137f8f",
-    "linear": "2af114253c34b97f",
-    "row": "4eb71db1d56ec9bf",
-    "sparse row": "dbed711ff14d9962",
+    "bernoulli": "f031c9df8b4aa687",
+    "exponential": "4ab4105b2e5d7737",
+    "beta": "4e14e98edf459c9f",
+    "gaussian": "668cdd355c22cdce",
+    "linear": "fb6789a29875d28b",
+    "row": "3e9f6fed4d18253c",
+    "sparse row": "da2bfadfc6b0867e",
     "sample": "b6028f2f27d9b0e8",
     "uniform matroid": "8e7a802f88a6c459",
     "partition matroid": "79947f427bd588ab",
@@ -41,6 +41,10 @@ KNOWN = {
     "normal policy": "965c2da563841f8b",
     "CombLinUCB policy": "5091574f8e5d10d2",
     "CombLinTS policy": "fe94ff416a74d278",
+    "discounted policy": "40424ab448b92e5c",
+    "window policy": "e914cad6f7b8c496",
+    "fading policy": "4e0f1b4192553599",
+    "restarting policy": "aeb5f82bb5494224",
 }
 
 

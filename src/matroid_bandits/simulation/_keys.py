@@ -18,7 +18,7 @@ from matroid_bandits._util.names import encode
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import SerializationError
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import Detector, Policy
 from matroid_bandits.problem import Problem
 
 #: Arrays are hashed as numbers of these types, whatever the machine keeps them in.
@@ -73,10 +73,14 @@ def _pieces(value: Any) -> Iterator[bytes]:
     elif isinstance(value, Constraint):
         yield b"constraint "
         yield from _constraint(value)
-    elif isinstance(value, (Policy, Environment)):
-        yield b"policy " if isinstance(value, Policy) else b"environment "
+    elif isinstance(value, Environment):
+        yield b"environment "
         yield from _pieces(_name(value))
-        yield from _fields(type(value).__name__, value.params() if isinstance(value, Policy) else value.content())
+        yield from _fields(type(value).__name__, value.content())
+    elif isinstance(value, (Policy, Detector)):
+        yield b"policy " if isinstance(value, Policy) else b"detector "
+        yield from _pieces(_name(value))
+        yield from _fields(type(value).__name__, value.params())
     else:
         yield b"code "
         yield from _pieces(_name_of_code(value))
@@ -118,7 +122,7 @@ def _constraint(constraint: Constraint) -> Iterator[bytes]:
         yield json.dumps(form, sort_keys=True).encode()
 
 
-def _name(thing: Policy | Environment | Constraint) -> str:
+def _name(thing: Policy | Detector | Environment | Constraint) -> str:
     """The name of a class: its own for one of the package, the one that the user gave it for another."""
     kind = type(thing)
     if _is_ours(thing):
