@@ -195,9 +195,12 @@ def _check_layouts(layouts: Mapping[str, Layout], n_runs: int, settings: Setting
         whole = np.dtype(np.int64)
         expected["alarms"] = Layout(whole, expected["returns"].shape)
         expected["item_alarms"] = Layout(whole, expected["choices"].shape)
-    for name in {**expected, **layouts}:
-        if layouts.get(name) != expected.get(name):
-            raise ValueError(f"expected {shown(name)} to be {expected.get(name)}, got {layouts.get(name)}")
+    for name, layout in expected.items():
+        if layouts.get(name) != layout:
+            raise ValueError(f"expected {name} to be {layout}, got {layouts.get(name)}")
+    for name in layouts:
+        if name not in expected:
+            raise ValueError(f"expected {shown(name)} to be of a part, got {layouts[name]}")
 
 
 def _differences(old: dict[str, Any], now: dict[str, Any]) -> list[str]:
