@@ -65,7 +65,7 @@ def test_reproducing_more_adds_chapters():
 
 def test_quick_is_shorter(monkeypatch):
     seen = []
-    monkeypatch.setattr(paper, "run", lambda experiment, *_: seen.append(experiment) or 1 / 0)
+    monkeypatch.setattr(paper, "run", lambda experiment, *_, **__: seen.append(experiment) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         CliRunner().invoke(app, ["reproduce", "--quick", "--runs", "3"], catch_exceptions=False)
     assert (seen[0].n_episodes, seen[0].n_runs) == (paper.EXPERIMENTS["graphic"].quick[0], 3)
@@ -108,10 +108,10 @@ def test_a_report_that_cannot_be_written(tmp_path):
 def test_interrupt_keeps_what_was_finished(monkeypatch):
     run = paper.run
 
-    def interrupted(experiment, *rest):
+    def interrupted(experiment, *rest, **where):
         if experiment.name == "linear":
             raise KeyboardInterrupt
-        return run(experiment, *rest)
+        return run(experiment, *rest, **where)
 
     monkeypatch.setattr(paper, "run", interrupted)
     result = call("reproduce", "transversal", "linear", *TINY)
@@ -166,7 +166,7 @@ def test_other_threads_get_no_signals():
 
 
 def test_interrupt_before_anything_was_finished(monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(paper, "run", interrupted)

@@ -44,10 +44,7 @@ def test_simulate_in_processes():
 def test_executors_that_are_not_known():
     result = call("simulate", EXAMPLES / "graph.toml", "--executor", "two")
     assert result.exit_code == 1
-    assert one_sentence(result) == (
-        'matroid-bandits: expected an executor to be a number of processes, "ray" or "dask://host:port"; '
-        "got 'two'\n"
-    )
+    assert one_sentence(result).endswith('a number of processes, "ray" or "dask://host:port"; got \'two\'\n')
     assert not Path("report").exists()
 
 

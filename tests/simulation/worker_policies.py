@@ -34,6 +34,14 @@ class Greedy(mb.Policy):
         """Nothing happens."""
 
 
+class Slow(Greedy):
+    """Takes a millisecond an episode, or more: long enough to be measured after some hundred of them."""
+
+    def indices(self, state, request):
+        time.sleep(0.001)
+        return super().indices(state, request)
+
+
 class Dying(Greedy):
     """Kills its process, as often as there are to be files in a folder."""
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from matroid_bandits.policies import Policy
-from matroid_bandits.simulation._play import Settings
+from matroid_bandits.simulation._play import Settings, described
 from matroid_bandits.simulation._worker import Group, Pace
 
 #: A slice is made longer, up to so many times what it should take, while the fixed time of playing it is more than
@@ -71,7 +71,7 @@ class Piece:
         return self.last - self.first
 
     def __str__(self) -> str:
-        return f"policy {self.work.job.name!r}, runs {self.first} to {self.last - 1}"
+        return described(self.work.job.name, self.first, self.last)
 
 
 @dataclass(eq=False)
@@ -81,7 +81,6 @@ class Batch:
     group: Group
     n_left: int = 0
     source: object = None
-    is_shared: bool = False
 
 
 @dataclass(eq=False)

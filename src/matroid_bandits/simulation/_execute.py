@@ -116,14 +116,14 @@ def _answer(backend: Backend, future: Future[Answer], piece: Piece) -> Played | 
     try:
         answer = future.result()
     except (Exception, CancelledError) as error:
-        if not isinstance(backend, Threads):
-            piece.n_deaths += 1
-            if piece.n_deaths <= _MOST_DEATHS and backend.revive(error):
-                return None
-            told = backend.explain(error)
-            told.add_note(str(piece))
-            raise told from error
-        raise
+        piece.n_deaths += 1
+        if piece.n_deaths <= _MOST_DEATHS and backend.revive(error):
+            return None
+        told = backend.explain(error)
+        if told is error:
+            raise
+        told.add_note(str(piece))
+        raise told from error
     if isinstance(answer, Failed):
         raise pickle.loads(answer.error)
     if isinstance(answer, Unknown):

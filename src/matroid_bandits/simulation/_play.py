@@ -84,6 +84,11 @@ class Stopped(Exception):
     """Another slice failed or the user interrupted; this one need not go on."""
 
 
+def described(name: str, first: int, last: int) -> str:
+    """A slice in words, for messages."""
+    return f"policy {name!r}, " + (f"run {first}" if last - first == 1 else f"runs {first} to {last - 1}")
+
+
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     """Play one policy in a batch of runs, all of them one array operation at a time.
 
@@ -96,8 +101,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     except Stopped:
         raise
     except BaseException as error:
-        runs = f"run {slice.first}" if slice.n_runs == 1 else f"runs {slice.first} to {slice.last - 1}"
-        error.add_note(f"policy {slice.name!r}, {runs}, episode {episodes.now}")
+        error.add_note(f"{described(slice.name, slice.first, slice.last)}, episode {episodes.now}")
         raise
 
 
