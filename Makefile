@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test long cluster coverage lint format bench clean
+.PHONY: help reproduce test serve long cluster coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
 	@echo "make test        the test suite"
+	@echo "make serve       the decision service, http://127.0.0.1:8080 (ARGS=--demo for something to look at)"
 	@echo "make long        the tests that take long: a sweep that is killed fifty times"
 	@echo "make cluster     the tests that start a local Dask cluster and a local Ray"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
@@ -30,6 +31,9 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 reproduce: $(VENV)/.experiments
 	$(BIN)/matroid-bandits reproduce
 	@echo "The command is $(BIN)/matroid-bandits; try $(BIN)/matroid-bandits --help, or . $(BIN)/activate to call it by its name."
+
+serve: $(VENV)/.serve
+	$(BIN)/matroid-bandits serve $(ARGS)
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -m "not long and not cluster"

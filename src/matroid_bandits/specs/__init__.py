@@ -11,6 +11,7 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
 
     raise MissingDependencyError("specs need pydantic: pip install 'matroid-bandits[specs]'") from error
 
+from matroid_bandits.specs._campaign import AnyMatroid, CampaignSpec, StoredSpec, read_campaign
 from matroid_bandits.specs._change import DelaySpec, DriftSpec
 from matroid_bandits.specs._constraint import (
     GraphicSpec,
@@ -35,6 +36,7 @@ from matroid_bandits.specs._environment import (
 )
 from matroid_bandits.specs._file import SimulationPlan, json_schema, read_file, read_simulation
 from matroid_bandits.specs._ground import Ground
+from matroid_bandits.specs._labels import Features, Label, Priors, Weights
 from matroid_bandits.specs._limits import out_of_range
 from matroid_bandits.specs._operations import (
     ConstraintSpec,
@@ -48,13 +50,15 @@ from matroid_bandits.specs._operations import (
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import DetectorSpec, PolicySpec
 from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, SimulationSpec
-from matroid_bandits.specs._spec import Spec, parse
+from matroid_bandits.specs._spec import Spec, parse, parse_json
 from matroid_bandits.specs._sweep import FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
 from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, WeightsSpec
 
 __all__ = [
+    "AnyMatroid",
     "BernoulliSpec",
     "BetaSpec",
+    "CampaignSpec",
     "ConstraintSpec",
     "ContextualSpec",
     "ContractSpec",
@@ -66,10 +70,12 @@ __all__ = [
     "EnvironmentSpec",
     "ExponentialSpec",
     "FamilySpec",
+    "Features",
     "GaussianSpec",
     "GraphicSpec",
     "Ground",
     "GroupSpec",
+    "Label",
     "LaminarSpec",
     "LinearSpec",
     "LinearWeightsSpec",
@@ -79,6 +85,7 @@ __all__ = [
     "PiecewiseSpec",
     "Place",
     "PolicySpec",
+    "Priors",
     "ProblemFileSpec",
     "ProblemSpec",
     "RestrictSpec",
@@ -88,16 +95,20 @@ __all__ = [
     "SimulationPlan",
     "SimulationSpec",
     "Spec",
+    "StoredSpec",
     "SweepPlan",
     "SweepSpec",
     "TableSpec",
     "TransversalSpec",
     "TruncateSpec",
     "UniformSpec",
+    "Weights",
     "WeightsSpec",
     "json_schema",
     "out_of_range",
     "parse",
+    "parse_json",
+    "read_campaign",
     "read_file",
     "read_simulation",
     "read_sweep",

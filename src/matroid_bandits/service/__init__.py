@@ -1,0 +1,34 @@
+"""The learner behind HTTP: campaigns in a database, served by any number of processes."""
+
+try:
+    import alembic  # noqa: F401 - the files below need these, and a person without them a sentence
+    import sqlalchemy  # noqa: F401
+    import starlette  # noqa: F401
+except ImportError as error:  # pragma: no cover - installed wherever the tests run
+    from matroid_bandits.exceptions import MissingDependencyError
+
+    raise MissingDependencyError("the service needs more: pip install 'matroid-bandits[serve]'") from error
+
+from matroid_bandits.service._app import create_app
+from matroid_bandits.service._keys import create_key, list_keys, revoke_key
+from matroid_bandits.service._run import run_server
+from matroid_bandits.service._service import Service
+from matroid_bandits.service._settings import Settings
+from matroid_bandits.service._store import Database
+from matroid_bandits.service._transfer import backup, export_campaign, restore, resume_campaign, trust_log
+
+__all__ = [
+    "Database",
+    "Service",
+    "Settings",
+    "backup",
+    "create_app",
+    "create_key",
+    "export_campaign",
+    "list_keys",
+    "restore",
+    "resume_campaign",
+    "revoke_key",
+    "run_server",
+    "trust_log",
+]

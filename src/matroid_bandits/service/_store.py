@@ -1,0 +1,243 @@
+"""The database: connections, transactions, its clock, and the statements that everything else is made of."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, bindparam, event, func, literal_column, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from matroid_bandits.exceptions import UnavailableError
+from matroid_bandits.service._migrate import migrate
+from matroid_bandits.service._tables import campaigns, events, requests
+
+#: How long a process waits for another one's transaction, in seconds.
+_PATIENCE = 30
+
+_SQLITE_NOW = "((julianday('now') - 2440587.5) * 86400.0)"
+_POSTGRES_NOW = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+#: What the busiest statements are given: campaign, number, time, payload of an event; ...
+EventRow = tuple[int, int, float, str]
+#: ... id, digest, status, answer and time of a request; ...
+RequestRow = tuple[str, str, int, str, float]
+#: ... last event, decisions, waiting decisions, status, reason, and number of a campaign.
+CampaignRow = tuple[int, int, int, str, str | None, int]
+
+# The busiest statements are written out for each database: SQLAlchemy would prepare every row of them anew.
+_SQLITE = {
+    "lock": f"SELECT *, {_SQLITE_NOW} AS now FROM campaigns WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+    "known": "SELECT id, digest, status, answer FROM requests WHERE id IN (SELECT value FROM json_each(?))",
+    "append": "INSERT INTO events (campaign, seq, at, payload) VALUES (?, ?, ?, ?)",
+    "remember": "INSERT INTO requests (id, digest, status, answer, at) VALUES (?, ?, ?, ?, ?)",
+    "advance": "UPDATE campaigns SET seq = ?, decisions = ?, waiting = ?, status = ?, reason = ? WHERE id = ?",
+}
+_POSTGRES = {
+    "lock": f"SELECT *, {_POSTGRES_NOW} AS now FROM campaigns WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
+    "known": "SELECT id, digest, status, answer FROM requests WHERE id = ANY(%s)",
+    "append": "INSERT INTO events (campaign, seq, at, payload) "
+    "SELECT * FROM unnest(%s::int[], %s::bigint[], %s::float8[], %s::text[])",
+    "remember": "INSERT INTO requests (id, digest, status, answer, at) "
+    "SELECT * FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::float8[])",
+    "advance": "UPDATE campaigns SET seq = %s, decisions = %s, waiting = %s, status = %s, reason = %s WHERE id = %s",
+}
+
+
+class Database:
+    """A SQLite file or a PostgreSQL database that holds campaigns.
+
+    Parameters
+    ----------
+    url : str
+        ``sqlite:///file``, ``postgresql://user@host/name``, or the name of a SQLite file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> database.is_sqlite, database.now() > 1.7e9
+    (True, True)
+    >>> database.close()
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _read_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        if self.is_sqlite:
+            self.engine = sa.create_engine(self.url, connect_args={"timeout": _PATIENCE, "isolation_level": None})
+            event.listen(self.engine, "connect", _set_up_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            self.engine = sa.create_engine(self.url, isolation_level="READ COMMITTED", pool_pre_ping=True)
+        self.clock: sa.ColumnElement[float] = literal_column(_SQLITE_NOW if self.is_sqlite else _POSTGRES_NOW)
+        self._statements()
+
+    def _statements(self) -> None:
+        columns = [*campaigns.c, self.clock.label("now")]
+        some = select(*columns).where(campaigns.c.id.in_(bindparam("ids", expanding=True))).order_by(campaigns.c.id)
+        self._some = some
+        self._all = select(*columns).order_by(campaigns.c.id)
+        self._named = select(*columns).where(campaigns.c.name == bindparam("name"))
+        self._after = (
+            select(events.c.seq, events.c.at, events.c.payload)
+            .where(events.c.campaign == bindparam("campaign"), events.c.seq > bindparam("after"))
+            .order_by(events.c.seq)
+            .limit(bindparam("limit"))
+        )
+        self._sql = _SQLITE if self.is_sqlite else _POSTGRES
+
+    def open(self) -> None:
+        """Connect, and bring the tables up to date.
+
+        Raises
+        ------
+        UnavailableError
+            The database cannot be reached, or is of a newer version.
+        """
+        try:
+            with self.writing() as connection:
+                migrate(connection)
+        except SQLAlchemyError as error:
+            raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read from, which sees one state of the database."""
+        with self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self, connection: Connection | None = None) -> Iterator[Connection]:
+        """A transaction that may write; on a connection of one's own, or on a fresh one."""
+        if connection is None:
+            with self.engine.connect() as fresh, self.writing(fresh):
+                yield fresh
+            return
+        if self.is_sqlite:
+            connection = connection.execution_options(writes=True)
+        with connection.begin():
+            yield connection
+
+    def now(self, connection: Connection | None = None) -> float:
+        """The database's time, in seconds since 1970."""
+        if connection is None:
+            with self.reading() as fresh:
+                return self.now(fresh)
+        return float(connection.execute(select(self.clock)).scalar_one())
+
+    # Statements, on a connection of the caller's
+
+    def lock(self, connection: Connection, ids: Sequence[int]) -> list[Any]:
+        """The rows of some campaigns, locked in the order of their numbers until the transaction ends."""
+        given = json.dumps(ids) if self.is_sqlite else list(ids)
+        return list(connection.exec_driver_sql(self._sql["lock"], (given,)))
+
+    def rows(self, connection: Connection, ids: Sequence[int] | None = None) -> list[Any]:
+        """The rows of some campaigns, or of all, as they are now."""
+        return list(connection.execute(*((self._all,) if ids is None else (self._some, {"ids": ids}))))
+
+    def find(self, connection: Connection, name: str) -> Any | None:
+        """The row of the campaign of that name."""
+        return connection.execute(self._named, {"name": name}).first()
+
+    def after(self, connection: Connection, campaign: int, seq: int, limit: int) -> list[Any]:
+        """The events of a campaign after one: their number, time and payload."""
+        return list(connection.execute(self._after, {"campaign": campaign, "after": seq, "limit": limit}))
+
+    def log(self, connection: Connection, campaign: int, after: int = 0, chunk: int = 5000) -> Iterator[Any]:
+        """All events of a campaign after one, fetched in chunks."""
+        while rows := self.after(connection, campaign, after, chunk):
+            yield from rows
+            after = rows[-1].seq
+
+    def known(self, connection: Connection, ids: Sequence[str]) -> dict[str, Any]:
+        """Those of some request ids that were answered before."""
+        given = json.dumps(ids) if self.is_sqlite else list(ids)
+        return {row.id: row for row in connection.exec_driver_sql(self._sql["known"], (given,))}
+
+    def append(self, connection: Connection, rows: list[EventRow]) -> None:
+        """Add events to the log."""
+        self._insert(connection, "append", rows)
+
+    def remember(self, connection: Connection, rows: list[RequestRow]) -> None:
+        """Keep what requests with ids were answered."""
+        self._insert(connection, "remember", rows)
+
+    def advance(self, connection: Connection, rows: Iterable[CampaignRow]) -> None:
+        """Set what the rows of campaigns say of their logs."""
+        for row in rows:
+            connection.exec_driver_sql(self._sql["advance"], row)
+
+    def _insert(self, connection: Connection, statement: str, rows: list[Any]) -> None:
+        """Insert many rows: one by one where that is a call within the process, else as columns in one statement."""
+        if self.is_sqlite:
+            connection.exec_driver_sql(self._sql[statement], rows)
+        else:
+            columns = tuple(list(column) for column in zip(*rows, strict=True))
+            connection.exec_driver_sql(self._sql[statement], columns)
+
+    def forget_ids(self, before: float) -> None:
+        """Forget request ids that were answered before a time."""
+        with self.writing() as connection:
+            connection.execute(sa.delete(requests).where(requests.c.at < before))
+
+    def count(self, connection: Connection) -> int:
+        """How many campaigns there are, archived ones included."""
+        return int(connection.execute(select(func.count()).select_from(campaigns)).scalar_one())
+
+    def create(self, connection: Connection, name: str, spec: str, created: float, status: str = "active") -> int:
+        """Add a campaign without events; its number."""
+        values = {"name": name, "spec": spec, "status": status, "seq": 0, "trusted": 0, "decisions": 0, "waiting": 0}
+        statement = sa.insert(campaigns).values(**values, created=created)
+        found = connection.execute(statement.returning(campaigns.c.id)).scalar_one()
+        return int(found)
+
+    def __str__(self) -> str:
+        return self.url.render_as_string(hide_password=True)
+
+
+def reason_of(error: SQLAlchemyError) -> str:
+    """What went wrong with the database, in the driver's words and without the statement's values."""
+    cause = getattr(error, "orig", None) or error
+    return " ".join(str(cause).split()) or type(cause).__name__
+
+
+def _read_url(url: str) -> URL:
+    if "://" not in url:
+        return URL.create("sqlite", database=str(Path(url)))
+    try:
+        found = make_url(url)
+    except ArgumentError:
+        raise UnavailableError(
+            "expected sqlite:///file, postgresql://user@host/name or a file, got another"
+        ) from None
+    backend = found.get_backend_name()
+    if backend in ("postgresql", "postgres"):
+        return found.set(drivername="postgresql+psycopg")
+    if backend != "sqlite" or not found.database or found.database == ":memory:":
+        raise UnavailableError(f"expected a SQLite file or a PostgreSQL database, got {found.drivername}")
+    return found
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=4000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    is_writing = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
