@@ -71,5 +71,43 @@ class DataError(MatroidBanditsError, ValueError):
     """A data file is missing, malformed or not the expected one."""
 
 
+class MalformedRequestError(MatroidBanditsError, ValueError):
+    """A request to the service is no JSON, or has a header or a query that cannot be read."""
+
+
+class AccessError(MatroidBanditsError, PermissionError):
+    """A request to the service has no key, a wrong one, or one that may not do this."""
+
+
+class UnknownCampaignError(MatroidBanditsError, KeyError):
+    """The service has no campaign of that name."""
+
+    __str__ = Exception.__str__  # KeyError would print the message in quotes
+
+
+class CampaignStateError(MatroidBanditsError, ValueError):
+    """The campaign is paused or archived, or its name is taken."""
+
+
+class CampaignStoppedError(MatroidBanditsError, RuntimeError):
+    """The log has a decision that this build would not make, so the campaign decides nothing until told to trust it."""
+
+
+class RequestIdError(MatroidBanditsError, ValueError):
+    """The same request id came with another request."""
+
+
+class LimitError(MatroidBanditsError, ValueError):
+    """A body, batch, label, constraint or number of campaigns is larger than the service takes."""
+
+
+class RateLimitError(MatroidBanditsError, RuntimeError):
+    """A key was used more often than it may be."""
+
+
+class UnavailableError(MatroidBanditsError, ConnectionError):
+    """The service, or the database behind it, does not answer now; the request may be sent again with its id."""
+
+
 class ScaleWarning(MatroidBanditsError, UserWarning):
     """A learner was told weights that lie further apart than its policy's `scale`, so it may explore too little."""

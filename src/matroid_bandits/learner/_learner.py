@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, IntArray, Label
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
 from matroid_bandits._util.checks import as_flag, as_integer, as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Agent, Play
@@ -254,18 +254,28 @@ class Learner:
         with self._lock:
             play = self._find(decision)
             id = play.request.episode
-            places, values = self._reader.read(weights, play.items[0], id)
-            told = play.told
-            if told is not None and (told.any() if places is None else told[places].any()):
-                again = np.flatnonzero(told)[0] if places is None else places[told[places]][0]
-                raise DecisionClosedError(
-                    f"expected a weight once per item; item {self._reader.name(play.items[0, again])} of decision "
-                    f"{id} was told before"
-                )
+            places, values = self._read_answer(play, weights)
             labels = None if self._record is None else self._reader.labels(play.items[0], places)
             self._learn(play, values, places)
             if labels is not None:
                 self._log(_events.told(id, labels, values))
+
+    def check_ask(
+        self,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    ) -> None:
+        """Raise what `ask` would raise for the same request; nothing is changed."""
+        with self._lock:
+            self._read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
+
+    def check_tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
+        """Raise what `tell` would raise for the same answer; nothing is changed."""
+        with self._lock:
+            self._read_answer(self._find(decision), weights)
 
     def close(self, decision: Decision | int, default: float | None = None) -> None:
         """Stop waiting for what a decision has not been told.
@@ -596,6 +606,18 @@ class Learner:
             if self._record is not None:
                 self._log(_events.asked(t, play.items[0], asked, self._constraint, is_held_out))
             return Decision(t, play.items[0], self._constraint, self._id, request.pinned, is_held_out)
+
+    def _read_answer(self, play: Play, weights: Any) -> tuple[IntArray | None, FloatArray]:
+        """The places of a play that are told, None for all of them, and a weight for each; none was told before."""
+        places, values = self._reader.read(weights, play.items[0], play.request.episode)
+        told = play.told
+        if told is not None and (told.any() if places is None else told[places].any()):
+            again = np.flatnonzero(told)[0] if places is None else places[told[places]][0]
+            raise DecisionClosedError(
+                f"expected a weight once per item; item {self._reader.name(play.items[0, again])} of decision "
+                f"{play.request.episode} was told before"
+            )
+        return places, values
 
     def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
         """Count weights, those of items that have left where they are kept."""

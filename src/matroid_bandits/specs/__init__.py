@@ -11,6 +11,7 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
 
     raise MissingDependencyError("specs need pydantic: pip install 'matroid-bandits[specs]'") from error
 
+from matroid_bandits.specs._campaign import AnyMatroid, CampaignSpec, StoredSpec
 from matroid_bandits.specs._constraint import (
     GraphicSpec,
     GroupSpec,
@@ -35,6 +36,7 @@ from matroid_bandits.specs._environment import (
 )
 from matroid_bandits.specs._file import SimulationPlan, json_schema, read_file, read_simulation
 from matroid_bandits.specs._ground import Ground
+from matroid_bandits.specs._labels import Features, Label, Priors, Weights
 from matroid_bandits.specs._limits import out_of_range
 from matroid_bandits.specs._operations import (
     ConstraintSpec,
@@ -48,21 +50,25 @@ from matroid_bandits.specs._operations import (
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec
 from matroid_bandits.specs._problem import ProblemSpec, SimulationSpec
-from matroid_bandits.specs._spec import Spec, parse
+from matroid_bandits.specs._spec import Spec, parse, parse_json
 
 __all__ = [
+    "AnyMatroid",
     "BernoulliSpec",
     "BetaSpec",
+    "CampaignSpec",
     "ConstraintSpec",
     "ContractSpec",
     "DirectSumSpec",
     "DualSpec",
     "EnvironmentSpec",
     "ExponentialSpec",
+    "Features",
     "GaussianSpec",
     "GraphicSpec",
     "Ground",
     "GroupSpec",
+    "Label",
     "LaminarSpec",
     "LinearSpec",
     "LinearWeightsSpec",
@@ -71,6 +77,7 @@ __all__ = [
     "PartitionSpec",
     "Place",
     "PolicySpec",
+    "Priors",
     "ProblemSpec",
     "RestrictSpec",
     "RowsSpec",
@@ -78,14 +85,17 @@ __all__ = [
     "SimulationPlan",
     "SimulationSpec",
     "Spec",
+    "StoredSpec",
     "TableSpec",
     "TransversalSpec",
     "TruncateSpec",
     "UniformSpec",
+    "Weights",
     "WeightsSpec",
     "json_schema",
     "out_of_range",
     "parse",
+    "parse_json",
     "read_file",
     "read_simulation",
 ]

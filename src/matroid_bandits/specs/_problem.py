@@ -69,11 +69,11 @@ def _check_policies(value: Any) -> Any:
     return filled
 
 
-def _limited(name: str) -> Any:
+def limited(name: str) -> Any:
     """A validator of a number of episodes, of runs, or of a seed, and its bounds for the JSON Schema."""
 
-    def check(value: int) -> int:
-        if message := out_of_range(name, value):
+    def check(value: int | None) -> int | None:
+        if value is not None and (message := out_of_range(name, value)):
             raise mistake(message)
         return value
 
@@ -96,9 +96,9 @@ class SimulationSpec(ProblemSpec):
     (20, ['OMM', 'cautious'])
     """
 
-    episodes: Annotated[int, *_limited("episodes")] = Field(description="Episodes of a run.")
-    runs: Annotated[int, *_limited("runs")] = Field(20, description="Runs of each policy.")
-    seed: Annotated[int, *_limited("seed")] = Field(0, description="Seed of all random numbers.")
+    episodes: Annotated[int, *limited("episodes")] = Field(description="Episodes of a run.")
+    runs: Annotated[int, *limited("runs")] = Field(20, description="Runs of each policy.")
+    seed: Annotated[int, *limited("seed")] = Field(0, description="Seed of all random numbers.")
     start: Literal["observe", "explore"] = Field(
         "observe", description="Whether every item is seen once before episode 1."
     )

@@ -24,12 +24,14 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, from_json
 
 from matroid_bandits._util.text import did_you_mean, shown
+from matroid_bandits.exceptions import MalformedRequestError
 from matroid_bandits.specs._place import Place
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 
 _DEEPEST = 64
 _MOST_BITS = 10_000  # more, and not even an error message can be printed
@@ -113,6 +115,33 @@ def parse(
     return found
 
 
+def parse_json(model: type[M], body: bytes) -> M:
+    """The model that a JSON body describes; it may name neither files nor code.
+
+    Raises
+    ------
+    MalformedRequestError
+        The body is no JSON.
+    DataError
+        With the key that is wrong, what was expected there and what was given.
+
+    Examples
+    --------
+    >>> class Slot(Spec):
+    ...     name: str
+    >>> parse_json(Slot, b'{"name": "top"}')
+    Slot(name='top')
+    """
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        if first["type"] == "json_invalid":
+            raise MalformedRequestError(f"expected JSON, got what is none ({first['ctx']['error']})") from None
+        at, message = explain(error, from_json(body), Place())
+        raise at.error(message) from None
+
+
 def _check_sane(data: Any, place: Place) -> None:
     """Raise when data is nested deeper than anybody means, or holds what no library can print."""
     waiting: list[tuple[Any, tuple[str | int, ...]]] = [(data, ())]
@@ -176,6 +205,10 @@ def explain(error: ValidationError, data: Any, place: Place) -> tuple[Place, str
         if kind == "union_tag_not_found":
             return place.at(key), "expected a string, but the key is missing"
         return place.at(key), _expected_one_of(about["expected_tags"], given[key])
+    if kind == "missing":
+        return place.at(first["loc"][-1]), "expected a value, but the key is missing"
+    if kind == "extra_forbidden":
+        return place, "unknown key"
     if kind == "literal_error":
         return place, _expected_one_of(about["expected"], given)
     return place, f"expected {_WORDS.get(kind, first['msg'])}, got {shown(given)}"

@@ -1,0 +1,18 @@
+"""The learner behind HTTP: campaigns in a database, served by any number of processes."""
+
+try:
+    import alembic  # noqa: F401 - the files below need these, and a person without them a sentence
+    import sqlalchemy  # noqa: F401
+    import starlette  # noqa: F401
+except ImportError as error:  # pragma: no cover - installed wherever the tests run
+    from matroid_bandits.exceptions import MissingDependencyError
+
+    raise MissingDependencyError("the service needs more: pip install 'matroid-bandits[serve]'") from error
+
+from matroid_bandits.service._app import create_app
+from matroid_bandits.service._keys import create_key, list_keys, revoke_key
+from matroid_bandits.service._service import Service
+from matroid_bandits.service._settings import Settings
+from matroid_bandits.service._store import Database
+
+__all__ = ["Database", "Service", "Settings", "create_app", "create_key", "list_keys", "revoke_key"]

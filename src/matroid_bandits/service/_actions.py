@@ -1,0 +1,190 @@
+"""What requests do to a campaign: each function gives what the writer's thread calls with replica and turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic_core import to_json
+
+from matroid_bandits.exceptions import CampaignStateError, FeedbackError, MalformedRequestError
+from matroid_bandits.learner import Decision
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.service._operation import Answer, Turn
+from matroid_bandits.service._reads import campaign_form
+from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBody, TellBody
+
+#: Executed by the writer's thread.
+Action = Callable[[Replica, Turn], Answer]
+
+
+def request_of(body: AskBody | None) -> dict[str, Any]:
+    """The arguments of `Learner.ask` that a body gives; none where it says nothing."""
+    if body is None:
+        return {}
+    wanted: dict[str, Any] = {}
+    if body.available is not None:
+        wanted["available"] = body.available
+    if body.exclude:
+        wanted["exclude"] = body.exclude
+    if body.pinned:
+        wanted["pinned"] = body.pinned
+    if body.features is not None:
+        wanted["features"] = body.features
+    return wanted
+
+
+def ask(wanted: dict[str, Any]) -> Action:
+    """Choose a set."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        return Answer(to_json(_ask(replica, turn, wanted)))
+
+    return run
+
+
+def ask_all(requests: list[dict[str, Any]]) -> Action:
+    """Choose a set for each request, or none at all where one of them cannot be served."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        for wanted in requests:
+            if wanted:
+                replica.learner.check_ask(**wanted)
+        return Answer(to_json({"decisions": [_ask(replica, turn, wanted) for wanted in requests]}))
+
+    return run
+
+
+def _ask(replica: Replica, turn: Turn, wanted: dict[str, Any]) -> dict[str, Any]:
+    decision = replica.learner.ask(**wanted)
+    (event,) = replica.take(turn.at, turn.rows)
+    return decision_form(decision, event["items"])
+
+
+def decision_form(decision: Decision, items: list[Any]) -> dict[str, Any]:
+    """A decision as it is answered."""
+    return {
+        "decision": decision.id,
+        "items": items,
+        "full": decision.is_full,
+        "held_out": decision.is_held_out,
+    }
+
+
+def tell(body: TellBody) -> Action:
+    """Take an answer."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        return Answer(to_json(_tell(replica, turn, body.decision, body.weights)))
+
+    return run
+
+
+def tell_all(answers: list[TellBody]) -> Action:
+    """Take all answers, or none at all where one of them is wrong."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        merged = _merged(answers)
+        for decision, weights in merged.items():
+            replica.learner.check_tell(decision, weights)
+        return Answer(to_json({"answers": [_tell(replica, turn, *answer) for answer in merged.items()]}))
+
+    return run
+
+
+def _merged(answers: list[TellBody]) -> dict[int, Any]:
+    """The weights of each decision: it may come several times, with different items."""
+    merged: dict[int, Any] = {}
+    for answer in answers:
+        weights = merged.setdefault(answer.decision, answer.weights)
+        if weights is answer.weights:
+            continue
+        if not (isinstance(weights, dict) and isinstance(answer.weights, dict)):
+            raise FeedbackError(
+                f"expected weights by label of decision {answer.decision}, which comes twice; got a list"
+            )
+        if twice := weights.keys() & answer.weights.keys():
+            raise FeedbackError(
+                f"expected each item of decision {answer.decision} once, got {min(map(repr, twice))} twice"
+            )
+        merged[answer.decision] = weights | answer.weights
+    return merged
+
+
+def _tell(replica: Replica, turn: Turn, decision: int, weights: Any) -> dict[str, Any]:
+    replica.learner.tell(decision, weights)
+    event = replica.take(turn.at, turn.rows)[0]
+    return {"decision": decision, "told": len(event["weights"]), "waiting": decision in replica.waiting}
+
+
+def close(body: CloseBody) -> Action:
+    """Stop waiting for a decision, or for all before one."""
+    if (body.decision is None) == (body.before is None):
+        raise MalformedRequestError("expected either decision or before, got both or neither")
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        n_before = len(replica.waiting)
+        if body.decision is not None:
+            replica.learner.close(body.decision, default=body.default)
+        else:
+            assert body.before is not None
+            replica.learner.close_before(body.before, default=body.default)
+        replica.take(turn.at, turn.rows)
+        return Answer(to_json({"closed": n_before - len(replica.waiting)}))
+
+    return run
+
+
+def observe(weights: Any) -> Action:
+    """Take weights that were seen before the first decision."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        replica.learner.observe(weights)
+        (event,) = replica.take(turn.at, turn.rows)
+        return Answer(to_json({"observed": len(event["weights"])}))
+
+    return run
+
+
+def change(matroid: Matroid, body: ChangeBody) -> Action:
+    """Go on with other items."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        replica.learner.change(matroid, priors=body.priors, features=body.features, forget=body.forget)
+        replica.take(turn.at, turn.rows)
+        return Answer(to_json(campaign_form(replica)))
+
+    return run
+
+
+def restart(items: list[Any] | None) -> Action:
+    """Forget what is known of some items, or of all."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        replica.learner.restart(items)
+        replica.take(turn.at, turn.rows)
+        return Answer(to_json(campaign_form(replica)))
+
+    return run
+
+
+_MOVES = {"pause": ("active", "paused"), "resume": ("paused", "active"), "archive": (None, "archived")}
+
+
+def move(verb: str) -> Action:
+    """Pause, resume or archive a campaign; doing it again changes nothing."""
+    source, target = _MOVES[verb]
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        if replica.status != target:
+            if source is not None and replica.status != source:
+                hint = " (matroid-bandits campaign resume NAME --trust-log)" if replica.status == "stopped" else ""
+                raise CampaignStateError(
+                    f"expected a campaign that is {source}, got one that is {replica.status}{hint}"
+                )
+            replica.status, replica.reason = target, None
+            replica.put({"event": target if verb != "resume" else "resumed"}, turn.at, turn.rows)
+        return Answer(to_json(campaign_form(replica)))
+
+    return run

@@ -1,0 +1,236 @@
+"""From an HTTP request to a call and back: keys, limits, bodies, errors and figures, the same for every endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError, UnavailableError
+from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
+from matroid_bandits.service._keys import Key, Role
+from matroid_bandits.service._limits import check_request_id
+from matroid_bandits.service._operation import Answer
+from matroid_bandits.service._service import Service
+from matroid_bandits.specs import parse_json
+
+log = logging.getLogger("matroid_bandits.service")
+
+M = TypeVar("M", bound=BaseModel)
+
+#: The cookie that the login page sets.
+COOKIE = "matroid_bandits_key"
+
+#: Sent with everything: nothing from elsewhere, no frames, no guessing of types.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+@dataclass(slots=True)
+class Call:
+    """One request to one endpoint.
+
+    Attributes
+    ----------
+    service : Service
+        What is called.
+    request : Request
+        The HTTP request.
+    key : Key
+        Who calls.
+    name : str or None
+        The campaign in the path.
+    content : bytes
+        The body; empty for GET.
+    """
+
+    service: Service
+    request: Request
+    key: Key
+    name: str | None
+    content: bytes = b""
+
+    def body(self, model: type[M]) -> M:
+        """The body, checked; nothing is as good as an empty object."""
+        return parse_json(model, self.content or b"{}")
+
+    def number(self, name: str, default: float, low: float, high: float) -> float:
+        """A number from the query."""
+        given = self.request.query_params.get(name)
+        if given is None:
+            return default
+        try:
+            value = float(given)
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:
+            raise MalformedRequestError(f"expected {name} to be a number in [{low:g}, {high:g}], got {given[:100]!r}")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """True or false from the query."""
+        given = self.request.query_params.get(name)
+        if given is None:
+            return default
+        if given not in ("true", "false"):
+            raise MalformedRequestError(f"expected {name} to be true or false, got {given[:100]!r}")
+        return given == "true"
+
+    async def write(self, run: Callable[[Any, Any], Answer], need: Any = "change") -> Answer:
+        """Execute something in the log, with the client's request id."""
+        request_id = self.request.headers.get("idempotency-key", "")
+        digest = ""
+        if request_id or "idempotency-key" in self.request.headers:
+            check_request_id(request_id)
+            what = f"{self.request.method} {self.request.url.path}\n".encode()
+            digest = hashlib.blake2b(what + self.content, digest_size=16).hexdigest()
+        return await self.service.write(self.name, run, need, request_id, digest)
+
+
+#: An endpoint's own part: from a call to an answer.
+Handler = Callable[[Call], Awaitable[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Endpoint:
+    """One method of one path.
+
+    Attributes
+    ----------
+    method, path : str
+        What it answers to.
+    handler : callable
+        Gives an `Answer`, or a Response of its own.
+    role : {"read", "decide", "admin"}, or None
+        What a key must allow; None for everybody.
+    body, answer : pydantic models or None
+        What comes and what goes, for the document of the API.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    role: Role | None
+    summary: str
+    body: Any = None
+    answer: Any = None
+    status: int = 200
+    query: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """A name for figures: the last words of the path."""
+        return f"{self.method} {self.path}"
+
+
+def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable[Response]]:
+    """What Starlette calls for an endpoint."""
+    label, has_body = endpoint.name, endpoint.method == "POST"
+
+    async def handle(request: Request) -> Response:
+        began = time.perf_counter()
+        try:
+            name = request.path_params.get("name")
+            key = await authorize(request, service, endpoint.role, name)
+            content = await read_body(request, service.settings.max_body) if has_body else b""
+            answer = await endpoint.handler(Call(service, request, key, name, content))
+            response = answer if isinstance(answer, Response) else respond(answer)
+        except ClientDisconnect:
+            response = Response(status_code=400)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            response = refuse(error)
+        service.metrics.served(label, response.status_code, time.perf_counter() - began)
+        return response
+
+    return handle
+
+
+def respond(answer: Answer) -> Response:
+    """An answer as JSON."""
+    response = Response(answer.body, answer.status, media_type="application/json")
+    response.raw_headers.extend(_RAW_HEADERS)
+    if answer.is_replayed:
+        response.headers["Idempotency-Replayed"] = "true"
+    return response
+
+
+def refuse(error: BaseException) -> Response:
+    """An error as problem+json."""
+    status, body = problem_of(error)
+    if status == 500:
+        log.error("a request failed in a way it should not", exc_info=error)
+    headers = dict(HEADERS)
+    if status in (429, 503):
+        headers["Retry-After"] = "1"
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(body, status, headers, media_type="application/problem+json")
+
+
+def refuse_status(status: int, error: str, detail: str) -> Response:
+    """A refusal that no class of error stands for, such as a path that is not there."""
+    return Response(problem(status, error, detail), status, HEADERS, media_type="application/problem+json")
+
+
+async def authorize(request: Request, service: Service, role: Role | None, campaign: str | None) -> Key:
+    """Who calls, where the key allows it; refreshes the keys now and then.
+
+    Raises
+    ------
+    AccessError
+        No key, a wrong one, or one that may not do this.
+    """
+    keys = service.keys
+    if keys.is_stale:
+        try:
+            await run_in_threadpool(keys.refresh)
+        except Exception as error:
+            raise UnavailableError("the database does not answer") from error
+    if role is None:
+        return Key("", "read")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        token = request.cookies.get(COOKIE, "")
+        if token and request.method != "GET" and request.headers.get("sec-fetch-site") not in (None, "same-origin"):
+            raise AccessError("expected a request of this site's own pages, got one from elsewhere")
+    key = keys.find(token.strip())
+    key.check(role, campaign)
+    key.spend(service.settings.rate)
+    return key
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """The body of a request, as long as it is JSON and not too large."""
+    length = request.headers.get("content-length")
+    if length == "0":
+        return b""
+    if length is not None and length.isdigit() and int(length) > most:
+        raise LimitError(f"expected a body of at most {most:,} bytes, got {int(length):,}")
+    content = b""
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > most:
+            raise LimitError(f"expected a body of at most {most:,} bytes, got more")
+    if content:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise MediaTypeError(f"expected Content-Type: application/json, got {kind[:100] or 'none'}")
+    return content

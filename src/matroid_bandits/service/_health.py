@@ -1,0 +1,60 @@
+"""What whoever runs the server asks it: whether it lives and is ready, its figures, and its API's document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from matroid_bandits.exceptions import UnavailableError
+from matroid_bandits.service._dispatch import HEADERS, Call, Endpoint
+from matroid_bandits.service._openapi import docs_page, openapi
+from matroid_bandits.service._operation import Answer
+from matroid_bandits.service._routes import ENDPOINTS
+
+
+async def _health(call: Call) -> Answer:
+    return Answer(b'{"status":"alive"}')
+
+
+async def _ready(call: Call) -> Answer:
+    if not call.service.is_ready:
+        raise UnavailableError("the server drains, its campaigns are not loaded yet, or the database does not answer")
+    await run_in_threadpool(call.service.database.now)
+    return Answer(b'{"status":"ready"}')
+
+
+async def _metrics(call: Call) -> Response:
+    def read() -> bytes:
+        with call.service.database.reading() as connection:
+            rows = call.service.database.rows(connection)
+        return call.service.metrics.page(campaigns(rows))
+
+    def campaigns(rows: list[object]) -> Iterator[tuple[str, int, int, int, bool]]:
+        for row in rows:
+            replica = call.service.writer.replicas.by_id.get(row.id)  # type: ignore[attr-defined]
+            seen = 0 if replica is None else replica.seq
+            has_alarm = replica is not None and (replica.has_alarm or bool(replica.mismatch))
+            yield row.name, row.seq, max(row.seq - seen, 0), row.waiting, has_alarm  # type: ignore[attr-defined]
+
+    return Response(await run_in_threadpool(read), headers=HEADERS, media_type="text/plain; version=0.0.4")
+
+
+async def _openapi(call: Call) -> Answer:
+    return Answer(to_json(openapi(ENDPOINTS)))
+
+
+async def _docs(call: Call) -> Response:
+    return Response(docs_page(openapi(ENDPOINTS)), headers=HEADERS, media_type="text/html; charset=utf-8")
+
+
+#: Endpoints for whoever runs the server.
+OPERATION = (
+    Endpoint("GET", "/healthz", _health, None, "Whether the process lives."),
+    Endpoint("GET", "/readyz", _ready, None, "Whether requests are served."),
+    Endpoint("GET", "/metrics", _metrics, "read", "Figures for Prometheus."),
+    Endpoint("GET", "/openapi.json", _openapi, None, "This document."),
+    Endpoint("GET", "/docs", _docs, None, "This document as a page."),
+)

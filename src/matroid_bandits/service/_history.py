@@ -1,0 +1,102 @@
+"""What happened to a campaign over time: sums by second, minute, hour and day, and what an operator should see."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+#: Widths of buckets in seconds, and how many of each are kept.
+LEVELS: Final = {1: 900, 60: 1440, 3600: 2400, 86400: 36500}
+
+_MOST_MARKS: Final = 1000
+
+# What a bucket holds, by place
+ASKED, TOLD, WEIGHT, SHARE, CLOSED, EXPIRED, WAITING = range(7)
+
+
+class History:
+    """Sums over time, made from the log alone: every server that has read the same events has the same.
+
+    Examples
+    --------
+    >>> history = History()
+    >>> history.add(120.5, ASKED, 1)
+    >>> history.tell(121.0, n_items=2, weight=0.75, share=1.0)
+    >>> [(bucket["at"], bucket["mean"]) for bucket in history.buckets(60)]
+    [(120, 0.75)]
+    """
+
+    def __init__(self) -> None:
+        self.waiting = self.expired = 0
+        self.marks: list[dict[str, Any]] = []
+        self._levels: dict[int, dict[int, list[float]]] = {width: {} for width in LEVELS}
+        self._second = 0
+        self._sums = [0.0] * 6
+
+    def add(self, at: float, what: int, amount: float) -> None:
+        """Count something at a time."""
+        second = int(at)
+        if second != self._second:
+            self._flush()
+            self._second = second
+        self._sums[what] += amount
+
+    def tell(self, at: float, n_items: int, weight: float, share: float) -> None:
+        """Count an answer: of so many items, with the sum of their weights, which are that part of a decision."""
+        self.add(at, TOLD, n_items)
+        sums = self._sums
+        sums[WEIGHT] += weight
+        sums[SHARE] += share
+
+    def mark(self, at: float, seq: int, kind: str, text: str) -> None:
+        """Put something on the time line."""
+        self.marks.append({"at": at, "seq": seq, "kind": kind, "text": text})
+        del self.marks[:-_MOST_MARKS]
+
+    def buckets(self, width: int, after: float = 0.0) -> list[dict[str, Any]]:
+        """The buckets of one width that end after a time, oldest first."""
+        self._flush()
+        return [
+            {
+                "at": start,
+                "asked": int(sums[ASKED]),
+                "told": int(sums[TOLD]),
+                "weight": sums[WEIGHT],
+                "mean": sums[WEIGHT] / sums[SHARE] if sums[SHARE] > 0.0 else None,
+                "closed": int(sums[CLOSED]),
+                "expired": int(sums[EXPIRED]),
+                "waiting": int(sums[WAITING]),
+            }
+            for start, sums in sorted(self._levels[width].items())
+            if start + width > after
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain JSON."""
+        self._flush()
+        levels = {str(width): list(level.items()) for width, level in self._levels.items()}
+        return {"waiting": self.waiting, "expired": self.expired, "marks": self.marks, "levels": levels}
+
+    @classmethod
+    def from_dict(cls, form: dict[str, Any]) -> History:
+        """The history that `to_dict` described."""
+        history = cls()
+        history.waiting, history.expired, history.marks = form["waiting"], form["expired"], form["marks"]
+        history._levels = {
+            width: {int(start): list(map(float, sums)) for start, sums in form["levels"][str(width)]}
+            for width in LEVELS
+        }
+        return history
+
+    def _flush(self) -> None:
+        """Add what the current second has to the buckets it lies in."""
+        if not any(self._sums):
+            return
+        for width, level in self._levels.items():
+            sums = level.setdefault(self._second - self._second % width, [0.0] * 7)
+            for what, amount in enumerate(self._sums):
+                sums[what] += amount
+            sums[WAITING] = float(self.waiting)
+            if len(level) > 2 * LEVELS[width]:
+                for start in sorted(level)[: len(level) - LEVELS[width]]:
+                    del level[start]
+        self._sums = [0.0] * 6

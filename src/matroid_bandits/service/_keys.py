@@ -1,0 +1,207 @@
+"""Keys of clients: made, revoked, stored hashed, compared in constant time, and how often each may be used."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import sqlalchemy as sa
+from sqlalchemy import select
+
+from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnknownCampaignError
+from matroid_bandits.service._store import Database
+from matroid_bandits.service._tables import keys
+
+Role = Literal["read", "decide", "admin"]
+
+#: What each role may do, the later ones also what the earlier may.
+ROLES: Final[tuple[Role, ...]] = ("read", "decide", "admin")
+
+_REFRESH = 2.0
+
+
+@dataclass(eq=False)
+class Key:
+    """Somebody who may use the service.
+
+    Attributes
+    ----------
+    id : str
+        The public part of the key.
+    role : {"read", "decide", "admin"}
+        What it may do.
+    campaign : str or None
+        The only campaign it is for.
+    rate : float or None
+        Requests a second.
+    """
+
+    id: str
+    role: Role
+    campaign: str | None = None
+    rate: float | None = None
+    about: str = ""
+    created: float = 0.0
+    revoked: float | None = None
+    digest: str = field(default="", repr=False)
+    _tokens: float = field(default=-1.0, repr=False)
+    _filled: float = field(default=0.0, repr=False)
+
+    def check(self, role: Role, campaign: str | None) -> None:
+        """Raise unless the key may do this."""
+        if ROLES.index(self.role) < ROLES.index(role):
+            raise AccessError(f"expected a key that may {role}, got one that may {self.role}")
+        if self.campaign is not None and campaign != self.campaign:
+            raise AccessError(f"expected a key for this, got one for campaign {self.campaign}")
+
+    def spend(self, default_rate: float | None) -> None:
+        """Count a use; raise where the key was used too often in this process. A second's worth may come at once."""
+        rate = self.rate if self.rate is not None else default_rate
+        if rate is None:
+            return
+        now = time.monotonic()
+        most = max(rate, 1.0)
+        tokens = most if self._tokens < 0.0 else min(most, self._tokens + (now - self._filled) * rate)
+        self._filled = now
+        if tokens < 1.0:
+            self._tokens = tokens
+            raise RateLimitError(f"expected at most {rate:g} requests a second, got more")
+        self._tokens = tokens - 1.0
+
+
+#: Who comes without a key where the database has none.
+NOBODY: Final = Key("", "admin")
+
+
+class Keys:
+    """The keys of a database, as far as this process knows; looked up anew every two seconds."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, Key] = {}
+        self._read_at = -1.0
+        self._lock = threading.Lock()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the database should be asked again."""
+        return time.monotonic() - self._read_at > _REFRESH
+
+    def refresh(self) -> None:
+        """Read the keys again; those that are still there keep count of their uses."""
+        with self._lock:
+            found = {key.id: key for key in list_keys(self._database) if key.revoked is None}
+            for id, key in found.items():
+                old = self._known.get(id)
+                if old is not None:
+                    key._tokens, key._filled = old._tokens, old._filled
+            self._known, self._read_at = found, time.monotonic()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there are no keys, so that everybody may do everything."""
+        return not self._known
+
+    def find(self, token: str | None) -> Key:
+        """Whose key this is.
+
+        Raises
+        ------
+        AccessError
+            There is none, or nobody's.
+        """
+        if self.is_open:
+            return NOBODY
+        if not token:
+            raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
+        id, _, secret = token.removeprefix("mb_").partition("_")
+        key = self._known.get(id)
+        digest = _digest(secret)
+        if key is None or not hmac.compare_digest(key.digest, digest):
+            raise _unknown("expected a key that is known here, got another")
+        return key
+
+
+def create_key(
+    database: Database, role: str, *, campaign: str | None = None, rate: float | None = None, about: str = ""
+) -> str:
+    """Make a key, and give its text, which is stored nowhere.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matroid_bandits.service import Database
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> create_key(database, "read").startswith("mb_")
+    True
+    >>> [key.role for key in list_keys(database)]
+    ['read']
+    >>> database.close()
+    """
+    if role not in ROLES:
+        raise DataError(f"expected a role, one of {', '.join(ROLES)}; got {role!r}")
+    if rate is not None and not 0.0 < rate < 1e9:
+        raise DataError(f"expected a rate of more than 0 requests a second, got {rate!r}")
+    id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    with database.writing() as connection:
+        if campaign is not None and database.find(connection, campaign) is None:
+            raise UnknownCampaignError(f"expected the name of a campaign, got {campaign!r}")
+        values: dict[str, Any] = {"id": id, "digest": _digest(secret), "role": role, "campaign": campaign}
+        values |= {"rate": rate, "about": about, "created": database.clock}
+        connection.execute(sa.insert(keys).values(values))
+    return f"mb_{id}_{secret}"
+
+
+def list_keys(database: Database) -> list[Key]:
+    """Every key that was made, revoked ones too, oldest first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matroid_bandits.service import Database
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> list_keys(database)
+    []
+    >>> database.close()
+    """
+    columns = [keys.c[name] for name in ("id", "role", "campaign", "rate", "about", "created", "revoked", "digest")]
+    with database.reading() as connection:
+        return [Key(*row) for row in connection.execute(select(*columns).order_by(keys.c.created, keys.c.id))]
+
+
+def revoke_key(database: Database, id: str) -> None:
+    """Let a key be used no more; servers notice within seconds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matroid_bandits.service import Database
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> text = create_key(database, "admin")
+    >>> revoke_key(database, text.split("_")[1])
+    >>> list_keys(database)[0].revoked is None
+    False
+    >>> database.close()
+    """
+    with database.writing() as connection:
+        statement = sa.update(keys).where(keys.c.id == id, keys.c.revoked.is_(None)).values(revoked=database.clock)
+        if connection.execute(statement).rowcount == 0:
+            raise DataError(f"expected the id of a key that is not revoked, got {id!r}")
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _unknown(message: str) -> AccessError:
+    error = AccessError(message)
+    error.is_unknown = True  # type: ignore[attr-defined]
+    return error

@@ -1,0 +1,93 @@
+"""A request on its way through the writer, and the transaction it takes part in."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row
+
+from matroid_bandits.exceptions import CampaignStateError, CampaignStoppedError
+from matroid_bandits.service._replica import Replica
+
+#: What a request needs of its campaign: nothing but that it is there, that it is not archived, that it decides.
+Need = Literal["read", "change", "ask"]
+
+
+@dataclass
+class Answer:
+    """What a request is answered: the status, the body, and whether it is an earlier request's answer."""
+
+    body: bytes
+    status: int = 200
+    is_replayed: bool = False
+
+
+@dataclass
+class Turn:
+    """One transaction: its time, the events it appends, the campaigns it has locked and those it made."""
+
+    connection: Connection
+    at: float
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    locked: dict[int, Row[Any]] = field(default_factory=dict)
+    created: list[Replica] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    """A request to the writer.
+
+    Attributes
+    ----------
+    run : callable
+        Called by the writer's thread, with the replica and the turn; gives the answer. Reads get no turn.
+    campaign : str or None
+        The campaign's name; None for what concerns none, or makes one.
+    need : {"read", "change", "ask"}
+        What the campaign's state must allow.
+    request_id, digest : str
+        The client's id of the request, and the hash of what it asks for; empty without one.
+    """
+
+    run: Callable[[Any, Any], Any]
+    campaign: str | None = None
+    need: Need = "read"
+    request_id: str = ""
+    digest: str = ""
+    future: asyncio.Future[Any] | concurrent.futures.Future[Any] | None = None
+    result: Any = None
+    error: BaseException | None = None
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it appends to the log."""
+        return self.need != "read"
+
+    def resolve(self) -> None:
+        """Hand the result to whoever waits; an asyncio future's from its own loop."""
+        future = self.future
+        if future is None or future.done():  # a client that has gone away
+            return
+        if self.error is not None:
+            future.set_exception(self.error)
+        else:
+            future.set_result(self.result)
+
+
+def check_state(replica: Replica, need: Need) -> None:
+    """Raise unless the campaign's state allows what is needed."""
+    if need == "read" or replica.status == "active":
+        return
+    if replica.status == "archived":
+        raise CampaignStateError(f"expected a campaign that is not archived, got {replica.name}")
+    if need == "ask" and replica.status == "paused":
+        raise CampaignStateError(f"expected a campaign that decides, got {replica.name}, which is paused")
+    if need == "ask" and replica.status == "stopped":
+        raise CampaignStoppedError(
+            f"{replica.name} is stopped: {replica.reason}. "
+            f"To go on by the log's word: matroid-bandits campaign resume {replica.name} --trust-log"
+        )

@@ -1,0 +1,144 @@
+"""What can be read of a campaign: plain JSON forms, made by the writer's thread between two batches."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._util.names import encode
+from matroid_bandits.learner import Learner
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.service._replica import Replica
+
+
+def summary_form(replica: Replica) -> dict[str, Any]:
+    """A campaign at a glance."""
+    return {
+        "name": replica.name,
+        "title": replica.spec.get("title", ""),
+        "status": replica.status,
+        "reason": replica.reason,
+        "seq": replica.seq,
+        "decisions": replica.learner.n_decisions,
+        "waiting": len(replica.waiting),
+        "created": replica.created,
+    }
+
+
+def row_form(row: Any, spec: dict[str, Any]) -> dict[str, Any]:
+    """A campaign at a glance, from its row in the database."""
+    return {
+        "name": row.name,
+        "title": spec.get("title", ""),
+        "status": row.status,
+        "reason": row.reason,
+        "seq": row.seq,
+        "decisions": row.decisions,
+        "waiting": row.waiting,
+        "created": row.created,
+    }
+
+
+def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, Any]:
+    """A campaign with all its settings."""
+    learner = replica.learner
+    matroid = learner.constraint
+    form = summary_form(replica) | {
+        "id": learner.id,
+        "about": replica.spec.get("about", ""),
+        "n_items": matroid.n_items,
+        "rank": matroid.rank if isinstance(matroid, Matroid) else matroid.n_items,
+        "kind": matroid.kind,
+        "policy": _policy_form(learner),
+        "minimize": learner.minimize,
+        "seed": learner.seed,
+        "holdout": learner.holdout,
+        "answer_window": replica.spec.get("answer_window"),
+        "default": replica.spec.get("default"),
+    }
+    return form | {"constraint": matroid.to_dict()} if constraint else form
+
+
+def _policy_form(learner: Learner) -> dict[str, Any]:
+    params = {
+        key: value for key, value in learner.policy.params().items() if isinstance(value, (str, int, float, bool))
+    }
+    return {"policy": type(learner.policy).__name__, **params}
+
+
+def estimates_form(replica: Replica, features: Any = None) -> dict[str, Any]:
+    """What is believed of each item."""
+    found = replica.learner.estimates(features=features)
+    with np.errstate(invalid="ignore"):
+        radii = np.abs(found.indices - found.means)
+    return {
+        "seq": replica.seq,
+        "labels": found.labels,
+        "counts": found.counts.tolist(),
+        "waiting": found.waiting.tolist(),
+        "means": found.means.tolist(),
+        "radii": radii.tolist(),
+        "indices": found.indices.tolist(),
+    }
+
+
+def best_form(replica: Replica) -> dict[str, Any]:
+    """The set of best means so far."""
+    best = replica.learner.best_basis()
+    return {
+        "seq": replica.seq,
+        "items": best.labels,
+        "means": best.means.tolist(),
+        "counts": best.counts.tolist(),
+        "value": best.value,
+    }
+
+
+def explanation_form(replica: Replica, item: Any, wanted: dict[str, Any], decision: int | None) -> dict[str, Any]:
+    """Why an item is in or out."""
+    found = replica.learner.explain(item, **wanted, decision=decision)
+    return {
+        "item": found.item,
+        "label": found.label,
+        "standing": found.standing,
+        "mean": found.mean,
+        "plays": found.plays,
+        "index": found.index,
+        "rivals": found.rival_labels,
+        "margins": found.margins.tolist(),
+        "held_out": found.is_held_out,
+        "text": str(found),
+    }
+
+
+def waiting_form(replica: Replica, limit: int) -> dict[str, Any]:
+    """Decisions that wait for answers, oldest first."""
+    window = replica.spec.get("answer_window")
+    sets = {decision.id: decision.labels for decision in islice(replica.learner.outstanding, limit)}
+    return {
+        "waiting": len(replica.waiting),
+        "decisions": [
+            {
+                "decision": id,
+                "items": [encode(label, "label") for label in labels],
+                "asked": replica.waiting[id][0],
+                "deadline": None if window is None else replica.waiting[id][0] + window,
+            }
+            for id, labels in sets.items()
+            if id in replica.waiting
+        ],
+    }
+
+
+def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:
+    """What happened over time."""
+    history = replica.history
+    return {
+        "resolution": resolution,
+        "buckets": history.buckets(resolution, after),
+        "marks": [mark for mark in history.marks if mark["at"] > after],
+        "waiting": history.waiting,
+        "expired": history.expired,
+    }

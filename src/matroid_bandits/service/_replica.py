@@ -1,0 +1,202 @@
+"""A campaign's learner in memory, as far as its log has been read, and what the log says besides."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from pydantic_core import to_json
+
+from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
+from matroid_bandits.learner import Learner
+from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, History
+
+#: Events of the service itself, which do not happen to the learner.
+OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "alarm"))
+
+_MARKED = OWN_EVENTS | {"created", "changed", "restarted"}
+
+
+class Replica:
+    """A learner that follows the log of one campaign.
+
+    Attributes
+    ----------
+    id, name : int, str
+        The campaign's number in the database, and its name.
+    learner : Learner
+        The learner after event `seq`.
+    seq : int
+        The number of the last event that happened to it.
+    spec : dict
+        The campaign's title, what it is about, its answer window in seconds and its default weight.
+    waiting : dict of decision to [asked at, items, items not told]
+        Decisions that wait for answers, oldest first.
+    history : History
+        Sums over time.
+    mismatch : str
+        Why the learner does not decide as the log says it did; empty while it does.
+    """
+
+    def __init__(self, id: int, name: str, spec: dict[str, Any], learner: Learner | None = None) -> None:
+        self.id, self.name, self.spec = id, name, spec
+        self.seq, self.saved = 0, 0
+        self.history = History()
+        self.waiting: dict[int, list[Any]] = {}
+        self.mismatch = ""
+        self.status, self.reason, self.created = "active", None, 0.0
+        self.weights = math.inf, -math.inf
+        self.has_alarm = False
+        self._emitted: list[dict[str, Any]] = []
+        self._learner = learner
+        if learner is not None:
+            learner._record = self._emitted.append
+
+    @property
+    def learner(self) -> Learner:
+        """The learner after the last event."""
+        if self._learner is None:
+            raise ReplayError(f"expected a created event first in the log of {self.name}")
+        return self._learner
+
+    @property
+    def record(self) -> Any:
+        """What a learner of this replica calls with its events."""
+        return self._emitted.append
+
+    def follow(self, seq: int, at: float, payload: str, trusted: int) -> None:
+        """Let the next event of the log happen; up to event `trusted` the log's word is taken for decisions.
+
+        Raises
+        ------
+        ReplayError
+            The event cannot happen to this learner, not even by the log's word.
+        """
+        if seq != self.seq + 1:
+            raise ReplayError(f"expected event {self.seq + 1} of {self.name} next, got {seq}")
+        event = json.loads(payload)
+        kind = event["event"]
+        if kind == "created":
+            self._learner = Learner.replay([event], record=self.record)
+        elif kind not in OWN_EVENTS:
+            self._apply(event, seq <= trusted or bool(self.mismatch))
+        self._emitted.clear()
+        self.note(event, at, seq)
+
+    def _apply(self, event: dict[str, Any], trust: bool) -> None:
+        try:
+            self.learner.apply(event, trust=trust)
+        except ReplayError as error:
+            if trust or event["event"] != "asked":
+                raise
+            self.learner.apply(event, trust=True)
+            self.mismatch = str(error)
+        except MatroidBanditsError as error:
+            raise ReplayError(str(error)) from error
+
+    def note(self, event: dict[str, Any], at: float, seq: int) -> None:
+        """Take note of an event that has happened to the learner."""
+        self.seq = seq
+        kind, waiting, history = event["event"], self.waiting, self.history
+        if kind == "asked":
+            n_items = len(event["items"])
+            waiting[event["decision"]] = [at, n_items, n_items]
+            history.add(at, ASKED, 1)
+        elif kind == "told":
+            self._note_answer(event, at)
+        elif kind == "closed":
+            self._note_closed(event, at)
+        elif kind in _MARKED:
+            if kind == "trusted":
+                self.mismatch = ""
+            elif kind == "alarm":
+                self.has_alarm = True
+            elif kind == "created":
+                self.created = at
+            elif kind in ("changed", "restarted"):
+                self._resync()
+            history.mark(at, seq, kind, _words(event))
+        history.waiting = len(waiting)
+
+    def _note_answer(self, event: dict[str, Any], at: float) -> None:
+        told = [weight for _, weight in event["weights"]]
+        n, total = len(told), math.fsum(told)
+        if told:
+            low, high = self.weights
+            self.weights = min(low, *told), max(high, *told)
+        entry = self.waiting.get(event["decision"])
+        share = 1.0
+        if entry is not None:
+            share = n / max(entry[1], 1)
+            entry[2] -= n
+            if entry[2] <= 0:
+                del self.waiting[event["decision"]]
+        self.history.tell(at, n, total, share)
+
+    def _note_closed(self, event: dict[str, Any], at: float) -> None:
+        until = event.get("before")
+        gone = [event["decision"]] if until is None else [id for id in self.waiting if id < until]
+        for id in gone:
+            self.waiting.pop(id, None)
+        if event.get("expired"):
+            self.history.expired += len(gone)
+        self.history.add(at, EXPIRED if event.get("expired") else CLOSED, len(gone))
+
+    def _resync(self) -> None:
+        """Forget decisions that a change has left with nothing to wait for."""
+        if len(self.waiting) != self.learner.n_outstanding:
+            still = {decision.id for decision in self.learner.outstanding}
+            self.waiting = {id: entry for id, entry in self.waiting.items() if id in still}
+
+    def take(self, at: float, rows: list[dict[str, Any]], **extra: Any) -> list[dict[str, Any]]:
+        """Number the events that just happened to the learner, and add them to `rows` for the log."""
+        taken = self._emitted[:]
+        self._emitted.clear()
+        for event in taken:
+            event |= extra
+            self.put(event, at, rows)
+        if not self.has_alarm and taken and taken[-1]["event"] == "told":
+            self._watch(at, rows)
+        return taken
+
+    def put(self, event: dict[str, Any], at: float, rows: list[dict[str, Any]]) -> None:
+        """Add an event that has happened to `rows` for the log."""
+        self.note(event, at, self.seq + 1)
+        rows.append({"campaign": self.id, "seq": self.seq, "at": at, "payload": to_json(event).decode()})
+
+    def _watch(self, at: float, rows: list[dict[str, Any]]) -> None:
+        """Raise an alarm once when weights lie further apart than the policy's scale."""
+        scale = getattr(self.learner.policy, "scale", None)
+        low, high = self.weights
+        if isinstance(scale, float) and 0.0 < scale < high - low:
+            text = f"weights lie {high - low:g} apart, the policy's scale is {scale:g}: it may explore too little"
+            self.put({"event": "alarm", "text": text}, at, rows)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every event that happened to the learner has been taken."""
+        return not self._emitted
+
+    def expired(self, now: float) -> int | None:
+        """The first decision that may still wait, where there are older ones whose answers are overdue."""
+        window = self.spec.get("answer_window")
+        if window is None:
+            return None
+        last = None
+        for id, entry in self.waiting.items():
+            if entry[0] + window > now:
+                break
+            last = id
+        return None if last is None else last + 1
+
+
+def _words(event: dict[str, Any]) -> str:
+    """What the time line says of an event."""
+    kind = event["event"]
+    if kind == "changed":
+        return "the items were changed"
+    if kind == "restarted":
+        n = "all items" if event["items"] is None else f"{len(event['items'])} items"
+        return f"{n} were restarted"
+    return str(event.get("text") or event.get("reason") or kind)

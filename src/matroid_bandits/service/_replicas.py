@@ -1,0 +1,169 @@
+"""The replicas of a process: found by name, loaded when needed, kept up with their logs, saved now and then."""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import threading
+from typing import Any
+
+from sqlalchemy import Connection, Row
+from sqlalchemy.exc import SQLAlchemyError
+
+from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError, ReplayError, UnknownCampaignError
+from matroid_bandits.service import _snapshots
+from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._store import Database, reason_of
+
+log = logging.getLogger("matroid_bandits.service")
+
+
+class Replicas:
+    """All replicas of a process; only the writer's thread touches them.
+
+    Attributes
+    ----------
+    by_id : dict of int to Replica
+        The replicas that are loaded.
+    is_shared : bool
+        Whether another process has appended to a log since this one began.
+    """
+
+    def __init__(self, database: Database, snapshot_every: int) -> None:
+        self.by_id: dict[int, Replica] = {}
+        self.is_shared = False
+        self._database, self._snapshot_every = database, snapshot_every
+        self._by_name: dict[str, Replica] = {}
+        self._at_risk: dict[int, Replica] = {}
+        self._broken: dict[str, tuple[str, int]] = {}
+        self._saver = _Saver(database)
+
+    def find(self, name: str) -> Replica:
+        """The replica of a campaign, loaded if it is not.
+
+        Raises
+        ------
+        UnknownCampaignError
+            There is no such campaign.
+        CampaignStoppedError
+            Its log cannot be read.
+        """
+        replica = self._by_name.get(name)
+        if replica is not None:
+            return replica
+        if name in self._broken:
+            raise CampaignStoppedError(f"the log of {name} cannot be read: {self._broken[name][0]}")
+        with self._database.reading() as connection:
+            row = self._database.find(connection, name)
+            if row is None:
+                raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+            return self._load(row, connection)
+
+    def learn(self, rows: list[Row[Any]]) -> None:
+        """Load the campaigns that are not loaded, archived ones apart."""
+        for row in rows:
+            if row.id in self.by_id or row.status == "archived":
+                continue
+            if row.name in self._broken and self._broken[row.name][1] == row.trusted:
+                continue
+            self._broken.pop(row.name, None)
+            try:
+                with self._database.reading() as connection:
+                    self._load(row, connection)
+            except MatroidBanditsError:
+                log.exception("a campaign could not be loaded", extra={"campaign": row.name})
+
+    def adopt(self, replica: Replica) -> None:
+        """Take a replica of a campaign that was just created."""
+        self.by_id[replica.id] = self._by_name[replica.name] = replica
+
+    def catch_up(self, replica: Replica, row: Row[Any], connection: Connection) -> bool:
+        """Let everything happen that the log has and the replica has not; whether there was anything."""
+        if replica.seq > row.seq:
+            raise ReplayError(f"expected at most event {row.seq} of {replica.name}, got {replica.seq}")
+        is_behind = replica.seq < row.seq
+        if is_behind:
+            self.is_shared = True
+            self._at_risk[replica.id] = replica
+            self._follow(replica, row, connection)
+            del self._at_risk[replica.id]
+        replica.status, replica.reason = row.status, row.reason
+        return is_behind
+
+    def risk(self, replicas: dict[int, Replica]) -> None:
+        """Take note of replicas that are about to be ahead of the log."""
+        self._at_risk |= replicas
+
+    def committed(self, replicas: dict[int, Replica]) -> None:
+        """What happened to these replicas is in the log now; save those that are far from their last snapshot."""
+        for id, replica in replicas.items():
+            self._at_risk.pop(id, None)
+            if replica.seq - replica.saved >= self._snapshot_every:
+                self._save(replica)
+
+    def drop_unsettled(self) -> None:
+        """Forget the replicas that may be ahead of the log; they are loaded anew when needed."""
+        for id, replica in self._at_risk.items():
+            self.by_id.pop(id, None)
+            self._by_name.pop(replica.name, None)
+        self._at_risk.clear()
+
+    def close(self) -> None:
+        """Save what has changed, and end."""
+        for replica in self.by_id.values():
+            if replica.seq - replica.saved >= min(100, self._snapshot_every):
+                self._save(replica)
+        self._saver.stop()
+
+    def _load(self, row: Row[Any], connection: Connection) -> Replica:
+        replica = Replica(row.id, row.name, json.loads(row.spec))
+        try:
+            _snapshots.restore(connection, replica, row.seq)
+            self._follow(replica, row, connection)
+        except MatroidBanditsError as error:
+            self._broken[row.name] = str(error), row.trusted
+            raise CampaignStoppedError(f"the log of {row.name} cannot be read: {error}") from error
+        replica.status, replica.reason = row.status, row.reason
+        self.adopt(replica)
+        return replica
+
+    def _follow(self, replica: Replica, row: Row[Any], connection: Connection) -> None:
+        for event in self._database.log(connection, replica.id, replica.seq):
+            if event.seq > row.seq:  # committed since the row was read
+                break
+            replica.follow(event.seq, event.at, event.payload, row.trusted)
+
+    def _save(self, replica: Replica) -> None:
+        replica.saved = replica.seq
+        if not replica.mismatch:
+            try:
+                self._saver.put(_snapshots.take(replica))
+            except MatroidBanditsError:
+                log.exception("a snapshot could not be made", extra={"campaign": replica.name})
+
+
+class _Saver(threading.Thread):
+    """Writes snapshots to the database while the writer goes on."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(name="matroid-bandits-saver", daemon=True)
+        self._database = database
+        self._queue: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+
+    def put(self, row: dict[str, Any]) -> None:
+        if not self.is_alive():
+            self.start()
+        self._queue.put(row)
+
+    def run(self) -> None:
+        while (row := self._queue.get()) is not None:
+            try:
+                _snapshots.store(self._database, row)
+            except SQLAlchemyError as error:
+                log.warning("a snapshot could not be written: %s", reason_of(error))
+
+    def stop(self) -> None:
+        if self.is_alive():
+            self._queue.put(None)
+            self.join(30.0)

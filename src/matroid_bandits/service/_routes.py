@@ -1,0 +1,244 @@
+"""The endpoints of the API, version 1: one table, and a short function for each."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+from pydantic_core import from_json, to_json
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from matroid_bandits._util.names import encode
+from matroid_bandits.exceptions import MalformedRequestError, UnknownCampaignError
+from matroid_bandits.service import _actions as act
+from matroid_bandits.service import _reads as reads
+from matroid_bandits.service import _schemas as forms
+from matroid_bandits.service._dispatch import Call, Endpoint
+from matroid_bandits.service._history import LEVELS
+from matroid_bandits.service._limits import check_batch, check_matroid, check_sizes
+from matroid_bandits.service._operation import Answer
+from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._stream import stream
+from matroid_bandits.specs import CampaignSpec, Place, parse
+
+_FAR = 1e15
+_NOTHING = (b"", b"{}")
+
+
+async def _ask(call: Call) -> Answer:
+    wanted = act.request_of(call.body(forms.AskBody)) if call.content not in _NOTHING else {}
+    return await call.write(act.ask(wanted), "ask")
+
+
+async def _ask_batch(call: Call) -> Answer:
+    body = call.body(forms.AskBatchBody)
+    check_batch(len(body.requests), call.service.settings)
+    return await call.write(act.ask_all([act.request_of(request) for request in body.requests]), "ask")
+
+
+async def _tell(call: Call) -> Answer:
+    return await call.write(act.tell(call.body(forms.TellBody)))
+
+
+async def _tell_batch(call: Call) -> Answer:
+    body = call.body(forms.TellBatchBody)
+    check_batch(len(body.answers), call.service.settings)
+    return await call.write(act.tell_all(body.answers))
+
+
+async def _close(call: Call) -> Answer:
+    return await call.write(act.close(call.body(forms.CloseBody)))
+
+
+async def _create(call: Call) -> Answer:
+    try:
+        data = from_json(call.content or b"{}")
+    except ValueError as error:
+        raise MalformedRequestError(f"expected JSON, got what is none ({error})") from None
+    check_sizes(data, call.service.settings)
+
+    def prepare() -> Any:
+        spec: CampaignSpec = parse(CampaignSpec, data)
+        return call.service.creating(spec)
+
+    return await call.write(await run_in_threadpool(prepare))
+
+
+async def _change(call: Call) -> Answer:
+    check_sizes(_plain(call.content), call.service.settings)
+
+    def prepare() -> Any:
+        body = call.body(forms.ChangeBody)
+        matroid = body.matroid.ground(Place().at("matroid")).matroid
+        check_matroid(matroid, call.service.settings)
+        return act.change(matroid, body)
+
+    return await call.write(await run_in_threadpool(prepare))
+
+
+def _plain(content: bytes) -> Any:
+    try:
+        return from_json(content or b"{}")
+    except ValueError:
+        return None  # whoever reads it next says what is wrong
+
+
+async def _restart(call: Call) -> Answer:
+    return await call.write(act.restart(call.body(forms.RestartBody).items))
+
+
+async def _observe(call: Call) -> Answer:
+    return await call.write(act.observe(call.body(forms.ObserveBody).weights))
+
+
+def _moving(verb: str) -> Any:
+    async def handler(call: Call) -> Answer:
+        call.body(forms.EmptyBody)
+        return await call.write(act.move(verb))
+
+    return handler
+
+
+async def _list(call: Call) -> Answer:
+    def read() -> list[Any]:
+        with call.service.database.reading() as connection:
+            return call.service.database.rows(connection)
+
+    only = call.key.campaign
+    rows = [row for row in await run_in_threadpool(read) if only is None or row.name == only]
+    return _answer({"campaigns": [reads.row_form(row, json.loads(row.spec)) for row in rows]})
+
+
+async def _show(call: Call) -> Answer:
+    with_constraint = call.flag("constraint", True)
+    return await _read(call, lambda replica: reads.campaign_form(replica, constraint=with_constraint))
+
+
+async def _estimates(call: Call) -> Answer:
+    features = call.body(forms.EstimatesBody).features
+    return await _read(call, lambda replica: reads.estimates_form(replica, features))
+
+
+async def _explain(call: Call) -> Answer:
+    body = call.body(forms.ExplainBody)
+    wanted = act.request_of(body)
+    return await _read(call, lambda replica: reads.explanation_form(replica, body.item, wanted, body.decision))
+
+
+async def _preview(call: Call) -> Answer:
+    wanted = act.request_of(call.body(forms.AskBody))
+
+    def read(replica: Replica) -> dict[str, Any]:
+        decision = copy.deepcopy(replica.learner).ask(**wanted)
+        labels = [encode(label, "label") for label in decision.labels]
+        return act.decision_form(decision, labels) | {"decision": None}
+
+    return await _read(call, read)
+
+
+async def _best(call: Call) -> Answer:
+    return await _read(call, reads.best_form)
+
+
+async def _waiting(call: Call) -> Answer:
+    limit = int(call.number("limit", 100, 0, 10_000))
+    return await _read(call, lambda replica: reads.waiting_form(replica, limit))
+
+
+async def _history(call: Call) -> Answer:
+    resolution, after = int(call.number("resolution", 60, 1, 86400)), call.number("after", 0, 0, _FAR)
+    if resolution not in LEVELS:
+        raise MalformedRequestError(f"expected resolution to be one of 1, 60, 3600, 86400; got {resolution}")
+    now = await run_in_threadpool(call.service.database.now)
+    return await _read(call, lambda replica: reads.history_form(replica, resolution, after) | {"now": now})
+
+
+async def _events(call: Call) -> Answer:
+    after, limit = int(call.number("after", 0, 0, _FAR)), int(call.number("limit", 1000, 1, 10_000))
+
+    def read() -> Answer:
+        database, name = call.service.database, call.name
+        assert name is not None
+        with database.reading() as connection:
+            row = database.find(connection, name)
+            if row is None:
+                raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+            found = database.after(connection, row.id, after, limit)
+        listed = ",".join(event_text(event) for event in found)
+        is_more = len(found) == limit and found[-1].seq < row.seq
+        return Answer(f'{{"events":[{listed}],"next":{found[-1].seq if is_more else "null"}}}'.encode())
+
+    return await run_in_threadpool(read)
+
+
+def event_text(row: Any) -> str:
+    """An event of the log as JSON, with its number and time."""
+    return f'{{"seq":{row.seq},"at":{row.at!r},{row.payload[1:]}'
+
+
+async def _stream(call: Call) -> Response:
+    return await stream(call, event_text)
+
+
+async def _read(call: Call, read: Any) -> Answer:
+    """Read from the replica on the writer's thread; JSON is made elsewhere."""
+    assert call.name is not None
+    found = await call.service.read(call.name, read)
+    if len(found.get("labels", ())) > 1000:
+        return await run_in_threadpool(_answer, found)
+    return _answer(found)
+
+
+def _answer(form: Any) -> Answer:
+    return Answer(to_json(form, inf_nan_mode="null"))
+
+
+_ONE = "/v1/campaigns/{name}"
+
+#: Every endpoint of the API, the busiest first.
+ENDPOINTS = (
+    Endpoint("POST", f"{_ONE}/ask", _ask, "decide", "Ask for a set.", forms.AskBody, forms.DecisionAnswer),
+    Endpoint("POST", f"{_ONE}/tell", _tell, "decide", "Tell what items were worth.", forms.TellBody,
+             forms.ToldAnswer),
+    Endpoint("POST", f"{_ONE}/ask/batch", _ask_batch, "decide", "Ask for several sets, all or none.",
+             forms.AskBatchBody, forms.DecisionsAnswer),
+    Endpoint("POST", f"{_ONE}/tell/batch", _tell_batch, "decide", "Tell several answers, all or none.",
+             forms.TellBatchBody, forms.ToldBatchAnswer),
+    Endpoint("POST", f"{_ONE}/close", _close, "decide", "Stop waiting for answers.", forms.CloseBody,
+             forms.ClosedAnswer),
+    Endpoint("GET", "/v1/campaigns", _list, "read", "List campaigns.", None, forms.Summaries),
+    Endpoint("POST", "/v1/campaigns", _create, "admin", "Create a campaign.", CampaignSpec,
+             forms.CampaignAnswer, 201),
+    Endpoint("GET", _ONE, _show, "read", "Show a campaign.", None, forms.CampaignAnswer,
+             query={"constraint": "boolean"}),
+    Endpoint("POST", f"{_ONE}/change", _change, "admin", "Change the items.", forms.ChangeBody, forms.CampaignAnswer),
+    Endpoint("POST", f"{_ONE}/restart", _restart, "admin", "Forget what is known.", forms.RestartBody,
+             forms.CampaignAnswer),
+    Endpoint("POST", f"{_ONE}/observe", _observe, "admin", "Take weights seen before the first decision.",
+             forms.ObserveBody, forms.ObservedAnswer),
+    Endpoint("POST", f"{_ONE}/pause", _moving("pause"), "admin", "Refuse asks, take answers.", forms.EmptyBody,
+             forms.CampaignAnswer),
+    Endpoint("POST", f"{_ONE}/resume", _moving("resume"), "admin", "Go on after a pause.", forms.EmptyBody,
+             forms.CampaignAnswer),
+    Endpoint("POST", f"{_ONE}/archive", _moving("archive"), "admin", "End a campaign; it can still be read.",
+             forms.EmptyBody, forms.CampaignAnswer),
+    Endpoint("GET", f"{_ONE}/estimates", _estimates, "read", "What is believed of each item.", None,
+             forms.EstimatesAnswer),
+    Endpoint("POST", f"{_ONE}/estimates", _estimates, "read", "What is believed of each item, given features.",
+             forms.EstimatesBody, forms.EstimatesAnswer),
+    Endpoint("POST", f"{_ONE}/explain", _explain, "read", "Why an item is in or out.", forms.ExplainBody,
+             forms.ExplanationAnswer),
+    Endpoint("POST", f"{_ONE}/preview", _preview, "read", "What the next ask would choose.", forms.AskBody,
+             forms.DecisionAnswer),
+    Endpoint("GET", f"{_ONE}/best", _best, "read", "The set of best means so far.", None, forms.BestAnswer),
+    Endpoint("GET", f"{_ONE}/waiting", _waiting, "read", "Decisions that wait for answers.", None,
+             forms.WaitingAnswer, query={"limit": "integer"}),
+    Endpoint("GET", f"{_ONE}/history", _history, "read", "What happened over time.", None, forms.HistoryAnswer,
+             query={"resolution": "integer", "after": "number"}),
+    Endpoint("GET", f"{_ONE}/events", _events, "read", "The log after an event.", None, forms.EventsAnswer,
+             query={"after": "integer", "limit": "integer"}),
+    Endpoint("GET", f"{_ONE}/stream", _stream, "read", "The log as it grows, as server-sent events.", None, None,
+             query={"after": "integer", "only": "string"}),
+)  # fmt: skip

@@ -1,0 +1,276 @@
+"""The bodies of requests and answers as pydantic models, which check what comes in and make the API's document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from matroid_bandits.specs import AnyMatroid, Features, Label, Priors, Weights
+
+Number = Annotated[float, Field(strict=False)]
+Labels = list[Label]
+
+
+class Body(BaseModel):
+    """What a request says; keys that nobody knows are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class AskBody(Body):
+    """What one request asks for besides a set."""
+
+    available: Labels | None = Field(None, description="Who may be chosen; null for everybody.")
+    exclude: Labels = Field([], description="Who may not be chosen.")
+    pinned: Labels = Field([], description="Who must be chosen.")
+    features: Features = Field(None, description="What is known of every item, for policies that use it.")
+
+
+class AskBatchBody(Body):
+    """Several requests, answered together or not at all."""
+
+    requests: list[AskBody]
+
+
+class TellBody(Body):
+    """What items of a decision were worth."""
+
+    decision: int = Field(description="The decision's number.")
+    weights: Weights
+
+
+class TellBatchBody(Body):
+    """Several answers, taken together or not at all."""
+
+    answers: list[TellBody]
+
+
+class CloseBody(Body):
+    """No answer will come to a decision, or to all before one."""
+
+    decision: int | None = Field(None, description="The decision's number.")
+    before: int | None = Field(None, description="The first decision that stays open.")
+    default: float | None = Field(
+        None, strict=False, description="The weight of what was not told; null to forget it."
+    )
+
+
+class ChangeBody(Body):
+    """The items are now others; what is known carries over by label."""
+
+    matroid: AnyMatroid
+    priors: Priors = Field(None, description="Mean and plays of newcomers by label, or the word typical.")
+    features: Features = Field(None, description="Features of newcomers.")
+    forget: Labels = Field([], description="Items of which nothing is to be kept.")
+
+
+class RestartBody(Body):
+    """Forget what is known of some items, or of all."""
+
+    items: Labels | None = Field(None, description="The items; null for all.")
+
+
+class ObserveBody(Body):
+    """Weights seen before the first decision."""
+
+    weights: Weights
+
+
+class EmptyBody(Body):
+    """Nothing."""
+
+
+class EstimatesBody(Body):
+    """For which request to estimate."""
+
+    features: Features = Field(None, description="What is known of every item, for policies that use it.")
+
+
+class ExplainBody(AskBody):
+    """Which item to explain, for the next request or for a decision that waits."""
+
+    item: Label
+    decision: int | None = Field(None, description="A decision that waits for answers.")
+
+
+class DecisionAnswer(BaseModel):
+    """A set to act on."""
+
+    decision: int | None = Field(description="Its number; null for a preview.")
+    items: Labels
+    full: bool = Field(description="Whether it is as large as any that may be chosen.")
+    held_out: bool = Field(description="Whether it was drawn at random.")
+
+
+class DecisionsAnswer(BaseModel):
+    """Sets to act on, in the order of the requests."""
+
+    decisions: list[DecisionAnswer]
+
+
+class ToldAnswer(BaseModel):
+    """An answer was taken."""
+
+    decision: int
+    told: int = Field(description="How many items it was of.")
+    waiting: bool = Field(description="Whether the decision waits for more.")
+
+
+class ToldBatchAnswer(BaseModel):
+    """Answers were taken."""
+
+    answers: list[ToldAnswer]
+
+
+class ClosedAnswer(BaseModel):
+    """Decisions were closed."""
+
+    closed: int
+
+
+class ObservedAnswer(BaseModel):
+    """Weights were observed."""
+
+    observed: int
+
+
+class Summary(BaseModel):
+    """A campaign at a glance."""
+
+    name: str
+    title: str
+    status: Literal["active", "paused", "stopped", "archived"]
+    reason: str | None
+    seq: int = Field(description="The number of the last event.")
+    decisions: int
+    waiting: int
+    created: float = Field(description="Seconds since 1970.")
+
+
+class Summaries(BaseModel):
+    """All campaigns that the key may see."""
+
+    campaigns: list[Summary]
+
+
+class CampaignAnswer(Summary):
+    """A campaign."""
+
+    id: str = Field(description="The learner's id, which its decisions carry.")
+    about: str
+    n_items: int
+    rank: int
+    kind: str
+    policy: dict[str, Any]
+    minimize: bool
+    seed: int
+    holdout: float
+    answer_window: float | None
+    default: float | None
+    constraint: dict[str, Any] | None = Field(None, description="The matroid in its stored form.")
+
+
+class EstimatesAnswer(BaseModel):
+    """What is believed of each item."""
+
+    seq: int
+    labels: Labels
+    counts: list[int]
+    waiting: list[int]
+    means: list[float | None]
+    radii: list[float | None]
+    indices: list[float | None]
+
+
+class ExplanationAnswer(BaseModel):
+    """Why an item is in or out."""
+
+    item: int
+    label: Label
+    standing: Literal["chosen", "pinned", "out", "unavailable", "loop"]
+    mean: float | None
+    plays: float
+    index: float | None
+    rivals: Labels
+    margins: list[float | None]
+    held_out: bool
+    text: str
+
+
+class BestAnswer(BaseModel):
+    """The set of best means so far."""
+
+    seq: int
+    items: Labels
+    means: list[float | None]
+    counts: list[int]
+    value: float | None
+
+
+class WaitingDecision(BaseModel):
+    """A decision that waits for answers."""
+
+    decision: int
+    items: Labels
+    asked: float
+    deadline: float | None
+
+
+class WaitingAnswer(BaseModel):
+    """Decisions that wait for answers, oldest first."""
+
+    waiting: int
+    decisions: list[WaitingDecision]
+
+
+class Bucket(BaseModel):
+    """What happened in some seconds."""
+
+    at: int
+    asked: int
+    told: int
+    weight: float
+    mean: float | None = Field(description="Average weight per decision.")
+    closed: int
+    expired: int
+    waiting: int
+
+
+class Mark(BaseModel):
+    """Something on the time line."""
+
+    at: float
+    seq: int
+    kind: str
+    text: str
+
+
+class HistoryAnswer(BaseModel):
+    """What happened over time."""
+
+    resolution: int
+    now: float
+    buckets: list[Bucket]
+    marks: list[Mark]
+    waiting: int
+    expired: int
+
+
+class EventsAnswer(BaseModel):
+    """A piece of the log."""
+
+    events: list[dict[str, Any]]
+    next: int | None = Field(description="After which event to go on; null at the end.")
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    error: str = Field(description="The class of the error.")
+    detail: str
+    expected: str | None = None
+    given: str | None = None

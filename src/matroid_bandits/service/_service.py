@@ -1,0 +1,175 @@
+"""The service behind the routes: its database, its writer, its keys, and who watches campaigns."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from pydantic_core import to_json
+
+from matroid_bandits.exceptions import CampaignStateError, LimitError
+from matroid_bandits.learner import Learner
+from matroid_bandits.service._keys import Keys
+from matroid_bandits.service._limits import check_matroid
+from matroid_bandits.service._metrics import Metrics
+from matroid_bandits.service._operation import Answer, Need, Operation, Turn
+from matroid_bandits.service._reads import campaign_form
+from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._settings import Settings
+from matroid_bandits.service._store import Database
+from matroid_bandits.service._writer import Writer
+from matroid_bandits.specs import CampaignSpec, Place
+
+
+class Service:
+    """Campaigns in a database, served by one process.
+
+    Parameters
+    ----------
+    settings : Settings
+        Which database, and the limits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matroid_bandits.specs import CampaignSpec
+    >>> service = Service(Settings(db=tempfile.mkdtemp() + "/campaigns.db"))
+    >>> service.start()
+    >>> matroid = {"kind": "uniform", "rows": ["boots", "hats"], "rank": 1}
+    >>> answer = service.create(CampaignSpec(name="ads", matroid=matroid, policy="OMM"))
+    >>> answer.status
+    201
+    >>> service.stop()
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.database = Database(settings.db)
+        self.metrics = Metrics()
+        self.keys = Keys(self.database)
+        self.is_draining = False
+        self.writer = Writer(
+            self.database, tick_every=settings.tick, snapshot_every=settings.snapshot_every, on_commit=self._committed
+        )
+        self._watchers: dict[str, set[asyncio.Event]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Open the database and begin to serve."""
+        self.database.open()
+        self.keys.refresh()
+        self.writer.start()
+
+    def stop(self) -> None:
+        """Serve what waits, save snapshots, and close the database."""
+        self.drain()
+        self.writer.stop()
+        self.database.close()
+
+    def drain(self) -> None:
+        """Let streams end; what was begun is finished."""
+        self.is_draining = True
+        self._wake(set(self._watchers))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether campaigns are loaded, the database answered last time, and the server does not drain."""
+        return self.writer.is_ready and not self.is_draining
+
+    # Operations
+
+    async def write(
+        self,
+        campaign: str | None,
+        run: Callable[[Any, Any], Answer],
+        need: Need,
+        request_id: str = "",
+        digest: str = "",
+    ) -> Answer:
+        """Let the writer execute something, and wait until it is committed."""
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.writer.submit(Operation(run, campaign, need, request_id, digest, future))
+        return await future
+
+    async def read(self, campaign: str, run: Callable[[Replica], Any]) -> Any:
+        """Let the writer read from a replica that is up to date, between two batches."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.writer.submit(Operation(lambda replica, _: run(replica), campaign, "read", future=future))
+        return await future
+
+    def call(self, operation: Operation) -> Any:
+        """Let the writer execute something, from a thread of one's own."""
+        operation.future = concurrent.futures.Future()
+        self.writer.submit(operation)
+        return operation.future.result()
+
+    def create(self, spec: CampaignSpec, place: Place | None = None) -> Answer:
+        """Create a campaign, from a thread of one's own."""
+        answer: Answer = self.call(Operation(self.creating(spec, place), None, "change"))
+        return answer
+
+    def creating(self, spec: CampaignSpec, place: Place | None = None) -> Callable[[Any, Turn], Answer]:
+        """What the writer executes to create a campaign; the learner is made here, since that may take a while."""
+        emitted: list[dict[str, Any]] = []
+        learner = spec.learner(place, record=emitted.append)
+        check_matroid(learner.constraint, self.settings)  # type: ignore[arg-type]
+        about = {
+            "title": spec.title,
+            "about": spec.about,
+            "answer_window": spec.answer_window,
+            "default": spec.default,
+        }
+        return lambda _, turn: self._create(turn, spec.name, about, learner, emitted[0])
+
+    def _create(
+        self, turn: Turn, name: str, about: dict[str, Any], learner: Learner, created: dict[str, Any]
+    ) -> Answer:
+        if self.database.find(turn.connection, name) is not None:
+            raise CampaignStateError(f"expected a name that is free, got {name!r}")
+        if self.database.count(turn.connection) >= self.settings.max_campaigns:
+            raise LimitError(f"expected at most {self.settings.max_campaigns} campaigns, got one more")
+        id = self.database.create(turn.connection, name, to_json(about).decode())
+        replica = Replica(id, name, about, learner)
+        replica.put(created, turn.at, turn.rows)
+        turn.created.append(replica)
+        return Answer(to_json(campaign_form(replica)), 201)
+
+    # Watching
+
+    def watch(self, campaign: str) -> asyncio.Event:
+        """An event that is set whenever something has happened to a campaign."""
+        event = asyncio.Event()
+        with self._lock:
+            self._loop = asyncio.get_running_loop()
+            self._watchers.setdefault(campaign, set()).add(event)
+        return event
+
+    def unwatch(self, campaign: str, event: asyncio.Event) -> None:
+        """Stop watching."""
+        with self._lock:
+            watchers = self._watchers.get(campaign, set())
+            watchers.discard(event)
+            if not watchers:
+                self._watchers.pop(campaign, None)
+
+    @property
+    def n_watchers(self) -> int:
+        """How many streams are open."""
+        with self._lock:
+            return sum(map(len, self._watchers.values()))
+
+    def _committed(self, names: set[str], n: int) -> None:
+        self.metrics.committed(n)
+        if self._watchers and not names.isdisjoint(self._watchers):
+            self._wake(names)
+
+    def _wake(self, names: set[str]) -> None:
+        with self._lock:
+            events = [event for name in names for event in self._watchers.get(name, ())]
+            loop = self._loop
+        if events and loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: [event.set() for event in events])

@@ -1,0 +1,117 @@
+"""Learners as files in the database: checksummed, and skipped where torn, foreign or of another build."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy import Connection, select
+
+from matroid_bandits._version import __version__
+from matroid_bandits.exceptions import MatroidBanditsError
+from matroid_bandits.learner import Learner
+from matroid_bandits.service._history import History
+from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._store import Database
+from matroid_bandits.service._tables import snapshots
+
+log = logging.getLogger("matroid_bandits.service")
+
+#: What decisions may depend on besides the log: a snapshot of another build is not used, so that a replay checks it.
+BUILD = f"{__version__} numpy {np.__version__} numba {numba.__version__} {platform.machine()}"
+
+_KEPT = 2
+
+
+def take(replica: Replica) -> dict[str, Any]:
+    """A row of the table of snapshots, with the learner as it is now."""
+    with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder:
+        file = Path(folder) / "learner.npz"
+        replica.learner.save(file)
+        data = file.read_bytes()
+    extra = json.dumps(
+        {
+            "id": replica.learner.id,
+            "created": replica.created,
+            "weights": [None if abs(x) == float("inf") else x for x in replica.weights],
+            "has_alarm": replica.has_alarm,
+            "waiting": [[id, *entry] for id, entry in replica.waiting.items()],
+            "history": replica.history.to_dict(),
+        }
+    )
+    row = {"campaign": replica.id, "seq": replica.seq, "build": BUILD, "extra": extra, "data": data}
+    return row | {"checksum": _checksum(row)}
+
+
+def store(database: Database, row: dict[str, Any]) -> None:
+    """Write a snapshot, unless another process has, and remove old ones."""
+    same = (snapshots.c.campaign == row["campaign"]) & (snapshots.c.seq == row["seq"])
+    with database.writing() as connection:
+        if connection.execute(select(snapshots.c.seq).where(same)).first() is None:
+            connection.execute(sa.insert(snapshots).values(row))
+        of_it = snapshots.c.campaign == row["campaign"]
+        newest = select(snapshots.c.seq).where(of_it).order_by(snapshots.c.seq.desc())
+        kept = [found.seq for found in connection.execute(newest.limit(_KEPT))]
+        connection.execute(sa.delete(snapshots).where(of_it, snapshots.c.seq < kept[-1]))
+
+
+def restore(connection: Connection, replica: Replica, until: int) -> None:
+    """Bring a fresh replica to the newest sound snapshot that lies within its log; without one it stays as it is."""
+    newest = (
+        select(snapshots.c.seq)
+        .where(snapshots.c.campaign == replica.id, snapshots.c.seq <= until)
+        .order_by(snapshots.c.seq.desc())
+    )
+    for found in connection.execute(newest).all():
+        same = (snapshots.c.campaign == replica.id) & (snapshots.c.seq == found.seq)
+        row = connection.execute(select(snapshots).where(same)).first()
+        if row is not None and _fill(replica, row):
+            return
+
+
+def _fill(replica: Replica, row: Any) -> bool:
+    """Give a replica what a snapshot holds; False, and nothing changed, where it is not sound."""
+    if row.build != BUILD:
+        return False
+    if _checksum(row._mapping) != row.checksum:
+        log.warning("a snapshot is damaged and was skipped")
+        return False
+    try:
+        with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder:
+            file = Path(folder) / "learner.npz"
+            file.write_bytes(row.data)
+            learner = Learner.load(file, record=replica.record)
+        extra = json.loads(row.extra)
+        history = History.from_dict(extra["history"])
+        waiting = {id: [at, n, left] for id, at, n, left in extra["waiting"]}
+        low, high = extra["weights"]
+        if learner.id != extra["id"]:
+            return False
+    except (MatroidBanditsError, ValueError, KeyError, TypeError):
+        log.warning("a snapshot cannot be read and was skipped")
+        return False
+    replica._learner, replica.history, replica.waiting = learner, history, waiting
+    replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
+    replica.has_alarm, replica.created = extra["has_alarm"], extra["created"]
+    replica.seq = replica.saved = row.seq
+    return True
+
+
+def _checksum(row: Any) -> str:
+    found = hashlib.sha256(f"{row['campaign']} {row['seq']} {row['build']}\n{row['extra']}\n".encode())
+    found.update(row["data"])
+    return found.hexdigest()
+
+
+def _fast_folder() -> str | None:
+    """A folder in memory, where there is one."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

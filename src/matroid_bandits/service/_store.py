@@ -1,0 +1,209 @@
+"""The database: connections, transactions, its clock, and the statements that everything else is made of."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row, bindparam, event, func, literal_column, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from matroid_bandits.exceptions import UnavailableError
+from matroid_bandits.service._migrate import migrate
+from matroid_bandits.service._tables import campaigns, events, requests
+
+#: How long a process waits for another one's transaction, in seconds.
+_PATIENCE = 30
+
+_SQLITE_NOW = "((julianday('now') - 2440587.5) * 86400.0)"
+_POSTGRES_NOW = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+class Database:
+    """A SQLite file or a PostgreSQL database that holds campaigns.
+
+    Parameters
+    ----------
+    url : str
+        ``sqlite:///file``, ``postgresql://user@host/name``, or the name of a SQLite file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> database.is_sqlite, database.now() > 1.7e9
+    (True, True)
+    >>> database.close()
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _read_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        if self.is_sqlite:
+            self.engine = sa.create_engine(self.url, connect_args={"timeout": _PATIENCE, "isolation_level": None})
+            event.listen(self.engine, "connect", _set_up_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            self.engine = sa.create_engine(self.url, isolation_level="READ COMMITTED", pool_pre_ping=True)
+        self.clock: sa.ColumnElement[float] = literal_column(_SQLITE_NOW if self.is_sqlite else _POSTGRES_NOW)
+        self._statements()
+
+    def _statements(self) -> None:
+        columns = [*campaigns.c, self.clock.label("now")]
+        some = select(*columns).where(campaigns.c.id.in_(bindparam("ids", expanding=True))).order_by(campaigns.c.id)
+        self._some, self._some_locked = some, some.with_for_update()
+        self._all = select(*columns).order_by(campaigns.c.id)
+        self._named = select(*columns).where(campaigns.c.name == bindparam("name"))
+        self._after = (
+            select(events.c.seq, events.c.at, events.c.payload)
+            .where(events.c.campaign == bindparam("campaign"), events.c.seq > bindparam("after"))
+            .order_by(events.c.seq)
+            .limit(bindparam("limit"))
+        )
+        self._known = select(requests.c.id, requests.c.digest, requests.c.status, requests.c.answer).where(
+            requests.c.id.in_(bindparam("ids", expanding=True))
+        )
+        self._append, self._remember = sa.insert(events), sa.insert(requests)
+        self._advance = (
+            sa.update(campaigns)
+            .where(campaigns.c.id == bindparam("which"))
+            .values({name: bindparam(name) for name in ("seq", "decisions", "waiting", "status", "reason")})
+        )
+
+    def open(self) -> None:
+        """Connect, and bring the tables up to date.
+
+        Raises
+        ------
+        UnavailableError
+            The database cannot be reached, or is of a newer version.
+        """
+        try:
+            with self.writing() as connection:
+                migrate(connection)
+        except SQLAlchemyError as error:
+            raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read from, which sees one state of the database."""
+        with self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self, connection: Connection | None = None) -> Iterator[Connection]:
+        """A transaction that may write; on a connection of one's own, or on a fresh one."""
+        if connection is None:
+            with self.engine.connect() as fresh, self.writing(fresh):
+                yield fresh
+            return
+        if self.is_sqlite:
+            connection = connection.execution_options(writes=True)
+        with connection.begin():
+            yield connection
+
+    def now(self, connection: Connection | None = None) -> float:
+        """The database's time, in seconds since 1970."""
+        if connection is None:
+            with self.reading() as fresh:
+                return self.now(fresh)
+        return float(connection.execute(select(self.clock)).scalar_one())
+
+    # Statements, on a connection of the caller's
+
+    def lock(self, connection: Connection, ids: Sequence[int]) -> list[Row[Any]]:
+        """The rows of some campaigns, locked in the order of their numbers until the transaction ends."""
+        return list(connection.execute(self._some if self.is_sqlite else self._some_locked, {"ids": ids}))
+
+    def rows(self, connection: Connection, ids: Sequence[int] | None = None) -> list[Row[Any]]:
+        """The rows of some campaigns, or of all, as they are now."""
+        return list(connection.execute(*((self._all,) if ids is None else (self._some, {"ids": ids}))))
+
+    def find(self, connection: Connection, name: str) -> Row[Any] | None:
+        """The row of the campaign of that name."""
+        return connection.execute(self._named, {"name": name}).first()
+
+    def after(self, connection: Connection, campaign: int, seq: int, limit: int) -> list[Row[Any]]:
+        """The events of a campaign after one: their number, time and payload."""
+        return list(connection.execute(self._after, {"campaign": campaign, "after": seq, "limit": limit}))
+
+    def log(self, connection: Connection, campaign: int, after: int = 0, chunk: int = 5000) -> Iterator[Row[Any]]:
+        """All events of a campaign after one, fetched in chunks."""
+        while rows := self.after(connection, campaign, after, chunk):
+            yield from rows
+            after = rows[-1].seq
+
+    def known(self, connection: Connection, ids: Sequence[str]) -> dict[str, Row[Any]]:
+        """Those of some request ids that were answered before."""
+        return {row.id: row for row in connection.execute(self._known, {"ids": ids})}
+
+    def append(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
+        """Add events to the log."""
+        connection.execute(self._append, rows)
+
+    def remember(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
+        """Keep what requests with ids were answered."""
+        connection.execute(self._remember, rows)
+
+    def advance(self, connection: Connection, rows: Iterable[dict[str, Any]]) -> None:
+        """Set what the rows of campaigns say of their logs."""
+        for row in rows:
+            connection.execute(self._advance, row)
+
+    def count(self, connection: Connection) -> int:
+        """How many campaigns there are, archived ones included."""
+        return int(connection.execute(select(func.count()).select_from(campaigns)).scalar_one())
+
+    def create(self, connection: Connection, name: str, spec: str, status: str = "active") -> int:
+        """Add a campaign without events; its number."""
+        values = {"name": name, "spec": spec, "status": status, "seq": 0, "trusted": 0, "decisions": 0, "waiting": 0}
+        statement = sa.insert(campaigns).values(**values, created=self.clock)
+        found = connection.execute(statement.returning(campaigns.c.id)).scalar_one()
+        return int(found)
+
+    def __str__(self) -> str:
+        return self.url.render_as_string(hide_password=True)
+
+
+def reason_of(error: SQLAlchemyError) -> str:
+    """What went wrong with the database, in the driver's words and without the statement's values."""
+    cause = getattr(error, "orig", None) or error
+    return " ".join(str(cause).split()) or type(cause).__name__
+
+
+def _read_url(url: str) -> URL:
+    if "://" not in url:
+        return URL.create("sqlite", database=str(Path(url)))
+    try:
+        found = make_url(url)
+    except ArgumentError:
+        raise UnavailableError(
+            "expected sqlite:///file, postgresql://user@host/name or a file, got another"
+        ) from None
+    backend = found.get_backend_name()
+    if backend in ("postgresql", "postgres"):
+        return found.set(drivername="postgresql+psycopg")
+    if backend != "sqlite" or not found.database or found.database == ":memory:":
+        raise UnavailableError(f"expected a SQLite file or a PostgreSQL database, got {found.drivername}")
+    return found
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=4000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    is_writing = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")

@@ -1,0 +1,84 @@
+"""The tables of the service. The log in `events` is the truth; everything else can be made from it, or guards it."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+#: One row per campaign. Whoever appends to its log holds the row's lock; `seq` is the number of the last event.
+campaigns = Table(
+    "campaigns",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("spec", Text, nullable=False),  # JSON: title, about, answer_window, default
+    Column("status", String(16), nullable=False),
+    Column("reason", Text),
+    Column("seq", BigInteger, nullable=False),
+    Column("trusted", BigInteger, nullable=False),  # decisions up to this event are taken by the log's word
+    Column("decisions", BigInteger, nullable=False),
+    Column("waiting", BigInteger, nullable=False),
+    Column("created", Double, nullable=False),
+    UniqueConstraint("name", name="campaigns_name"),
+)
+
+#: The log: what happened to each campaign, in order, with the database's time in seconds since 1970.
+events = Table(
+    "events",
+    metadata,
+    Column("campaign", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("payload", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+#: Ids that clients gave their requests, what each was for, and what was answered.
+requests = Table(
+    "requests",
+    metadata,
+    Column("id", String(200), primary_key=True),
+    Column("digest", String(32), nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("answer", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+#: Learners as files, so that a restart need not replay the whole log.
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("campaign", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("build", Text, nullable=False),
+    Column("checksum", String(64), nullable=False),
+    Column("extra", Text, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
+#: Keys of clients, hashed.
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("role", String(8), nullable=False),
+    Column("campaign", String(64)),
+    Column("rate", Double),
+    Column("about", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("revoked", Double),
+)

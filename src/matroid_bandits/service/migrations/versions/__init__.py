@@ -1,0 +1,1 @@
+"""One file per version of the tables. A step never imports the tables as they are now."""

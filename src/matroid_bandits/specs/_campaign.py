@@ -1,0 +1,142 @@
+"""A campaign of the service: a constraint, a policy, and how long answers are waited for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+
+from matroid_bandits._util.text import shown
+from matroid_bandits.constraint import FORMAT, constraint_from_dict
+from matroid_bandits.exceptions import MatroidBanditsError
+from matroid_bandits.learner import Learner
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.specs._ground import Ground
+from matroid_bandits.specs._labels import Features, Priors
+from matroid_bandits.specs._operations import ConstraintSpec
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._policy import PolicySpec
+from matroid_bandits.specs._problem import limited
+from matroid_bandits.specs._spec import Number, Spec, mistake
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LONGEST_WINDOW = 1e9
+
+
+class StoredSpec(Spec):
+    """A matroid in the form that `Matroid.to_dict` writes; labels may be numbers and lists there.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> StoredSpec(**mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()).ground().matroid.labels
+    (('a', 'b'), ('b', 'c'))
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    format: Literal["matroid-bandits/matroid"]
+    kind: str = Field(description="The family of matroids.")
+
+    def ground(self, place: Place | None = None) -> Ground:
+        """The matroid; nothing else is said of its items."""
+        place = Place() if place is None else place
+        try:
+            made = constraint_from_dict({"format": FORMAT, "kind": self.kind, **(self.model_extra or {})})
+        except MatroidBanditsError as error:
+            raise place.error(str(error)) from error
+        if not isinstance(made, Matroid):
+            raise place.error(f"expected a matroid, got {shown(self.kind)}")
+        return Ground(str(place) or "the matroid", {}, made)
+
+
+def _check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise mistake(
+            "expected letters, digits, '-', '_' and '.', at most 64 and the first a letter or digit; "
+            f"got {shown(name)}"
+        )
+    return name
+
+
+def _check_window(seconds: float | None) -> float | None:
+    if seconds is not None and not 0.0 < seconds <= _LONGEST_WINDOW:
+        raise mistake(f"expected seconds, more than 0 and at most {_LONGEST_WINDOW:g}; got {seconds:g}")
+    return seconds
+
+
+def _check_no_word(priors: Any) -> Any:
+    if isinstance(priors, str):
+        raise mistake(f"expected priors by label before anything is known, got {shown(priors)}")
+    return priors
+
+
+#: A matroid: by the vocabulary of problem files, or in its stored form.
+AnyMatroid = Annotated[
+    Annotated[ConstraintSpec, Tag("spec")] | Annotated[StoredSpec, Tag("stored")],
+    Discriminator(lambda value: "stored" if isinstance(value, dict) and "format" in value else "spec"),
+]
+
+
+class CampaignSpec(Spec):
+    """What a campaign file, or the body that creates a campaign, says.
+
+    Examples
+    --------
+    >>> spec = CampaignSpec(
+    ...     name="ads", matroid={"kind": "uniform", "rows": ["boots", "hats"], "rank": 1}, policy="OMM", seed=0
+    ... )
+    >>> spec.learner().ask().labels
+    ('boots',)
+    """
+
+    name: Annotated[str, AfterValidator(_check_name)] = Field(description="What the campaign is called in addresses.")
+    title: str = Field("", description="A name for headings.")
+    about: str = Field("", description="What it is for, in a sentence or two.")
+    matroid: AnyMatroid = Field(description="Which sets of items may be chosen.")
+    policy: Annotated[
+        PolicySpec, BeforeValidator(lambda value: {"policy": value} if isinstance(value, str) else value)
+    ] = Field(description="How to choose: a policy with its parameters.")
+    direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
+    seed: Annotated[int | None, *limited("seed")] = Field(None, description="Seed of the policy's random choices.")
+    holdout: Number = Field(0.0, description="Probability with which a request is answered by a random set.")
+    answer_window: Annotated[Number | None, AfterValidator(_check_window)] = Field(
+        None, description="Seconds after which a decision without all its answers is closed; null for never."
+    )
+    default: Number | None = Field(None, description="The weight of what is not answered in time; null to forget it.")
+    priors: Annotated[Priors, AfterValidator(_check_no_word)] = Field(
+        None, description="What is believed of items before anything is told: a mean, and how many plays it is worth."
+    )
+    features: Features = Field(
+        None, description="Features of every item, for policies that take them with a request."
+    )
+
+    def learner(self, place: Place | None = None, record: Callable[[dict[str, Any]], None] | None = None) -> Learner:
+        """A new learner for the campaign.
+
+        Raises
+        ------
+        DataError
+            With the key that is wrong.
+        """
+        place = Place() if place is None else place
+        ground = self.matroid.ground(place.at("matroid"))
+        policy = self.policy.make(ground, place.at("policy"))
+        low, high = policy.support
+        if self.default is not None and not low <= self.default <= high:
+            raise place.at("default").error(f"expected a weight that {policy!r} can take, got {self.default:g}")
+        try:
+            return Learner(
+                ground.matroid,
+                policy,
+                minimize=self.direction == "minimize",
+                seed=self.seed,
+                priors=self.priors,
+                features=self.features,
+                holdout=self.holdout,
+                record=record,
+            )
+        except MatroidBanditsError as error:
+            raise place.error(str(error)) from error
