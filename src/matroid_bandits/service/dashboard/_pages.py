@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -62,6 +63,13 @@ def page_routes(service: Service) -> list[BaseRoute]:
         if key.campaign is not None and key.campaign != name:
             problem = f"Your key is for the campaign {key.campaign} alone."
             return _page("missing.html", 403, visitor=_visitor(key), heading="Not for this key", problem=problem)
+        try:
+            is_known = await run_in_threadpool(_is_known, service, name)
+        except Exception:  # the page says what is wrong, and looks again
+            is_known = True
+        if not is_known:
+            problem = f"There is no campaign called {name}."
+            return _page("missing.html", 404, visitor=_visitor(key), heading="No such campaign", problem=problem)
         return _page("campaign.html", visitor=_visitor(key), name=name)
 
     async def login(request: Request) -> Response:
@@ -130,6 +138,11 @@ async def _key(request: Request, service: Service) -> Key | Response:
         return _redirect(f"/login?next={quote(request.url.path, safe='')}")
     except MatroidBanditsError as error:
         return _page("missing.html", 503, heading="Not available", problem=f"{error}. Try again in a moment.")
+
+
+def _is_known(service: Service, name: str) -> bool:
+    with service.database.reading() as connection:
+        return service.database.find(connection, name) is not None
 
 
 def _visitor(key: Key) -> Visitor:

@@ -16,6 +16,17 @@ export function newId() {
   return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
+const LARGE = /[[:,\s-]\d{16,}[\]},\s]/;
+
+/** JSON in which whole numbers beyond 2^53, such as labels that are ids, keep all their digits. */
+export function parse(text) {
+  if (!LARGE.test(text)) return JSON.parse(text);
+  const isLarge = (value) => typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return JSON.parse(text, (_, value, context) => (isLarge(value) && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value));
+}
+
+export const toJson = (value) => JSON.stringify(value, (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part));
+
 async function once(method, path, body, id) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -28,7 +39,7 @@ async function once(method, path, body, id) {
   }
   let answer = {};
   try {
-    answer = await response.json();
+    answer = parse(await response.text());
   } catch {
     if (response.ok) throw new ApiError(response.status, { detail: "The server answered with something that is no JSON." });
   }
@@ -43,12 +54,12 @@ async function once(method, path, body, id) {
 export const get = (path) => once("GET", path);
 
 /** A read that needs a body: nothing changes, so it has no request id. */
-export const query = (path, body = {}) => once("POST", path, JSON.stringify(body));
+export const query = (path, body = {}) => once("POST", path, toJson(body));
 
 /** A change. It carries a request id, so sending it again after a lost answer is safe. */
 export async function send(path, body = {}) {
   const id = newId();
-  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const text = typeof body === "string" ? body : toJson(body);
   for (let attempt = 0; ; attempt++) {
     try {
       return await once("POST", path, text, id);

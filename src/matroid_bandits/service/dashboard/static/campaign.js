@@ -129,7 +129,7 @@ function showTiles() {
   const told = recent.filter((bucket) => bucket.mean !== null);
   const average = told.length ? told.reduce((total, bucket) => total + bucket.mean * bucket.told, 0) / sum(told, "told") : null;
   tile("average", campaign.minimize ? "Average cost, last minute" : "Average, last minute")(weight(average), average === null ? "no answers in the last minute" : `of ${counted(sum(told, "told"), "item")} told`);
-  tile("best", "Best set by means")(bestSet && bestSet.value !== null ? weight(bestSet.value) : "–", bestSet && bestSet.value !== null ? `${counted(bestSet.items.length, "item")}, without exploring` : "not all its items are known yet");
+  tile("best", "Best set by means")(bestSet && bestSet.value !== null ? weight(bestSet.value) : "–", bestSet && bestSet.value !== null ? `of ${counted(bestSet.items.length, "item")}` : "not all its items are known yet");
   const oldest = waitingList?.decisions[0];
   tile("waiting", "Waiting for answers")(count(campaign.waiting), campaign.waiting && oldest ? `oldest since ${duration(Math.max(1, Math.round(now() - oldest.asked)))}` : campaign.waiting ? "" : "nothing waits");
   tile("expired", "Expired")(expired === null ? "–" : count(expired), campaign.answer_window === null ? "no answer window" : `after ${duration(campaign.answer_window)}`);

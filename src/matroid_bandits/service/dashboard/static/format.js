@@ -1,5 +1,7 @@
 // Numbers, labels and times in words.
 
+import { toJson } from "./api.js";
+
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
@@ -25,7 +27,7 @@ export function weight(x) {
 export const labelText = (label) => (Array.isArray(label) ? label.map(labelText).join("-") : String(label));
 
 /** What tells labels apart: 1 and "1" are different items. */
-export const labelKey = (label) => JSON.stringify(label);
+export const labelKey = (label) => toJson(label);
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const clockSeconds = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });

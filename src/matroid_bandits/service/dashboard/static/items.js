@@ -87,7 +87,9 @@ export class ItemTable {
     this.table = h("table", { class: "items", "aria-labelledby": "items-title" }, h("thead", {}, h("tr", { "aria-rowindex": 1 }, this.heads)), this.body);
     this.scroller = h("div", { class: "scroll items-box", onscroll: () => this.draw() }, this.table);
     this.empty = h("p", { class: "empty", hidden: true });
-    place.replaceChildren(this.scroller, this.empty);
+    const key = (kind, text) => h("span", {}, h("span", { class: `key ${kind}` }), text);
+    this.legend = h("p", { class: "legend soft" }, key("chosen", "chosen now"), key("mean", "mean"), key("band", "interval"), key("index", "index, by which the next set is chosen"));
+    place.replaceChildren(this.scroller, this.empty, this.legend);
     this.table.addEventListener("keydown", (event) => this.move(event));
     new ResizeObserver(() => this.draw()).observe(this.scroller);
   }
@@ -157,7 +159,7 @@ export class ItemTable {
     const [some, all] = [this.shown.length, this.rows.length];
     this.say(some === all ? count(all) : `${count(some)} of ${count(all)}`);
     this.empty.hidden = some > 0;
-    this.scroller.hidden = some === 0;
+    this.scroller.hidden = this.legend.hidden = some === 0;
     setText(this.empty, all ? "No item fits the search." : "This campaign has no items.");
     this.table.setAttribute("aria-rowcount", some + 1);
     this.draw();
@@ -172,7 +174,7 @@ export class ItemTable {
     const size = this.rowHeight;
     const first = Math.max(0, Math.min(this.shown.length - 1, Math.floor(this.scroller.scrollTop / size)) - SPARE);
     const last = Math.min(this.shown.length, first + Math.ceil(this.scroller.clientHeight / size) + 2 * SPARE);
-    const ends = ticks(...this.domain, 4).values;
+    const ends = ticks(...this.domain, this.axis.clientWidth < 160 ? 2 : 5).values;
     setText(this.axis, "");
     const place = (x) => (100 * (x - this.domain[0])) / (this.domain[1] - this.domain[0]);
     this.axis.replaceChildren(...ends.filter((x) => place(x) <= 96).map((x) => {
@@ -221,7 +223,7 @@ export class ItemTable {
     setText(row.mean, weight(data.mean));
     setText(row.index, data.index === null ? "first" : weight(data.index));
     setText(row.plays, count(data.plays));
-    setText(row.aside, `${counted(data.plays, "play")} · index ${data.index === null ? "first" : weight(data.index)}`);
+    setText(row.aside, counted(data.plays, "play"));
     setText(row.waiting, data.waiting ? count(data.waiting) : "");
     row.share.style.width = `${(100 * data.plays) / this.most}%`;
     row.bar.move(data, this.domain);

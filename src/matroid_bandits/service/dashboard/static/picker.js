@@ -18,7 +18,7 @@ export class Picker {
     this.list = h("ul", { class: "options", role: "listbox", id: `${id}-list`, "aria-label": text, hidden: true });
     this.input = h("input", {
       id, type: "text", role: "combobox", autocomplete: "off", spellcheck: "false", placeholder: hint, "aria-expanded": "false",
-      "aria-controls": `${id}-list`, "aria-autocomplete": "list", oninput: () => this.open(), onfocus: () => this.open(),
+      "aria-controls": `${id}-list`, "aria-autocomplete": "list", oninput: () => this.open(), onclick: () => this.open(),
       onblur: () => setTimeout(() => this.close(), 150), onkeydown: (event) => this.key(event),
     });
     this.tokens = h("span", { class: "tokens" });
@@ -76,7 +76,7 @@ export class Picker {
   take(k) {
     this.add(this.found[k]);
     this.input.value = "";
-    this.open();
+    this.close();
   }
 
   key(event) {
