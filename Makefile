@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test coverage lint format bench clean
+.PHONY: help reproduce test serve coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
 	@echo "make test        the test suite"
+	@echo "make serve       the decision service with a demo, http://127.0.0.1:8080"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
@@ -28,6 +29,9 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 reproduce: $(VENV)/.experiments
 	$(BIN)/matroid-bandits reproduce
 	@echo "The command is $(BIN)/matroid-bandits; try $(BIN)/matroid-bandits --help, or . $(BIN)/activate to call it by its name."
+
+serve: $(VENV)/.serve
+	$(BIN)/matroid-bandits serve --demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest

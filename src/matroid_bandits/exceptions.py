@@ -90,7 +90,7 @@ class CampaignStateError(MatroidBanditsError, ValueError):
 
 
 class CampaignStoppedError(MatroidBanditsError, RuntimeError):
-    """The log has a decision that this build would not make, so the campaign decides nothing until told to trust it."""
+    """The log has a decision that this build would not make, so nothing is decided until the log is trusted."""
 
 
 class RequestIdError(MatroidBanditsError, ValueError):

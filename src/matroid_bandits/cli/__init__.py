@@ -10,7 +10,7 @@ try:
 except ImportError:
     raise SystemExit("the command line needs typer and rich: pip install 'matroid-bandits[experiments]'") from None
 
-from matroid_bandits.cli import _data, _reproduce, _schema, _simulate  # noqa: F401 - each adds its commands
+from matroid_bandits.cli import _campaign, _data, _key, _reproduce, _schema, _serve, _simulate  # noqa: F401 - each adds its commands
 from matroid_bandits.cli._app import app, flushed
 
 __all__ = ["app", "main"]

@@ -11,8 +11,24 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
 
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._keys import create_key, list_keys, revoke_key
+from matroid_bandits.service._run import run_server
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import Database
+from matroid_bandits.service._transfer import backup, export_campaign, restore, resume_campaign, trust_log
 
-__all__ = ["Database", "Service", "Settings", "create_app", "create_key", "list_keys", "revoke_key"]
+__all__ = [
+    "Database",
+    "Service",
+    "Settings",
+    "backup",
+    "create_app",
+    "create_key",
+    "export_campaign",
+    "list_keys",
+    "restore",
+    "resume_campaign",
+    "revoke_key",
+    "run_server",
+    "trust_log",
+]

@@ -44,7 +44,7 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
     app = Starlette(
         routes=routes,
         lifespan=lifespan,
-        exception_handlers={HTTPException: _http_error, Exception: _unexpected},  # type: ignore[dict-item]
+        exception_handlers={HTTPException: _http_error, Exception: _unexpected},
     )
     app.state.service = service
     return app

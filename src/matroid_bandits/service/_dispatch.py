@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -19,11 +18,10 @@ from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequest
 from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
 from matroid_bandits.service._keys import Key, Role
 from matroid_bandits.service._limits import check_request_id
+from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._service import Service
 from matroid_bandits.specs import parse_json
-
-log = logging.getLogger("matroid_bandits.service")
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -176,7 +174,7 @@ def refuse(error: BaseException) -> Response:
     """An error as problem+json."""
     status, body = problem_of(error)
     if status == 500:
-        log.error("a request failed in a way it should not", exc_info=error)
+        log_unexpected(error)
     headers = dict(HEADERS)
     if status in (429, 503):
         headers["Retry-After"] = "1"
@@ -206,6 +204,8 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
             raise UnavailableError("the database does not answer") from error
     if role is None:
         return Key("", "read")
+    if keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
+        raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         token = request.cookies.get(COOKIE, "")
@@ -215,6 +215,13 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
     key.check(role, campaign)
     key.spend(service.settings.rate)
     return key
+
+
+def _is_loopback(request: Request, service: Service) -> bool:
+    """Whether a request names this machine: a page from elsewhere whose name was bent to point here does not."""
+    host = request.headers.get("host", "").lower()
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    return name in ("127.0.0.1", "localhost", "[::1]", service.settings.host.lower())
 
 
 async def read_body(request: Request, most: int) -> bytes:

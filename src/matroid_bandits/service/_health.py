@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
@@ -32,12 +33,12 @@ async def _metrics(call: Call) -> Response:
             rows = call.service.database.rows(connection)
         return call.service.metrics.page(campaigns(rows))
 
-    def campaigns(rows: list[object]) -> Iterator[tuple[str, int, int, int, bool]]:
+    def campaigns(rows: list[Any]) -> Iterator[tuple[str, int, int, int, bool]]:
         for row in rows:
-            replica = call.service.writer.replicas.by_id.get(row.id)  # type: ignore[attr-defined]
+            replica = call.service.writer.replicas.by_id.get(row.id)
             seen = 0 if replica is None else replica.seq
             has_alarm = replica is not None and (replica.has_alarm or bool(replica.mismatch))
-            yield row.name, row.seq, max(row.seq - seen, 0), row.waiting, has_alarm  # type: ignore[attr-defined]
+            yield row.name, row.seq, max(row.seq - seen, 0), row.waiting, has_alarm
 
     return Response(await run_in_threadpool(read), headers=HEADERS, media_type="text/plain; version=0.0.4")
 

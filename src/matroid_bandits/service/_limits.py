@@ -7,8 +7,8 @@ from typing import Any
 from pydantic_core import to_json
 
 from matroid_bandits._util.names import encode
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import LimitError, MalformedRequestError
-from matroid_bandits.matroids import Matroid
 from matroid_bandits.service._settings import Settings
 
 #: Keys of stored forms that hold a number of items, which costs memory before anything is checked.
@@ -21,7 +21,7 @@ def check_batch(n: int, settings: Settings) -> None:
         raise LimitError(f"expected a batch of at most {settings.max_batch}, got {n}")
 
 
-def check_matroid(matroid: Matroid, settings: Settings) -> None:
+def check_matroid(matroid: Constraint, settings: Settings) -> None:
     """Raise when a matroid has more items, or longer labels, than the server takes."""
     if matroid.n_items > settings.max_items:
         raise LimitError(f"expected at most {settings.max_items:,} items, got {matroid.n_items:,}")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from matroid_bandits.exceptions import CampaignStateError, CampaignStoppedError
 from matroid_bandits.service._replica import Replica
@@ -33,7 +33,7 @@ class Turn:
     connection: Connection
     at: float
     rows: list[dict[str, Any]] = field(default_factory=list)
-    locked: dict[int, Row[Any]] = field(default_factory=dict)
+    locked: dict[int, Any] = field(default_factory=dict)
     created: list[Replica] = field(default_factory=list)
 
 

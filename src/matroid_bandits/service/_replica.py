@@ -45,7 +45,8 @@ class Replica:
         self.history = History()
         self.waiting: dict[int, list[Any]] = {}
         self.mismatch = ""
-        self.status, self.reason, self.created = "active", None, 0.0
+        self.status, self.created = "active", 0.0
+        self.reason: str | None = None
         self.weights = math.inf, -math.inf
         self.has_alarm = False
         self._emitted: list[dict[str, Any]] = []

@@ -6,9 +6,11 @@ import json
 import logging
 import queue
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError, ReplayError, UnknownCampaignError
@@ -37,7 +39,7 @@ class Replicas:
         self._by_name: dict[str, Replica] = {}
         self._at_risk: dict[int, Replica] = {}
         self._broken: dict[str, tuple[str, int]] = {}
-        self._saver = _Saver(database)
+        self._background = _Background()
 
     def find(self, name: str) -> Replica:
         """The replica of a campaign, loaded if it is not.
@@ -60,7 +62,7 @@ class Replicas:
                 raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
             return self._load(row, connection)
 
-    def learn(self, rows: list[Row[Any]]) -> None:
+    def learn(self, rows: list[Any]) -> None:
         """Load the campaigns that are not loaded, archived ones apart."""
         for row in rows:
             if row.id in self.by_id or row.status == "archived":
@@ -72,17 +74,17 @@ class Replicas:
                 with self._database.reading() as connection:
                     self._load(row, connection)
             except MatroidBanditsError:
-                log.exception("a campaign could not be loaded", extra={"campaign": row.name})
+                log.error("campaign %s could not be loaded: see its status", row.name)
 
     def adopt(self, replica: Replica) -> None:
         """Take a replica of a campaign that was just created."""
         self.by_id[replica.id] = self._by_name[replica.name] = replica
 
-    def catch_up(self, replica: Replica, row: Row[Any], connection: Connection) -> bool:
+    def catch_up(self, replica: Replica, row: Any, connection: Connection) -> bool:
         """Let everything happen that the log has and the replica has not; whether there was anything."""
         if replica.seq > row.seq:
             raise ReplayError(f"expected at most event {row.seq} of {replica.name}, got {replica.seq}")
-        is_behind = replica.seq < row.seq
+        is_behind: bool = replica.seq < row.seq
         if is_behind:
             self.is_shared = True
             self._at_risk[replica.id] = replica
@@ -114,9 +116,13 @@ class Replicas:
         for replica in self.by_id.values():
             if replica.seq - replica.saved >= min(100, self._snapshot_every):
                 self._save(replica)
-        self._saver.stop()
+        self._background.stop()
 
-    def _load(self, row: Row[Any], connection: Connection) -> Replica:
+    def forget_ids(self, before: float) -> None:
+        """Forget, in the background, the ids of requests that were answered before a time."""
+        self._background.put(partial(self._database.forget_ids, before))
+
+    def _load(self, row: Any, connection: Connection) -> Replica:
         replica = Replica(row.id, row.name, json.loads(row.spec))
         try:
             _snapshots.restore(connection, replica, row.seq)
@@ -128,7 +134,7 @@ class Replicas:
         self.adopt(replica)
         return replica
 
-    def _follow(self, replica: Replica, row: Row[Any], connection: Connection) -> None:
+    def _follow(self, replica: Replica, row: Any, connection: Connection) -> None:
         for event in self._database.log(connection, replica.id, replica.seq):
             if event.seq > row.seq:  # committed since the row was read
                 break
@@ -138,30 +144,29 @@ class Replicas:
         replica.saved = replica.seq
         if not replica.mismatch:
             try:
-                self._saver.put(_snapshots.take(replica))
+                self._background.put(partial(_snapshots.store, self._database, _snapshots.take(replica)))
             except MatroidBanditsError:
-                log.exception("a snapshot could not be made", extra={"campaign": replica.name})
+                log.error("a snapshot of campaign %s could not be made", replica.name)
 
 
-class _Saver(threading.Thread):
-    """Writes snapshots to the database while the writer goes on."""
+class _Background(threading.Thread):
+    """Does what can wait while the writer goes on: writing snapshots, forgetting old request ids."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(name="matroid-bandits-saver", daemon=True)
-        self._database = database
-        self._queue: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    def __init__(self) -> None:
+        super().__init__(name="matroid-bandits-background", daemon=True)
+        self._queue: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
 
-    def put(self, row: dict[str, Any]) -> None:
+    def put(self, job: Callable[[], object]) -> None:
         if not self.is_alive():
             self.start()
-        self._queue.put(row)
+        self._queue.put(job)
 
     def run(self) -> None:
-        while (row := self._queue.get()) is not None:
+        while (job := self._queue.get()) is not None:
             try:
-                _snapshots.store(self._database, row)
+                job()
             except SQLAlchemyError as error:
-                log.warning("a snapshot could not be written: %s", reason_of(error))
+                log.warning("the database did not take what could wait: %s", reason_of(error))
 
     def stop(self) -> None:
         if self.is_alive():

@@ -20,6 +20,7 @@ from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import Database
+from matroid_bandits.service._warm import warm_up
 from matroid_bandits.service._writer import Writer
 from matroid_bandits.specs import CampaignSpec, Place
 
@@ -52,7 +53,11 @@ class Service:
         self.keys = Keys(self.database)
         self.is_draining = False
         self.writer = Writer(
-            self.database, tick_every=settings.tick, snapshot_every=settings.snapshot_every, on_commit=self._committed
+            self.database,
+            tick_every=settings.tick,
+            snapshot_every=settings.snapshot_every,
+            keep_ids=settings.keep_ids * 86400.0,
+            on_commit=self._committed,
         )
         self._watchers: dict[str, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -116,7 +121,8 @@ class Service:
         """What the writer executes to create a campaign; the learner is made here, since that may take a while."""
         emitted: list[dict[str, Any]] = []
         learner = spec.learner(place, record=emitted.append)
-        check_matroid(learner.constraint, self.settings)  # type: ignore[arg-type]
+        check_matroid(learner.constraint, self.settings)
+        warm_up(learner)
         about = {
             "title": spec.title,
             "about": spec.about,
@@ -172,4 +178,9 @@ class Service:
             events = [event for name in names for event in self._watchers.get(name, ())]
             loop = self._loop
         if events and loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(lambda: [event.set() for event in events])
+            loop.call_soon_threadsafe(_set_all, events)
+
+
+def _set_all(events: list[asyncio.Event]) -> None:
+    for event in events:
+        event.set()

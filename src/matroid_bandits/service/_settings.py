@@ -16,23 +16,31 @@ class Settings(Spec):
     'http://127.0.0.1:9000'
     """
 
-    db: str = Field("matroid-bandits.db", description="The database: a SQLite file, or postgresql://user@host/name.")
-    host: str = Field("127.0.0.1", description="The address to listen on.")
-    port: int = Field(8080, ge=0, le=65535, description="The port to listen on; 0 for any that is free.")
-    insecure: bool = Field(False, description="Serve other machines without keys.")
-    json_logs: bool = Field(False, description="Write the log as JSON, a line per entry.")
-    log_level: str = Field("info", description="debug, info, warning or error.")
-    rate: float | None = Field(None, gt=0, description="Requests a second of a key that has no rate of its own.")
-    max_body: int = Field(1 << 20, ge=1024, description="Bytes of a request's body.")
-    max_batch: int = Field(1000, ge=1, description="Requests or answers in one batch.")
-    max_label: int = Field(256, ge=1, description="Characters of a label in JSON.")
-    max_items: int = Field(100_000, ge=1, description="Items of a campaign.")
-    max_campaigns: int = Field(1000, ge=1, description="Campaigns in the database.")
-    max_streams: int = Field(200, ge=1, description="Live streams at a time.")
-    snapshot_every: int = Field(20_000, ge=1, description="Events of a campaign between two snapshots.")
-    tick: float = Field(1.0, gt=0, description="Seconds between looks at deadlines and at other servers' events.")
-    keep_ids: float = Field(7.0, gt=0, description="Days for which ids of requests are remembered.")
-    drain: float = Field(10.0, ge=0, description="Seconds that requests in progress get when the server ends.")
+    db: str = Field(
+        default="matroid-bandits.db", description="The database: a SQLite file, or postgresql://user@host/name."
+    )
+    host: str = Field(default="127.0.0.1", description="The address to listen on.")
+    port: int = Field(default=8080, ge=0, le=65535, description="The port to listen on; 0 for any that is free.")
+    insecure: bool = Field(default=False, description="Serve other machines without keys.")
+    json_logs: bool = Field(default=False, description="Write the log as JSON, a line per entry.")
+    log_level: str = Field(default="info", description="debug, info, warning or error.")
+    rate: float | None = Field(
+        default=None, gt=0, description="Requests a second of a key that has no rate of its own."
+    )
+    max_body: int = Field(default=1 << 20, ge=1024, description="Bytes of a request's body.")
+    max_batch: int = Field(default=1000, ge=1, description="Requests or answers in one batch.")
+    max_label: int = Field(default=256, ge=1, description="Characters of a label in JSON.")
+    max_items: int = Field(default=100_000, ge=1, description="Items of a campaign.")
+    max_campaigns: int = Field(default=1000, ge=1, description="Campaigns in the database.")
+    max_streams: int = Field(default=200, ge=1, description="Live streams at a time.")
+    snapshot_every: int = Field(default=20_000, ge=1, description="Events of a campaign between two snapshots.")
+    tick: float = Field(
+        default=1.0, gt=0, description="Seconds between looks at deadlines and at other servers' events."
+    )
+    keep_ids: float = Field(default=7.0, gt=0, description="Days for which ids of requests are remembered.")
+    drain: float = Field(
+        default=10.0, ge=0, description="Seconds that requests in progress get when the server ends."
+    )
 
     @property
     def address(self) -> str:

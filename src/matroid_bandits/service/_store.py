@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Row, bindparam, event, func, literal_column, select
+from sqlalchemy import Connection, bindparam, event, func, literal_column, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -120,29 +120,29 @@ class Database:
 
     # Statements, on a connection of the caller's
 
-    def lock(self, connection: Connection, ids: Sequence[int]) -> list[Row[Any]]:
+    def lock(self, connection: Connection, ids: Sequence[int]) -> list[Any]:
         """The rows of some campaigns, locked in the order of their numbers until the transaction ends."""
         return list(connection.execute(self._some if self.is_sqlite else self._some_locked, {"ids": ids}))
 
-    def rows(self, connection: Connection, ids: Sequence[int] | None = None) -> list[Row[Any]]:
+    def rows(self, connection: Connection, ids: Sequence[int] | None = None) -> list[Any]:
         """The rows of some campaigns, or of all, as they are now."""
         return list(connection.execute(*((self._all,) if ids is None else (self._some, {"ids": ids}))))
 
-    def find(self, connection: Connection, name: str) -> Row[Any] | None:
+    def find(self, connection: Connection, name: str) -> Any | None:
         """The row of the campaign of that name."""
         return connection.execute(self._named, {"name": name}).first()
 
-    def after(self, connection: Connection, campaign: int, seq: int, limit: int) -> list[Row[Any]]:
+    def after(self, connection: Connection, campaign: int, seq: int, limit: int) -> list[Any]:
         """The events of a campaign after one: their number, time and payload."""
         return list(connection.execute(self._after, {"campaign": campaign, "after": seq, "limit": limit}))
 
-    def log(self, connection: Connection, campaign: int, after: int = 0, chunk: int = 5000) -> Iterator[Row[Any]]:
+    def log(self, connection: Connection, campaign: int, after: int = 0, chunk: int = 5000) -> Iterator[Any]:
         """All events of a campaign after one, fetched in chunks."""
         while rows := self.after(connection, campaign, after, chunk):
             yield from rows
             after = rows[-1].seq
 
-    def known(self, connection: Connection, ids: Sequence[str]) -> dict[str, Row[Any]]:
+    def known(self, connection: Connection, ids: Sequence[str]) -> dict[str, Any]:
         """Those of some request ids that were answered before."""
         return {row.id: row for row in connection.execute(self._known, {"ids": ids})}
 
@@ -158,6 +158,11 @@ class Database:
         """Set what the rows of campaigns say of their logs."""
         for row in rows:
             connection.execute(self._advance, row)
+
+    def forget_ids(self, before: float) -> None:
+        """Forget request ids that were answered before a time."""
+        with self.writing() as connection:
+            connection.execute(sa.delete(requests).where(requests.c.at < before))
 
     def count(self, connection: Connection) -> int:
         """How many campaigns there are, archived ones included."""

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError, RequestIdError, UnavailableError
+from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer, Operation, Turn, check_state
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._replicas import Replicas
@@ -23,6 +24,7 @@ log = logging.getLogger("matroid_bandits.service")
 
 _MOST_IN_BATCH = 1024
 _MOST_ATTEMPTS = 4
+_FORGET_EVERY = 3600.0
 
 
 class _Again(Exception):
@@ -38,6 +40,10 @@ class Writer(threading.Thread):
         Where the logs are.
     tick_every : float
         Seconds between looks at deadlines and at what other processes did.
+    snapshot_every : int
+        Events of a campaign between two snapshots.
+    keep_ids : float
+        Seconds for which ids of requests are remembered.
     on_commit : callable
         Called with the names of campaigns that have new events, and how many operations the batch had.
     """
@@ -47,17 +53,18 @@ class Writer(threading.Thread):
         database: Database,
         tick_every: float = 1.0,
         snapshot_every: int = 20_000,
+        keep_ids: float = 7 * 86400.0,
         on_commit: Callable[[set[str], int], None] = lambda names, n: None,
     ) -> None:
         super().__init__(name="matroid-bandits-writer", daemon=True)
         self.database, self.replicas = database, Replicas(database, snapshot_every)
         self.is_ready = False
-        self._tick_every, self._on_commit = tick_every, on_commit
+        self._tick_every, self._keep_ids, self._on_commit = tick_every, keep_ids, on_commit
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._connection: Connection | None = None
         self._touched: set[str] = set()
         self._is_stopping = False
-        self._next_tick = 0.0
+        self._next_tick, self._next_forgetting = 0.0, 0.0
 
     # Called by other threads
 
@@ -181,7 +188,7 @@ class Writer(threading.Thread):
             if replica.mismatch and row.status in ("active", "paused"):
                 replica.status, replica.reason = "stopped", replica.mismatch
                 replica.put({"event": "stopped", "reason": replica.mismatch}, at, turn.rows)
-                log.error("campaign stopped: its log does not replay here", extra={"campaign": replica.name})
+                log.error("campaign %s is stopped: its log does not replay here", replica.name)
         return turn
 
     def _execute(self, operation: Operation, turn: Turn | None) -> None:
@@ -199,7 +206,7 @@ class Writer(threading.Thread):
             raise
         except Exception as error:
             operation.error = error
-            log.exception("a request failed in a way it should not")
+            log_unexpected(error)
             if turn is not None:
                 raise _Again from error
 
@@ -234,6 +241,9 @@ class Writer(threading.Thread):
                 and (replica := self.replicas.by_id.get(row.id)) is not None
                 and (replica.expired(row.now) is not None or (replica.mismatch and row.status != "stopped"))
             ]
+            if rows and time.monotonic() >= self._next_forgetting:
+                self.replicas.forget_ids(rows[0].now - self._keep_ids)
+                self._next_forgetting = time.monotonic() + _FORGET_EVERY
             self.is_ready = True
         except Exception as error:
             self.is_ready = False
@@ -245,7 +255,7 @@ class Writer(threading.Thread):
         elif self._touched:
             self._answer([])
 
-    def _catch_up(self, names: set[str | None] | None, rows: list[Row[Any]] | None = None) -> None:
+    def _catch_up(self, names: set[str | None] | None, rows: list[Any] | None = None) -> None:
         """Read what other processes appended, without a lock."""
         with self.database.reading() as connection:
             if rows is None:

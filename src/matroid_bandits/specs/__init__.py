@@ -11,7 +11,7 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
 
     raise MissingDependencyError("specs need pydantic: pip install 'matroid-bandits[specs]'") from error
 
-from matroid_bandits.specs._campaign import AnyMatroid, CampaignSpec, StoredSpec
+from matroid_bandits.specs._campaign import AnyMatroid, CampaignSpec, StoredSpec, read_campaign
 from matroid_bandits.specs._constraint import (
     GraphicSpec,
     GroupSpec,
@@ -96,6 +96,7 @@ __all__ = [
     "out_of_range",
     "parse",
     "parse_json",
+    "read_campaign",
     "read_file",
     "read_simulation",
 ]

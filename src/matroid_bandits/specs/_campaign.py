@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
@@ -13,13 +15,14 @@ from matroid_bandits.constraint import FORMAT, constraint_from_dict
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Learner
 from matroid_bandits.matroids import Matroid
+from matroid_bandits.specs._file import read_file
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._labels import Features, Priors
 from matroid_bandits.specs._operations import ConstraintSpec
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec
 from matroid_bandits.specs._problem import limited
-from matroid_bandits.specs._spec import Number, Spec, mistake
+from matroid_bandits.specs._spec import Number, Spec, mistake, parse
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LONGEST_WINDOW = 1e9
@@ -140,3 +143,29 @@ class CampaignSpec(Spec):
             )
         except MatroidBanditsError as error:
             raise place.error(str(error)) from error
+
+
+def read_campaign(path: str | os.PathLike[str]) -> tuple[CampaignSpec, Place]:
+    """Read a campaign file, TOML or JSON; without a name it is called as the file is.
+
+    Files that it names are read, and code that it names is imported, when `CampaignSpec.learner` is called with the
+    place that comes with it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ads.toml"
+    >>> _ = file.write_text('''
+    ... policy = "OMM"
+    ... matroid = { kind = "uniform", rows = ["boots", "hats"], rank = 1 }
+    ... ''')
+    >>> spec, place = read_campaign(file)
+    >>> spec.name, spec.learner(place).ask().labels
+    ('ads', ('boots',))
+    """
+    file = Path(path)
+    data = read_file(file)
+    if isinstance(data, dict):
+        data = {"name": file.stem, **data}
+    place = Place(file)
+    return parse(CampaignSpec, data, place, allow_files=True, allow_code=True), place

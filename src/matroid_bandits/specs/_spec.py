@@ -211,7 +211,7 @@ def explain(error: ValidationError, data: Any, place: Place) -> tuple[Place, str
         return place, "unknown key"
     if kind == "literal_error":
         return place, _expected_one_of(about["expected"], given)
-    return place, f"expected {_WORDS.get(kind, first['msg'])}, got {shown(given)}"
+    return place, f"expected {_WORDS.get(kind, first['msg'].removeprefix('Input should be '))}, got {shown(given)}"
 
 
 def _expected_one_of(words: str, given: Any) -> str:

@@ -1,0 +1,122 @@
+"""``matroid-bandits campaign``: the logs of campaigns, exported, backed up and restored."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matroid_bandits._util.files import replacing
+from matroid_bandits.cli._app import app
+from matroid_bandits.cli._serve import ConfigOption, DbOption, read_settings
+from matroid_bandits.exceptions import DataError
+
+if TYPE_CHECKING:
+    from matroid_bandits.service import Database
+
+campaign_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Campaigns of the service: their logs as JSON Lines, and campaigns that are stopped.",
+    epilog="Example: matroid-bandits campaign export front-page > front-page.jsonl",
+)
+app.add_typer(campaign_app, name="campaign")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust-log", metavar="", help="Take the log's word where this machine would decide otherwise."),
+]
+
+
+@contextlib.contextmanager
+def opened(db: str | None, config: Path | None) -> Iterator[Database]:
+    """The database that a command is about."""
+    from matroid_bandits.service import Database
+
+    database = Database(read_settings(config, {"db": db}).db)
+    database.open()
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+@campaign_app.command("list", epilog="Example: matroid-bandits campaign list")
+def list_campaigns(db: DbOption = None, config: ConfigOption = None) -> None:
+    """Show every campaign with its status, and how many events, decisions and waiting decisions it has."""
+    with opened(db, config) as database, database.reading() as connection:
+        for row in database.rows(connection):
+            reason = f": {row.reason}" if row.reason else ""
+            counts = f"{row.seq} events, {row.decisions} decisions, {row.waiting} waiting"
+            typer.echo(f"{row.name}  {row.status}{reason}  {counts}")
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign export front-page > front-page.jsonl")
+def export(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
+    """Print a campaign's log as JSON Lines: a header, the events, and a line with a checksum."""
+    from matroid_bandits.service import export_campaign
+
+    with opened(db, config) as database:
+        for line in export_campaign(database, name):
+            typer.echo(line)
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign backup monday.jsonl")
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; replaced whole or not at all.")],
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write the logs of all campaigns to one file, while servers go on. Keys and request ids are not in it."""
+    from matroid_bandits.service import backup as lines
+
+    with opened(db, config) as database, replacing(file) as target:
+        for line in lines(database):
+            target.write(f"{line}\n".encode())
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign restore monday.jsonl --db elsewhere.db")
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What export or backup wrote; - for standard input.")],
+    name: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Another name for the one campaign of the file.")
+    ] = None,
+    trust_log: Trust = False,
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Create the campaigns of a file by replaying their logs: all of them, or none."""
+    from matroid_bandits.service import restore as restored
+
+    with opened(db, config) as database, _lines(file) as lines:
+        for restored_name in restored(database, lines, name=name, trust=trust_log):
+            typer.echo(f"{restored_name} is restored.")
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign resume front-page --trust-log")
+def resume(name: Name, trust_log: Trust = False, db: DbOption = None, config: ConfigOption = None) -> None:
+    """Let a paused campaign go on; with --trust-log one that was stopped because its log does not replay here."""
+    from matroid_bandits import service
+
+    with opened(db, config) as database:
+        (service.trust_log if trust_log else service.resume_campaign)(database, name)
+    typer.echo(f"{name} goes on.")
+
+
+@contextlib.contextmanager
+def _lines(file: Path) -> Iterator[Any]:
+    if str(file) == "-":
+        yield sys.stdin
+        return
+    try:
+        with open(file, encoding="utf-8") as source:
+            yield source
+    except FileNotFoundError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file}: expected lines of JSON in UTF-8, got other bytes") from error

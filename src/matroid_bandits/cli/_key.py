@@ -1,0 +1,70 @@
+"""``matroid-bandits key``: who may use the service."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from matroid_bandits.cli._app import app
+from matroid_bandits.cli._campaign import opened
+from matroid_bandits.cli._serve import ConfigOption, DbOption
+
+key_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Keys of the service: who may read, decide or do everything. Without keys it serves this machine alone.",
+    epilog="Example: matroid-bandits key create admin",
+)
+app.add_typer(key_app, name="key")
+
+
+@key_app.command(epilog="Example: matroid-bandits key create decide --campaign front-page --rate 100")
+def create(
+    role: Annotated[str, typer.Argument(metavar="read|decide|admin", help="What the key may do.")],
+    campaign: Annotated[
+        str | None, typer.Option("--campaign", metavar="NAME", help="The only campaign it is for.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", metavar="N", help="Requests a second, of each server.")
+    ] = None,
+    about: Annotated[str, typer.Option("--about", metavar="TEXT", help="What it is for.")] = "",
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a key and print it. It is stored hashed, so this is the only time it is seen."""
+    from matroid_bandits.service import create_key
+
+    with opened(db, config) as database:
+        typer.echo(create_key(database, role, campaign=campaign, rate=rate, about=about))
+
+
+@key_app.command("list", epilog="Example: matroid-bandits key list")
+def list_them(db: DbOption = None, config: ConfigOption = None) -> None:
+    """Show every key: its id, role, campaign, and whether it is revoked."""
+    from matroid_bandits.service import list_keys
+
+    with opened(db, config) as database:
+        for key in list_keys(database):
+            made = time.strftime("%Y-%m-%d", time.gmtime(key.created))
+            rate = "" if key.rate is None else f"  {key.rate:g}/s"
+            revoked = "" if key.revoked is None else "  revoked"
+            who = f"{key.id}  {key.role}  {key.campaign or 'all campaigns'}"
+            typer.echo(f"{who}  {made}{rate}{revoked}  {key.about}".rstrip())
+
+
+@key_app.command(epilog="Example: matroid-bandits key revoke 1a2b3c4d5e6f")
+def revoke(
+    id: Annotated[
+        str, typer.Argument(metavar="ID", help="The key's id: its part between the first two underscores.")
+    ],
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Let a key be used no more; servers notice within seconds."""
+    from matroid_bandits.service import revoke_key
+
+    with opened(db, config) as database:
+        revoke_key(database, id)
+    typer.echo(f"{id} is revoked.")

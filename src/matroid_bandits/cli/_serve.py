@@ -1,0 +1,97 @@
+"""``matroid-bandits serve``: the decision service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from matroid_bandits.cli._app import app
+
+CONFIG = "matroid-bandits.toml"
+
+
+def setting(name: str, help: str, metavar: str = "N") -> Any:
+    """An option that a variable of the environment, or the config file, can give too."""
+    option = "--" + name.replace("_", "-")
+    return typer.Option(option, envvar=f"MATROID_BANDITS_{name.upper()}", metavar=metavar, help=help)
+
+
+DbOption = Annotated[
+    str | None,
+    setting("db", "SQLite file or postgresql://user@host/name; by default matroid-bandits.db here.", "DATABASE"),
+]
+ConfigOption = Annotated[
+    Path | None,
+    setting("config", f"TOML file with any of these settings; by default {CONFIG} here, if it is there.", "FILE"),
+]
+
+
+@app.command(epilog="Example: matroid-bandits serve --demo")
+def serve(
+    campaigns: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="CAMPAIGN.toml", help="Campaigns to create, unless their names are taken."),
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", metavar="", help="Play a demo campaign with simulated visitors.")
+    ] = False,
+    db: DbOption = None,
+    host: Annotated[str | None, setting("host", "Address to listen on; by default 127.0.0.1.", "HOST")] = None,
+    port: Annotated[int | None, setting("port", "Port to listen on; by default 8080, 0 for any.")] = None,
+    config: ConfigOption = None,
+    insecure: Annotated[
+        bool | None,
+        typer.Option(
+            "--insecure", envvar="MATROID_BANDITS_INSECURE", metavar="", help="Serve other machines without keys."
+        ),
+    ] = None,
+    json_logs: Annotated[
+        bool | None,
+        typer.Option("--json-logs", envvar="MATROID_BANDITS_JSON_LOGS", metavar="", help="Write the log as JSON."),
+    ] = None,
+    log_level: Annotated[
+        str | None, setting("log_level", "debug, info, warning or error; by default info.", "LEVEL")
+    ] = None,
+    rate: Annotated[float | None, setting("rate", "Requests a second of a key without a rate of its own.")] = None,
+    max_body: Annotated[int | None, setting("max_body", "Bytes of a request; by default 1,048,576.")] = None,
+    max_batch: Annotated[int | None, setting("max_batch", "Requests in one batch; by default 1,000.")] = None,
+    max_label: Annotated[int | None, setting("max_label", "Characters of a label; by default 256.")] = None,
+    max_items: Annotated[int | None, setting("max_items", "Items of a campaign; by default 100,000.")] = None,
+    max_campaigns: Annotated[int | None, setting("max_campaigns", "Campaigns; by default 1,000.")] = None,
+    max_streams: Annotated[int | None, setting("max_streams", "Live streams at a time; by default 200.")] = None,
+    snapshot_every: Annotated[
+        int | None, setting("snapshot_every", "Events between two snapshots; by default 20,000.")
+    ] = None,
+    tick: Annotated[
+        float | None, setting("tick", "Seconds between looks at deadlines and other servers; by default 1.")
+    ] = None,
+    keep_ids: Annotated[
+        float | None, setting("keep_ids", "Days for which ids of requests are remembered; by default 7.")
+    ] = None,
+    drain: Annotated[
+        float | None, setting("drain", "Seconds that requests get to finish at the end; by default 10.")
+    ] = None,
+) -> None:
+    """Serve campaigns over HTTP: ask for sets, tell what they were worth, watch them on a page.
+
+    Every option can also be set by a variable (MATROID_BANDITS_PORT for --port) and in the config file (port = 9000);
+    the command line comes first, then the variables, then the file. Several servers may share one database.
+    """
+    given = {name: value for name, value in locals().items() if name not in ("campaigns", "demo", "config")}
+    from matroid_bandits.service import run_server
+
+    run_server(read_settings(config, given), campaigns or [], demo=demo, say=typer.echo)
+
+
+def read_settings(config: Path | None, given: dict[str, Any]) -> Any:
+    """The settings: what is given, then what the config file says."""
+    from matroid_bandits.service import Settings
+    from matroid_bandits.specs import Place, parse, read_file
+
+    file = Path(CONFIG) if config is None and Path(CONFIG).is_file() else config
+    data = {} if file is None else read_file(file)
+    if isinstance(data, dict):
+        data = data | {name: value for name, value in given.items() if value is not None}
+    return parse(Settings, data, Place(file) if file is not None else None)

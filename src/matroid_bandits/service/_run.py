@@ -1,0 +1,159 @@
+"""Run a server: campaigns from files, a demo, signals, and the address it is found at."""
+
+from __future__ import annotations
+
+import gc
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from matroid_bandits.exceptions import AccessError, CampaignStateError, DataError, ScaleWarning
+from matroid_bandits.service._app import create_app
+from matroid_bandits.service._demo import Demo
+from matroid_bandits.service._logs import set_up_logs
+from matroid_bandits.service._service import Service
+from matroid_bandits.service._settings import Settings
+from matroid_bandits.specs import read_campaign
+
+log = logging.getLogger("matroid_bandits.service")
+
+
+def run_server(
+    settings: Settings,
+    files: Sequence[Path] = (),
+    *,
+    demo: bool = False,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve until told to stop.
+
+    Parameters
+    ----------
+    settings : Settings
+        The database, the address, the limits.
+    files : sequence of paths
+        Campaign files; those whose names are taken are left alone.
+    demo : bool, default False
+        Play a demo campaign with simulated visitors.
+    say : callable
+        Called with a sentence when the server is ready.
+
+    Raises
+    ------
+    AccessError
+        Other machines could reach the server, and there are no keys.
+    UnavailableError
+        The database cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> run_server(Settings(db=tempfile.mkdtemp() + "/campaigns.db", host="0.0.0.0"))
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.AccessError: expected keys (matroid-bandits key create) before other machines...
+    """
+    specs = [read_campaign(file) for file in files]
+    service = Service(settings)
+    service.database.open()
+    service.keys.refresh()
+    if service.keys.is_open and not settings.insecure and not _is_loopback(settings.host):
+        service.database.close()
+        raise AccessError(
+            "expected keys (matroid-bandits key create) before other machines may connect, or --insecure; "
+            f"got host {settings.host} and no keys"
+        )
+    listener = _listen(settings)
+    set_up_logs(settings.log_level, settings.json_logs)
+    warnings.simplefilter("ignore", ScaleWarning)  # told as an alarm instead
+    os.environ.setdefault("UV_USE_IO_URING", "0")  # a thread that polls costs a core of a small machine
+    service.start()
+    try:
+        for spec, place in specs:
+            try:
+                service.create(spec, place)
+            except CampaignStateError:
+                log.info("campaign %s is there already", spec.name)
+    except BaseException:
+        service.stop()
+        listener.close()
+        raise
+    visitors = Demo(service) if demo else None
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = f"http://{host}:{listener.getsockname()[1]}"
+
+    def ready() -> None:
+        if visitors is not None:
+            visitors.start()
+        gc.collect()
+        gc.freeze()  # what lives as long as the server need not be looked at again and again
+        say(f"Serving {address} from {service.database}; Ctrl-C ends it.")
+
+    config = uvicorn.Config(
+        create_app(service=service),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=int(settings.drain) or None,
+        timeout_keep_alive=65,
+        backlog=2048,
+    )
+    try:
+        _Server(config, service, ready).run(sockets=[listener])
+    finally:
+        if visitors is not None:
+            visitors.stop()
+        listener.close()
+
+
+class _Server(uvicorn.Server):
+    """Tells the service about signals, so that streams end and what was begun is finished."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._service, self._ready = service, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Drain on SIGTERM and Ctrl-C."""
+        threading.Thread(target=self._service.drain, daemon=True).start()
+        super().handle_exit(sig, frame)
+        if sig == signal.SIGINT:
+            self._captured_signals.clear()  # a person who ends the server sees no traceback
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise DataError(
+            f"expected a free address to listen on, got {settings.host}:{settings.port} ({error.strerror or error})"
+        ) from error
+    listener.set_inheritable(True)
+    return listener
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
