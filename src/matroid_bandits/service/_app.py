@@ -17,6 +17,7 @@ from matroid_bandits.service._health import OPERATION
 from matroid_bandits.service._routes import ENDPOINTS
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
+from matroid_bandits.service.dashboard import page_routes
 
 
 def create_app(settings: Settings | None = None, service: Service | None = None) -> Starlette:
@@ -41,6 +42,7 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
             await run_in_threadpool(service.stop)
 
     routes = [Route(each.path, serve(each, service), methods=[each.method]) for each in (*ENDPOINTS, *OPERATION)]
+    routes += page_routes(service)
     app = Starlette(
         routes=routes,
         lifespan=lifespan,

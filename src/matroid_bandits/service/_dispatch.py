@@ -196,25 +196,41 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
     AccessError
         No key, a wrong one, or one that may not do this.
     """
-    keys = service.keys
-    if keys.is_stale:
-        try:
-            await run_in_threadpool(keys.refresh)
-        except Exception as error:
-            raise UnavailableError("the database does not answer") from error
     if role is None:
         return Key("", "read")
-    if keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
+    if service.keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
         raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         token = request.cookies.get(COOKIE, "")
-        if token and request.method != "GET" and request.headers.get("sec-fetch-site") not in (None, "same-origin"):
-            raise AccessError("expected a request of this site's own pages, got one from elsewhere")
-    key = keys.find(token.strip())
+        if request.method != "GET":
+            check_own_site(request)
+    key = await identify(service, token.strip())
     key.check(role, campaign)
     key.spend(service.settings.rate)
     return key
+
+
+async def identify(service: Service, token: str) -> Key:
+    """Whose key, or login, this is; refreshes the keys now and then.
+
+    Raises
+    ------
+    AccessError
+        Nobody's.
+    """
+    if service.keys.is_stale:
+        try:
+            await run_in_threadpool(service.keys.refresh)
+        except Exception as error:
+            raise UnavailableError("the database does not answer") from error
+    return service.keys.find(token)
+
+
+def check_own_site(request: Request) -> None:
+    """Raise where a page of another site made the browser send this request."""
+    if request.headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
+        raise AccessError("expected a request of this site's own pages, got one from elsewhere")
 
 
 def _is_loopback(request: Request, service: Service) -> bool:
@@ -224,8 +240,8 @@ def _is_loopback(request: Request, service: Service) -> bool:
     return name in ("127.0.0.1", "localhost", "[::1]", service.settings.host.lower())
 
 
-async def read_body(request: Request, most: int) -> bytes:
-    """The body of a request, as long as it is JSON and not too large."""
+async def read_body(request: Request, most: int, kind: str = "application/json") -> bytes:
+    """The body of a request, as long as it is JSON, or of another kind, and not too large."""
     length = request.headers.get("content-length")
     if length == "0":
         return b""
@@ -237,7 +253,7 @@ async def read_body(request: Request, most: int) -> bytes:
         if len(content) > most:
             raise LimitError(f"expected a body of at most {most:,} bytes, got more")
     if content:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise MediaTypeError(f"expected Content-Type: application/json, got {kind[:100] or 'none'}")
+        given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if given != kind:
+            raise MediaTypeError(f"expected Content-Type: {kind}, got {given[:100] or 'none'}")
     return content

@@ -23,6 +23,7 @@ Role = Literal["read", "decide", "admin"]
 ROLES: Final[tuple[Role, ...]] = ("read", "decide", "admin")
 
 _REFRESH = 2.0
+_SESSION = "mbs"
 
 
 @dataclass(eq=False)
@@ -119,9 +120,10 @@ class Keys:
             return NOBODY
         if not token:
             raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
-        id, _, secret = token.removeprefix("mb_").partition("_")
+        kind, _, rest = token.partition("_")
+        id, _, secret = rest.partition("_")
         key = self._known.get(id)
-        digest = _digest(secret)
+        digest = _hashed(secret) if kind == _SESSION else _digest(secret)
         if key is None or not hmac.compare_digest(key.digest, digest):
             raise _unknown("expected a key that is known here, got another")
         return key
@@ -197,8 +199,26 @@ def revoke_key(database: Database, id: str) -> None:
             raise DataError(f"expected the id of a key that is not revoked, got {id!r}")
 
 
+def session_of(key: str) -> str:
+    """What a browser keeps of a key: enough to show that it was known, and nothing from which it could be found.
+
+    The database has the hash of a key's hash, a browser's login the hash: neither tells the one before it.
+
+    Examples
+    --------
+    >>> session_of("mb_0123_secret").startswith("mbs_0123_")
+    True
+    """
+    _, id, secret = key.split("_", 2)
+    return f"{_SESSION}_{id}_{_hashed(secret)}"
+
+
 def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+    return _hashed(_hashed(secret))
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _unknown(message: str) -> AccessError:
