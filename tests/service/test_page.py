@@ -6,7 +6,8 @@ import json
 import re
 
 import pytest
-from browsing import chromium, down, sign_in, site, until, visit  # noqa: F401 - fixtures
+
+from browsing import down, sign_in, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.compiled]
 
@@ -14,7 +15,8 @@ INJECTED = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7*
 
 # Names, contrasts and overflow, as a person with a screen reader, weak eyes or a phone would meet them.
 NAMELESS = """() => [...document.querySelectorAll('button, input, select, textarea, a')]
-  .filter((e) => e.type !== 'hidden' && e.checkVisibility() && !(e.innerText?.trim() || e.getAttribute('aria-label') || e.labels?.length))
+  .filter((e) => e.type !== 'hidden' && e.checkVisibility())
+  .filter((e) => !(e.innerText?.trim() || e.getAttribute('aria-label') || e.labels?.length))
   .map((e) => e.outerHTML.slice(0, 120))"""
 FAINT = """() => {
   const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
@@ -31,7 +33,8 @@ FAINT = """() => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const element = texts.currentNode.parentElement;
-    if (!texts.currentNode.data.trim() || !element.checkVisibility({ opacityProperty: true }) || element.closest('[disabled], noscript, title')) continue;
+    if (!texts.currentNode.data.trim() || !element.checkVisibility({ opacityProperty: true })) continue;
+    if (element.closest('[disabled], noscript')) continue;
     const behind = [];
     for (let e = element; e; e = e.parentElement) behind.unshift(getComputedStyle(e).backgroundColor);
     const style = getComputedStyle(element);
@@ -70,7 +73,12 @@ def test_a_campaign_is_created_asked_told_and_watched(site, visit):
     page.get_by_role("button", name="New campaign").click()
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.locator("#create-problem")).to_have_text("Expected a spec, got nothing.")
-    spec = {"name": "ads", "title": "Ads", "policy": "OMM", "matroid": {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 7}}
+    spec = {
+        "name": "ads",
+        "title": "Ads",
+        "policy": "OMM",
+        "matroid": {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 7},
+    }
     page.get_by_label("Spec").fill(json.dumps(spec))
     visit.complaints.clear()
     page.get_by_role("button", name="Create", exact=True).click()
@@ -150,13 +158,16 @@ def test_a_wrong_key_is_told_so(site, visit):
     page = visit("/campaigns/anything", role=None)
     expect(page).to_have_url(re.compile("/login"))
     sign_in(page, site, "mb_0123_wrong")
-    expect(page.get_by_role("alert")).to_have_text("This key is not known here. It may be mistyped, or it was revoked.")
+    expect(page.get_by_role("alert")).to_have_text(
+        "This key is not known here. It may be mistyped, or it was revoked."
+    )
     assert page.context.cookies() == []
     visit.complaints.clear()  # the browser's note of the 401
     sign_in(page, site, site.keys["read"])
     expect(page.get_by_role("heading", level=1)).to_have_text("Campaigns")
     (cookie,) = page.context.cookies()
-    assert cookie["httpOnly"] and cookie["sameSite"] == "Strict" and site.keys["read"] not in cookie["value"]
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert site.keys["read"] not in cookie["value"]
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Key")).to_be_visible()
     assert page.context.cookies() == []
@@ -290,7 +301,13 @@ def test_the_chart_is_read_with_keys_and_as_a_table(site, visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen_and_weak_eyes(site, visit, scheme):
     name = f"narrow-{scheme}"
-    site.create(name, ["an item with quite a long name that a phone has no room for", "b", "c"], answer_window=1, default=0.0, title="W" * 60)
+    site.create(
+        name,
+        ["an item with quite a long name that a phone has no room for", "b", "c"],
+        answer_window=1,
+        default=0.0,
+        title="W" * 60,
+    )
     site.visit(name, lambda _: 0.5, n=3)
     site.send("POST", f"/v1/campaigns/{name}/ask", {})
     for path in ("/login", "/", f"/campaigns/{name}", "/campaigns/nobody"):

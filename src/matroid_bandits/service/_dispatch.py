@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError, UnavailableError
 from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
-from matroid_bandits.service._keys import Key, Role
+from matroid_bandits.service._keys import KEY, SESSION, Key, Role
 from matroid_bandits.service._limits import check_request_id
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer
@@ -205,13 +205,13 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
         token = request.cookies.get(COOKIE, "")
         if request.method != "GET":
             check_own_site(request)
-    key = await identify(service, token.strip())
+    key = await identify(service, token.strip(), KEY if scheme.lower() == "bearer" else SESSION)
     key.check(role, campaign)
     key.spend(service.settings.rate)
     return key
 
 
-async def identify(service: Service, token: str) -> Key:
+async def identify(service: Service, token: str, kind: str) -> Key:
     """Whose key, or login, this is; refreshes the keys now and then.
 
     Raises
@@ -224,7 +224,7 @@ async def identify(service: Service, token: str) -> Key:
             await run_in_threadpool(service.keys.refresh)
         except Exception as error:
             raise UnavailableError("the database does not answer") from error
-    return service.keys.find(token)
+    return service.keys.find(token, kind)
 
 
 def check_own_site(request: Request) -> None:

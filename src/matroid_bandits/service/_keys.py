@@ -23,7 +23,9 @@ Role = Literal["read", "decide", "admin"]
 ROLES: Final[tuple[Role, ...]] = ("read", "decide", "admin")
 
 _REFRESH = 2.0
-_SESSION = "mbs"
+
+#: What the texts of keys, and of logins made with them, begin with.
+KEY, SESSION = "mb", "mbs"
 
 
 @dataclass(eq=False)
@@ -108,8 +110,8 @@ class Keys:
         """Whether there are no keys, so that everybody may do everything."""
         return not self._known
 
-    def find(self, token: str | None) -> Key:
-        """Whose key this is.
+    def find(self, token: str | None, kind: str = KEY) -> Key:
+        """Whose key, or login, this is.
 
         Raises
         ------
@@ -120,11 +122,11 @@ class Keys:
             return NOBODY
         if not token:
             raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
-        kind, _, rest = token.partition("_")
+        given, _, rest = token.partition("_")
         id, _, secret = rest.partition("_")
         key = self._known.get(id)
-        digest = _hashed(secret) if kind == _SESSION else _digest(secret)
-        if key is None or not hmac.compare_digest(key.digest, digest):
+        digest = _hashed(secret) if kind == SESSION else _digest(secret)
+        if given != kind or key is None or not hmac.compare_digest(key.digest, digest):
             raise _unknown("expected a key that is known here, got another")
         return key
 
@@ -210,7 +212,7 @@ def session_of(key: str) -> str:
     True
     """
     _, id, secret = key.split("_", 2)
-    return f"{_SESSION}_{id}_{_hashed(secret)}"
+    return f"{SESSION}_{id}_{_hashed(secret)}"
 
 
 def _digest(secret: str) -> str:

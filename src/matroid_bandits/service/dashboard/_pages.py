@@ -17,7 +17,7 @@ from starlette.types import Scope
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import AccessError, MatroidBanditsError, MissingDependencyError
 from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site, identify, read_body
-from matroid_bandits.service._keys import Key, session_of
+from matroid_bandits.service._keys import KEY, SESSION, Key, session_of
 from matroid_bandits.service._service import Service
 
 if TYPE_CHECKING:
@@ -81,9 +81,10 @@ def page_routes(service: Service) -> list[BaseRoute]:
         problem, target, text = "", "/", ""
         try:
             check_own_site(request)
-            form = parse_qs((await read_body(request, _FORM_SIZE, "application/x-www-form-urlencoded")).decode("utf-8", "replace"))
+            body = await read_body(request, _FORM_SIZE, "application/x-www-form-urlencoded")
+            form = parse_qs(body.decode("utf-8", "replace"))
             target, text = _inside(form.get("next", ["/"])[0]), form.get("key", [""])[0].strip()
-            await identify(service, text)
+            await identify(service, text, KEY)
         except AccessError as error:
             problem = _words(error, text)
         except MatroidBanditsError as error:
@@ -130,7 +131,7 @@ async def _key(request: Request, service: Service) -> Key | Response:
     """Whose login the browser shows, or where to go without one."""
     session = request.cookies.get(COOKIE, "")
     try:
-        return await identify(service, session)
+        return await identify(service, session, SESSION)
     except AccessError:
         if not session and request.headers.get("sec-fetch-site") == "cross-site":
             # A browser keeps the login to itself when a link elsewhere leads here; asked from this page, it sends it.
@@ -180,5 +181,10 @@ def _templates() -> Environment:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:  # pragma: no cover - installed wherever the tests run
         raise MissingDependencyError("pages need jinja2: pip install 'matroid-bandits[serve]'") from error
-    loader = PackageLoader("matroid_bandits.service.dashboard")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return Environment(
+        loader=PackageLoader("matroid_bandits.service.dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, a real browser, and pages that are watched for everything that should not be."""
+"""A real server in a process of its own, a real browser, and pages watched for what should not happen."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
-
-from matroid_bandits.service import Database, create_key
 
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -31,6 +28,8 @@ class Site:
     """A server with keys of every role, and what a client from elsewhere does to it."""
 
     def __init__(self, folder: Path) -> None:
+        from matroid_bandits.service import Database, create_key  # not everybody has what it needs
+
         self._folder = folder
         database = Database(str(folder / "campaigns.db"))
         database.open()
@@ -69,6 +68,8 @@ class Site:
 
     def send(self, method: str, path: str, body: Any = None, role: str = "admin") -> Any:
         """A request of a client that is no browser."""
+        import httpx
+
         headers = {"Authorization": f"Bearer {self.keys[role]}"}
         response = httpx.request(method, self.address + path, json=body, headers=headers, timeout=_WAIT)
         assert response.is_success, response.text
@@ -98,7 +99,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """Debian's browser, or the one that playwright brought along."""
-    api = pytest.importorskip("playwright.sync_api", reason="left out: the page's tests need playwright (make browser)")
+    reason = "left out: the page's tests need playwright (make browser)"
+    api = pytest.importorskip("playwright.sync_api", reason=reason)
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with api.sync_playwright() as playwright:
         if path is None and not Path(playwright.chromium.executable_path).exists():
@@ -138,7 +140,8 @@ def sign_in(page: Any, site: Site, key: str) -> None:
     """Fill the login form in and send it."""
     page.goto(f"{site.address}/login")
     page.get_by_label("Key").fill(key)
-    page.get_by_role("button", name="Sign in").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Sign in").click()
 
 
 def _is_inside(url: str, site: Site) -> bool:
