@@ -113,7 +113,7 @@ def _merged(answers: list[TellBody]) -> dict[int, Any]:
 
 
 def _tell(replica: Replica, turn: Turn, decision: int, weights: Any) -> dict[str, Any]:
-    replica.learner.tell(decision, weights)
+    replica.learner.tell(decision, replica.in_order(decision, weights))
     event = replica.take(turn.at, turn.rows)[0]
     return {"decision": decision, "told": len(event["weights"]), "waiting": decision in replica.waiting}
 

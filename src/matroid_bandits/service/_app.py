@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from matroid_bandits.service._dispatch import refuse, refuse_status, serve
 from matroid_bandits.service._health import OPERATION
@@ -41,10 +41,11 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
         finally:
             await run_in_threadpool(service.stop)
 
-    routes = [Route(each.path, serve(each, service), methods=[each.method]) for each in (*ENDPOINTS, *OPERATION)]
-    routes += page_routes(service)
+    routes: list[BaseRoute] = [
+        Route(each.path, serve(each, service), methods=[each.method]) for each in (*ENDPOINTS, *OPERATION)
+    ]
     app = Starlette(
-        routes=routes,
+        routes=routes + page_routes(service),
         lifespan=lifespan,
         exception_handlers={HTTPException: _http_error, Exception: _unexpected},
     )

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError, UnavailableError
 from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
-from matroid_bandits.service._keys import KEY, SESSION, Key, Role
+from matroid_bandits.service._keys import KEY, SESSION, Key, Keys, Role
 from matroid_bandits.service._limits import check_request_id
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer
@@ -54,6 +54,8 @@ class Call:
         Who calls.
     name : str or None
         The campaign in the path.
+    headers : dict of bytes to bytes
+        The headers, by their names in lower case.
     content : bytes
         The body; empty for GET.
     """
@@ -62,6 +64,7 @@ class Call:
     request: Request
     key: Key
     name: str | None
+    headers: dict[bytes, bytes]
     content: bytes = b""
 
     def body(self, model: type[M]) -> M:
@@ -92,11 +95,11 @@ class Call:
 
     async def write(self, run: Callable[[Any, Any], Answer], need: Any = "change") -> Answer:
         """Execute something in the log, with the client's request id."""
-        request_id = self.request.headers.get("idempotency-key", "")
-        digest = ""
-        if request_id or "idempotency-key" in self.request.headers:
-            check_request_id(request_id)
-            what = f"{self.request.method} {self.request.url.path}\n".encode()
+        given = self.headers.get(b"idempotency-key")
+        request_id = digest = ""
+        if given is not None:
+            request_id = check_request_id(given.decode("latin-1"))
+            what = f"{self.request.method} {self.request.scope['path']}\n".encode()
             digest = hashlib.blake2b(what + self.content, digest_size=16).hexdigest()
         return await self.service.write(self.name, run, need, request_id, digest)
 
@@ -145,9 +148,10 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
         began = time.perf_counter()
         try:
             name = request.path_params.get("name")
+            headers = dict(request.scope["headers"])
             key = await authorize(request, service, endpoint.role, name)
-            content = await read_body(request, service.settings.max_body) if has_body else b""
-            answer = await endpoint.handler(Call(service, request, key, name, content))
+            content = await read_body(request, headers, service.settings.max_body) if has_body else b""
+            answer = await endpoint.handler(Call(service, request, key, name, headers, content))
             response = answer if isinstance(answer, Response) else respond(answer)
         except ClientDisconnect:
             response = Response(status_code=400)
@@ -196,35 +200,32 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
     AccessError
         No key, a wrong one, or one that may not do this.
     """
+    keys = await fresh_keys(service)
     if role is None:
         return Key("", "read")
-    if service.keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
+    if keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
         raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
+    given = next((value for name, value in request.scope["headers"] if name == b"authorization"), b"")
+    scheme, _, token = given.decode("latin-1").partition(" ")
+    kind = KEY if scheme.lower() == "bearer" else SESSION
+    if kind == SESSION:
         token = request.cookies.get(COOKIE, "")
         if request.method != "GET":
             check_own_site(request)
-    key = await identify(service, token.strip(), KEY if scheme.lower() == "bearer" else SESSION)
+    key = keys.find(token.strip(), kind)
     key.check(role, campaign)
     key.spend(service.settings.rate)
     return key
 
 
-async def identify(service: Service, token: str, kind: str) -> Key:
-    """Whose key, or login, this is; refreshes the keys now and then.
-
-    Raises
-    ------
-    AccessError
-        Nobody's.
-    """
+async def fresh_keys(service: Service) -> Keys:
+    """The keys as the database had them a moment ago."""
     if service.keys.is_stale:
         try:
             await run_in_threadpool(service.keys.refresh)
         except Exception as error:
             raise UnavailableError("the database does not answer") from error
-    return service.keys.find(token, kind)
+    return service.keys
 
 
 def check_own_site(request: Request) -> None:
@@ -240,20 +241,24 @@ def _is_loopback(request: Request, service: Service) -> bool:
     return name in ("127.0.0.1", "localhost", "[::1]", service.settings.host.lower())
 
 
-async def read_body(request: Request, most: int, kind: str = "application/json") -> bytes:
-    """The body of a request, as long as it is JSON, or of another kind, and not too large."""
-    length = request.headers.get("content-length")
-    if length == "0":
+async def read_body(request: Request, headers: dict[bytes, bytes], most: int) -> bytes:
+    """The body of a request, as long as it is JSON and not too large."""
+    length = headers.get(b"content-length")
+    if length == b"0":
         return b""
     if length is not None and length.isdigit() and int(length) > most:
         raise LimitError(f"expected a body of at most {most:,} bytes, got {int(length):,}")
-    content = b""
-    async for chunk in request.stream():
-        content += chunk
+    content, is_more = b"", True
+    while is_more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        content += message.get("body", b"")
+        is_more = message.get("more_body", False)
         if len(content) > most:
             raise LimitError(f"expected a body of at most {most:,} bytes, got more")
     if content:
-        given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if given != kind:
-            raise MediaTypeError(f"expected Content-Type: {kind}, got {given[:100] or 'none'}")
+        kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise MediaTypeError(f"expected Content-Type: application/json, got {kind[:100] or 'none'}")
     return content

@@ -12,7 +12,7 @@ log = logging.getLogger("matroid_bandits.service")
 
 
 def log_unexpected(error: BaseException) -> None:
-    """Log an error that should not happen: where, and of which class. What it says may hold labels: at debug alone."""
+    """Log an error that should not happen: where, and its class; what it says may hold labels, so at debug alone."""
     where = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     log.error("a request failed in a way it should not: %s\n%s", type(error).__name__, where)
     log.debug("it says: %s", error)

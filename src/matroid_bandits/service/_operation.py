@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from matroid_bandits.exceptions import CampaignStateError, CampaignStoppedError
 from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._store import EventRow
 
 #: What a request needs of its campaign: nothing but that it is there, that it is not archived, that it decides.
 Need = Literal["read", "change", "ask"]
@@ -32,7 +33,7 @@ class Turn:
 
     connection: Connection
     at: float
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[EventRow] = field(default_factory=list)
     locked: dict[int, Any] = field(default_factory=dict)
     created: list[Replica] = field(default_factory=list)
 

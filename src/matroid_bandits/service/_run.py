@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -76,6 +77,7 @@ def run_server(
     set_up_logs(settings.log_level, settings.json_logs)
     warnings.simplefilter("ignore", ScaleWarning)  # told as an alarm instead
     os.environ.setdefault("UV_USE_IO_URING", "0")  # a thread that polls costs a core of a small machine
+    sys.setswitchinterval(0.001)  # the writer and the event loop take turns often
     service.start()
     try:
         for spec, place in specs:

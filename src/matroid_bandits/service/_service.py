@@ -138,7 +138,7 @@ class Service:
             raise CampaignStateError(f"expected a name that is free, got {name!r}")
         if self.database.count(turn.connection) >= self.settings.max_campaigns:
             raise LimitError(f"expected at most {self.settings.max_campaigns} campaigns, got one more")
-        id = self.database.create(turn.connection, name, to_json(about).decode())
+        id = self.database.create(turn.connection, name, to_json(about).decode(), turn.at)
         replica = Replica(id, name, about, learner)
         replica.put(created, turn.at, turn.rows)
         turn.created.append(replica)

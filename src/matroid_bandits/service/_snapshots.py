@@ -92,7 +92,7 @@ def _fill(replica: Replica, row: Any) -> bool:
             learner = Learner.load(file, record=replica.record)
         extra = json.loads(row.extra)
         history = History.from_dict(extra["history"])
-        waiting = {id: [at, n, left] for id, at, n, left in extra["waiting"]}
+        waiting = {id: entry for id, *entry in extra["waiting"]}
         low, high = extra["weights"]
         if learner.id != extra["id"]:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,30 @@ _PATIENCE = 30
 
 _SQLITE_NOW = "((julianday('now') - 2440587.5) * 86400.0)"
 _POSTGRES_NOW = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+#: What the busiest statements are given: campaign, number, time, payload of an event; ...
+EventRow = tuple[int, int, float, str]
+#: ... id, digest, status, answer and time of a request; ...
+RequestRow = tuple[str, str, int, str, float]
+#: ... last event, decisions, waiting decisions, status, reason, and number of a campaign.
+CampaignRow = tuple[int, int, int, str, str | None, int]
+
+# The busiest statements are written out for each database: SQLAlchemy would prepare every row of them anew.
+_SQLITE = {
+    "known": "SELECT id, digest, status, answer FROM requests WHERE id IN (SELECT value FROM json_each(?))",
+    "append": "INSERT INTO events (campaign, seq, at, payload) VALUES (?, ?, ?, ?)",
+    "remember": "INSERT INTO requests (id, digest, status, answer, at) VALUES (?, ?, ?, ?, ?)",
+    "advance": "UPDATE campaigns SET seq = ?, decisions = ?, waiting = ?, status = ?, reason = ? WHERE id = ?",
+}
+_POSTGRES = {
+    "known": "SELECT id, digest, status, answer FROM requests WHERE id = ANY(%s)",
+    "append": "INSERT INTO events (campaign, seq, at, payload) "
+    "SELECT * FROM unnest(%s::int[], %s::bigint[], %s::float8[], %s::text[])",
+    "remember": "INSERT INTO requests (id, digest, status, answer, at) "
+    "SELECT * FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::float8[])",
+    "advance": "UPDATE campaigns SET seq = %s, decisions = %s, waiting = %s, status = %s, reason = %s WHERE id = %s",
+}
 
 
 class Database:
@@ -65,15 +90,7 @@ class Database:
             .order_by(events.c.seq)
             .limit(bindparam("limit"))
         )
-        self._known = select(requests.c.id, requests.c.digest, requests.c.status, requests.c.answer).where(
-            requests.c.id.in_(bindparam("ids", expanding=True))
-        )
-        self._append, self._remember = sa.insert(events), sa.insert(requests)
-        self._advance = (
-            sa.update(campaigns)
-            .where(campaigns.c.id == bindparam("which"))
-            .values({name: bindparam(name) for name in ("seq", "decisions", "waiting", "status", "reason")})
-        )
+        self._sql = _SQLITE if self.is_sqlite else _POSTGRES
 
     def open(self) -> None:
         """Connect, and bring the tables up to date.
@@ -144,20 +161,29 @@ class Database:
 
     def known(self, connection: Connection, ids: Sequence[str]) -> dict[str, Any]:
         """Those of some request ids that were answered before."""
-        return {row.id: row for row in connection.execute(self._known, {"ids": ids})}
+        given = json.dumps(ids) if self.is_sqlite else list(ids)
+        return {row.id: row for row in connection.exec_driver_sql(self._sql["known"], (given,))}
 
-    def append(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
+    def append(self, connection: Connection, rows: list[EventRow]) -> None:
         """Add events to the log."""
-        connection.execute(self._append, rows)
+        self._insert(connection, "append", rows)
 
-    def remember(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
+    def remember(self, connection: Connection, rows: list[RequestRow]) -> None:
         """Keep what requests with ids were answered."""
-        connection.execute(self._remember, rows)
+        self._insert(connection, "remember", rows)
 
-    def advance(self, connection: Connection, rows: Iterable[dict[str, Any]]) -> None:
+    def advance(self, connection: Connection, rows: Iterable[CampaignRow]) -> None:
         """Set what the rows of campaigns say of their logs."""
         for row in rows:
-            connection.execute(self._advance, row)
+            connection.exec_driver_sql(self._sql["advance"], row)
+
+    def _insert(self, connection: Connection, statement: str, rows: list[Any]) -> None:
+        """Insert many rows: one by one where that is a call within the process, else as columns in one statement."""
+        if self.is_sqlite:
+            connection.exec_driver_sql(self._sql[statement], rows)
+        else:
+            columns = tuple(list(column) for column in zip(*rows, strict=True))
+            connection.exec_driver_sql(self._sql[statement], columns)
 
     def forget_ids(self, before: float) -> None:
         """Forget request ids that were answered before a time."""
@@ -168,10 +194,10 @@ class Database:
         """How many campaigns there are, archived ones included."""
         return int(connection.execute(select(func.count()).select_from(campaigns)).scalar_one())
 
-    def create(self, connection: Connection, name: str, spec: str, status: str = "active") -> int:
+    def create(self, connection: Connection, name: str, spec: str, created: float, status: str = "active") -> int:
         """Add a campaign without events; its number."""
         values = {"name": name, "spec": spec, "status": status, "seq": 0, "trusted": 0, "decisions": 0, "waiting": 0}
-        statement = sa.insert(campaigns).values(**values, created=self.clock)
+        statement = sa.insert(campaigns).values(**values, created=created)
         found = connection.execute(statement.returning(campaigns.c.id)).scalar_one()
         return int(found)
 

@@ -44,7 +44,7 @@ async def _parts(
     service, name = call.service, call.name
     assert name is not None
     changed = service.watch(name)
-    spoken, last = time.monotonic(), -1
+    spoken, summed, last = time.monotonic(), 0.0, -1
     changed.set()
     yield "retry: 1000\n\n"
     try:
@@ -58,12 +58,17 @@ async def _parts(
                     yield "".join(_part(event_text(row)) for row in found)
                     if len(found) < _CHUNK:
                         break
+            now = time.monotonic()
+            if now - summed < _SUMMARY_EVERY:  # say it a little later, with what has happened until then
+                await asyncio.sleep(_SUMMARY_EVERY / 10)
+                changed.set()
+                continue
+            summed = now
             summary = await service.read(name, reads.summary_form)
             if summary["seq"] != last:
-                last, spoken = summary["seq"], time.monotonic()
+                last, spoken = summary["seq"], now
                 text = to_json(summary | {"now": time.time()}).decode()
-                yield f"event: summary\nid: {seq if not is_summary else last}\ndata: {text}\n\n"
-                await asyncio.sleep(_SUMMARY_EVERY if is_summary else 0.05)
+                yield f"event: summary\nid: {last if is_summary else seq}\ndata: {text}\n\n"
             elif time.monotonic() - spoken >= _COMMENT_EVERY:
                 spoken = time.monotonic()
                 yield ": still here\n\n"

@@ -20,7 +20,7 @@ from matroid_bandits.exceptions import (
     UnknownCampaignError,
 )
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._store import Database
+from matroid_bandits.service._store import Database, EventRow
 from matroid_bandits.service._tables import campaigns
 
 FORMAT = "matroid-bandits/campaign"
@@ -165,7 +165,7 @@ def _append(database: Database, name: str, status: str, event: dict[str, Any], *
             raise CampaignStateError(f"expected a campaign that is {status}, got {name}, which is {row.status}")
         seq = row.seq + 1
         payload = to_json(event).decode()
-        database.append(connection, [{"campaign": row.id, "seq": seq, "at": row.now, "payload": payload}])
+        database.append(connection, [(row.id, seq, row.now, payload)])
         values = {"seq": seq, "status": "active", "reason": None}
         values |= {"trusted": seq} if is_trusted else {}
         connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(values))
@@ -251,9 +251,9 @@ def _restore_one(
     database: Database, connection: Connection, header: dict[str, Any], reader: _Reader, trust: bool
 ) -> None:
     name, trusted = header["name"], header["trusted"]
-    id = database.create(connection, name, json.dumps(header["spec"]), header["status"])
+    id = database.create(connection, name, json.dumps(header["spec"]), 0.0, header["status"])
     replica = Replica(id, name, header["spec"])
-    rows: list[dict[str, Any]] = []
+    rows: list[EventRow] = []
     for seq, at, payload in reader.events():
         try:
             replica.follow(seq, at, payload, trusted)
@@ -261,13 +261,17 @@ def _restore_one(
             raise ReplayError(f"event {seq} of {name} cannot happen: {error}") from error
         if replica.mismatch and not trust:
             raise ReplayError(f"{replica.mismatch} (event {seq} of {name}; --trust-log takes the log's word)")
-        rows.append({"campaign": id, "seq": seq, "at": at, "payload": payload})
+        rows.append((id, seq, at, payload))
         if len(rows) == _CHUNK:
             database.append(connection, rows)
             rows = []
     if rows:
         database.append(connection, rows)
-    values: dict[str, Any] = {"seq": replica.seq, "decisions": replica.learner.n_decisions, "waiting": len(replica.waiting)}
+    values: dict[str, Any] = {
+        "seq": replica.seq,
+        "decisions": replica.learner.n_decisions,
+        "waiting": len(replica.waiting),
+    }
     values |= {"trusted": replica.seq if replica.mismatch else trusted, "reason": header.get("reason")}
     values |= {"created": replica.created}
     connection.execute(sa.update(campaigns).where(campaigns.c.id == id).values(values))

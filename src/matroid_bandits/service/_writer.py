@@ -18,7 +18,7 @@ from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer, Operation, Turn, check_state
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._replicas import Replicas
-from matroid_bandits.service._store import Database, reason_of
+from matroid_bandits.service._store import CampaignRow, Database, RequestRow, reason_of
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -210,7 +210,7 @@ class Writer(threading.Thread):
             if turn is not None:
                 raise _Again from error
 
-    def _finish(self, turn: Turn, replicas: dict[int, Replica], fresh: list[dict[str, Any]]) -> None:
+    def _finish(self, turn: Turn, replicas: dict[int, Replica], fresh: list[RequestRow]) -> None:
         if turn.rows:
             self.database.append(turn.connection, turn.rows)
             assert all(replica.is_clean for replica in replicas.values())
@@ -323,26 +323,14 @@ def _expire(replica: Replica, turn: Turn) -> Answer:
     return Answer(b"")
 
 
-def _remembered(operation: Operation, at: float) -> dict[str, Any]:
+def _remembered(operation: Operation, at: float) -> RequestRow:
     answer = operation.result
-    return {
-        "id": operation.request_id,
-        "digest": operation.digest,
-        "status": answer.status,
-        "answer": answer.body.decode(),
-        "at": at,
-    }
+    return operation.request_id, operation.digest, answer.status, answer.body.decode(), at
 
 
-def _advanced(replica: Replica) -> dict[str, Any]:
-    return {
-        "which": replica.id,
-        "seq": replica.seq,
-        "decisions": replica.learner.n_decisions,
-        "waiting": len(replica.waiting),
-        "status": replica.status,
-        "reason": replica.reason,
-    }
+def _advanced(replica: Replica) -> CampaignRow:
+    n_decisions, n_waiting = replica.learner.n_decisions, len(replica.waiting)
+    return replica.seq, n_decisions, n_waiting, replica.status, replica.reason, replica.id
 
 
 def _words(error: BaseException) -> str:

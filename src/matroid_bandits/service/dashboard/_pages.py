@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import AccessError, MatroidBanditsError, MissingDependencyError
-from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site, identify, read_body
+from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site, fresh_keys
 from matroid_bandits.service._keys import KEY, SESSION, Key, session_of
 from matroid_bandits.service._service import Service
 
@@ -81,10 +81,9 @@ def page_routes(service: Service) -> list[BaseRoute]:
         problem, target, text = "", "/", ""
         try:
             check_own_site(request)
-            body = await read_body(request, _FORM_SIZE, "application/x-www-form-urlencoded")
-            form = parse_qs(body.decode("utf-8", "replace"))
+            form = parse_qs(await _form(request))
             target, text = _inside(form.get("next", ["/"])[0]), form.get("key", [""])[0].strip()
-            await identify(service, text, KEY)
+            (await fresh_keys(service)).find(text, KEY)
         except AccessError as error:
             problem = _words(error, text)
         except MatroidBanditsError as error:
@@ -131,7 +130,7 @@ async def _key(request: Request, service: Service) -> Key | Response:
     """Whose login the browser shows, or where to go without one."""
     session = request.cookies.get(COOKIE, "")
     try:
-        return await identify(service, session, SESSION)
+        return (await fresh_keys(service)).find(session, SESSION)
     except AccessError:
         if not session and request.headers.get("sec-fetch-site") == "cross-site":
             # A browser keeps the login to itself when a link elsewhere leads here; asked from this page, it sends it.
@@ -139,6 +138,16 @@ async def _key(request: Request, service: Service) -> Key | Response:
         return _redirect(f"/login?next={quote(request.url.path, safe='')}")
     except MatroidBanditsError as error:
         return _page("missing.html", 503, heading="Not available", problem=f"{error}. Try again in a moment.")
+
+
+async def _form(request: Request) -> str:
+    """The text of a form as browsers send it; as much of it as a login needs."""
+    content = b""
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > _FORM_SIZE:
+            break
+    return content[:_FORM_SIZE].decode("utf-8", "replace")
 
 
 def _is_known(service: Service, name: str) -> bool:

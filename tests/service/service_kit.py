@@ -1,0 +1,76 @@
+"""Servers as the tests of the service use them: real ones."""
+
+import contextlib
+import threading
+import time
+import uuid
+
+import httpx
+import uvicorn
+
+from matroid_bandits.service import Service, Settings, create_app
+
+ADS = {"kind": "partition", "category": "slot", "rows": [
+    {"item": "boots", "slot": "left"}, {"item": "heels", "slot": "left"},
+    {"item": "fedora", "slot": "right"}, {"item": "beret", "slot": "right"},
+]}  # fmt: skip
+
+
+def settings_for(url, **more):
+    return Settings(db=url, **{"tick": 0.1, **more})
+
+
+@contextlib.contextmanager
+def started(url, **more):
+    """A service without HTTP."""
+    service = Service(settings_for(url, **more))
+    service.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+@contextlib.contextmanager
+def serving(url, key=None, **more):
+    """A server in a thread of its own, and a client of it."""
+    service = Service(settings_for(url, **more))
+    config = uvicorn.Config(
+        create_app(service=service), port=0, log_level="critical", access_log=False, timeout_graceful_shutdown=3
+    )
+    runner = uvicorn.Server(config)
+    thread = threading.Thread(target=runner.run, daemon=True)
+    thread.start()
+    while not runner.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    port = runner.servers[0].sockets[0].getsockname()[1]
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30.0) as client:
+            client.service = service
+            yield client
+    finally:
+        service.drain()
+        runner.should_exit = True
+        thread.join(20.0)
+
+
+def create(client, name="ads", **more):
+    body = {"name": name, "matroid": ADS, "policy": "OMM", "seed": 1, **more}
+    answer = client.post("/v1/campaigns", json=body)
+    assert answer.status_code == 201, answer.text
+    return f"/v1/campaigns/{name}"
+
+
+def fresh_id():
+    return {"Idempotency-Key": str(uuid.uuid4())}
+
+
+def until(condition, seconds=20.0):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+    return found

@@ -1,0 +1,385 @@
+"""The API over real HTTP and real databases: every endpoint, every error, ids of requests."""
+
+import json
+import math
+import threading
+
+import pytest
+
+import matroid_bandits as mb
+from matroid_bandits.service._errors import STATUS, problem_of
+from service_kit import ADS, create, fresh_id, serving, until
+
+
+def problem(answer, status, error):
+    """The problem that an answer tells of."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    form = answer.json()
+    assert (form["status"], form["error"], form["type"]) == (status, error, "about:blank")
+    return form
+
+
+def test_asking_and_telling_is_what_the_library_does(url):
+    learner = mb.Learner(
+        mb.PartitionMatroid({"boots": "left", "heels": "left", "fedora": "right", "beret": "right"}), mb.OMM(), seed=1
+    )
+    with serving(url) as client:
+        at = create(client)
+        for n in range(1, 30):
+            wanted = [{}, {"exclude": ["boots"]}, {"pinned": ["beret"]}, {"available": ["heels", "beret"]}][n % 4]
+            decision, ours = client.post(f"{at}/ask", json=wanted).json(), learner.ask(**wanted)
+            assert decision == {
+                "decision": n, "items": list(ours.labels), "full": ours.is_full, "held_out": False,
+            }  # fmt: skip
+            weights = {label: (n * len(label)) % 7 / 7 for label in ours.labels}
+            forms = [weights, list(map(list, weights.items())), list(weights.values())]
+            told = client.post(f"{at}/tell", json={"decision": n, "weights": forms[n % 3]})
+            learner.tell(n, weights)
+            assert told.json() == {"decision": n, "told": len(ours.labels), "waiting": False}
+        found, estimates = client.get(f"{at}/estimates").json(), learner.estimates()
+        assert found["labels"] == list(estimates.labels)
+        assert found["means"] == estimates.means.tolist()
+        assert found["indices"] == estimates.indices.tolist()
+        assert found["counts"] == estimates.counts.tolist()
+        best = client.get(f"{at}/best").json()
+        assert (best["items"], best["value"]) == (list(learner.best_basis().labels), learner.best_basis().value)
+        explained = client.post(f"{at}/explain", json={"item": "boots", "exclude": ["heels"]}).json()
+        assert explained["text"] == str(learner.explain("boots", exclude=["heels"]))
+        preview = client.post(f"{at}/preview", json={"exclude": ["heels"]}).json()
+        assert preview["decision"] is None
+        assert preview["items"] == list(learner.ask(exclude=["heels"]).labels)
+        assert client.get(at).json()["decisions"] == 29
+
+
+def test_answers_in_parts_batches_and_closing(url):
+    with serving(url) as client:
+        at = create(client)
+        decisions = client.post(f"{at}/ask/batch", json={"requests": [{}, {"exclude": ["boots"]}, {}]}).json()
+        assert [each["decision"] for each in decisions["decisions"]] == [1, 2, 3]
+        first, second, third = (each["items"] for each in decisions["decisions"])
+        part = client.post(f"{at}/tell", json={"decision": 1, "weights": {first[0]: 0.5}}).json()
+        assert part == {"decision": 1, "told": 1, "waiting": True}
+        wrong = {"answers": [{"decision": 1, "weights": {first[1]: 1.0}}, {"decision": 9, "weights": {}}]}
+        before = client.get(at).json()["seq"]
+        problem(client.post(f"{at}/tell/batch", json=wrong), 404, "UnknownDecisionError")
+        problem(client.post(f"{at}/ask/batch", json={"requests": [{}, {"exclude": ["nobody"]}]}), 422, "ItemError")
+        assert client.get(at).json()["seq"] == before  # a batch happens whole or not at all
+        right = {"answers": [
+            {"decision": 1, "weights": {first[1]: 1.0}},
+            {"decision": 2, "weights": {second[0]: 1.0}},
+            {"decision": 2, "weights": [[second[1], 0.25]]},
+        ]}  # fmt: skip
+        told = client.post(f"{at}/tell/batch", json=right).json()["answers"]
+        assert [each["told"] for each in told] == [1, 2]
+        assert client.get(f"{at}/waiting").json()["decisions"][0]["items"] == third
+        assert client.post(f"{at}/close", json={"decision": 3, "default": 0.5}).json() == {"closed": 1}
+        problem(client.post(f"{at}/close", json={"decision": 3}), 409, "DecisionClosedError")
+        client.post(f"{at}/ask/batch", json={"requests": [{}, {}]})
+        assert client.post(f"{at}/close", json={"before": 6}).json() == {"closed": 2}
+        assert client.get(f"{at}/waiting").json() == {"waiting": 0, "decisions": []}
+
+
+def test_edges_are_arrays(url):
+    network = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a")])
+    with serving(url) as client:
+        at = create(client, matroid=network.to_dict(), policy={"policy": "OMM", "scale": 3}, direction="minimize")
+        decision = client.post(f"{at}/ask", json={"exclude": [["a", "b"]]}).json()
+        assert decision["items"] == [["b", "c"], ["c", "a"]]
+        weights = [[["b", "c"], 2.5], [["c", "a"], 1.0]]
+        assert client.post(f"{at}/tell", json={"decision": 1, "weights": weights}).json()["told"] == 2
+        assert client.get(f"{at}/best").json()["items"] == [["b", "c"], ["c", "a"]]
+        assert client.get(at).json()["constraint"] == network.to_dict()
+        explained = client.post(f"{at}/explain", json={"item": ["a", "b"]}).json()
+        assert explained["label"] == ["a", "b"]
+        assert explained["mean"] is None
+
+
+def test_a_request_id_is_answered_once(url):
+    with serving(url) as client, serving(url) as other:
+        at = create(client)
+        asking, telling = fresh_id(), fresh_id()
+        first = client.post(f"{at}/ask", headers=asking)
+        assert "idempotency-replayed" not in first.headers
+        for each in (client, other):
+            again = each.post(f"{at}/ask", headers=asking)
+            assert (again.content, again.headers["idempotency-replayed"]) == (first.content, "true")
+            problem(each.post(f"{at}/ask", json={"exclude": ["boots"]}, headers=asking), 409, "RequestIdError")
+        body = {"decision": 1, "weights": [0.5, 0.5]}
+        assert (
+            client.post(f"{at}/tell", json=body, headers=telling).json()
+            == other.post(f"{at}/tell", json=body, headers=telling).json()
+        )
+        wrong = fresh_id()
+        problem(
+            client.post(f"{at}/tell", json={"decision": 7, "weights": []}, headers=wrong), 404, "UnknownDecisionError"
+        )
+        assert client.post(f"{at}/ask", headers=wrong).status_code == 200  # what failed is not remembered
+        assert client.get(at).json()["decisions"] == 2
+    with serving(url) as client:  # after a restart too
+        assert client.post(f"{at}/ask", headers=asking).content == first.content
+        problem(client.post(f"{at}/ask", headers={"Idempotency-Key": "ü".encode()}), 400, "MalformedRequestError")
+        problem(client.post(f"{at}/ask", headers={"Idempotency-Key": "x" * 201}), 400, "MalformedRequestError")
+
+
+def test_one_request_id_on_two_servers_at_once(url):
+    def ask(client, at, headers, answers):
+        answers.append(client.post(f"{at}/ask", headers=headers))
+
+    with serving(url) as client, serving(url) as other:
+        ats = [create(client, name) for name in ("one", "two")]
+        for at in (ats[0], ats[1]):
+            for turn in range(8):
+                headers, answers = fresh_id(), []
+                threads = [
+                    threading.Thread(target=ask, args=(c, p, headers, answers))
+                    for c, p in ((client, at), (other, at), (other, ats[turn % 2]))
+                ]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                good = [answer.json() for answer in answers if answer.status_code == 200]
+                assert good
+                assert all(answer.status_code in (200, 409) for answer in answers)
+                assert all(answer == good[0] for answer in good)
+        decisions = [client.get(at).json()["decisions"] for at in ats]
+        assert sum(decisions) == 16
+
+
+def test_two_servers_make_one_log(url):
+    with serving(url) as client, serving(url) as other:
+        at = create(client)
+
+        def visit(who):
+            for _ in range(20):
+                decision = who.post(f"{at}/ask", headers=fresh_id()).json()
+                body = {"decision": decision["decision"], "weights": [0.5] * len(decision["items"])}
+                assert who.post(f"{at}/tell", json=body, headers=fresh_id()).status_code == 200
+
+        threads = [threading.Thread(target=visit, args=(who,)) for who in (client, other, client, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert client.get(f"{at}/estimates").json() == other.get(f"{at}/estimates").json()
+        events = client.get(f"{at}/events?limit=10000").json()["events"]
+        assert [event["seq"] for event in events] == list(range(1, 162))
+        mb.Learner.replay(events)  # decides again, and checks
+
+
+def test_items_come_and_go(url):
+    winter = {**ADS, "rows": [*ADS["rows"][1:], {"item": "beanie", "slot": "right"}]}
+    with serving(url) as client:
+        at = create(client, priors={"boots": [0.5, 2]})
+        client.post(f"{at}/ask")
+        changed = client.post(f"{at}/change", json={"matroid": winter, "priors": {"beanie": [0.2, 5]}})
+        assert changed.json()["n_items"] == 4
+        labels = client.get(f"{at}/estimates").json()["labels"]
+        assert labels == ["heels", "fedora", "beret", "beanie"]
+        told = client.post(f"{at}/tell", json={"decision": 1, "weights": {"boots": 0.5}})  # which has left
+        assert told.status_code in (200, 422)
+        assert client.post(f"{at}/restart", json={"items": ["beret"]}).status_code == 200
+        problem(client.post(f"{at}/restart", json={"items": ["nobody"]}), 422, "ItemError")
+        kinds = [mark["kind"] for mark in client.get(f"{at}/history").json()["marks"]]
+        assert kinds == ["created", "changed", "restarted"]
+
+
+def test_observing_comes_before_asking(url):
+    with serving(url) as client:
+        at = create(client)
+        assert client.post(f"{at}/observe", json={"weights": {"boots": 0.5, "beret": 0.25}}).json() == {"observed": 2}
+        client.post(f"{at}/ask")
+        problem(client.post(f"{at}/observe", json={"weights": {"boots": 0.5}}), 409, "DecisionClosedError")
+
+
+def test_a_paused_campaign_takes_answers_and_an_archived_one_nothing(url):
+    with serving(url) as client:
+        at = create(client)
+        client.post(f"{at}/ask")
+        assert client.post(f"{at}/pause").json()["status"] == "paused"
+        problem(client.post(f"{at}/ask"), 409, "CampaignStateError")
+        assert client.post(f"{at}/tell", json={"decision": 1, "weights": [0.5, 0.5]}).status_code == 200
+        assert client.post(f"{at}/resume").json()["status"] == "active"
+        problem(client.post(f"{at}/resume", json={"now": True}), 422, "DataError")
+        assert client.post(f"{at}/archive").json()["status"] == "archived"
+        for verb in ("ask", "pause", "resume"):
+            problem(client.post(f"{at}/{verb}"), 409, "CampaignStateError")
+        assert client.get(f"{at}/best").status_code == 200
+        problem(
+            client.post("/v1/campaigns", json={"name": "ads", "matroid": ADS, "policy": "OMM"}),
+            409,
+            "CampaignStateError",
+        )
+
+
+def test_history_and_deadlines(url):
+    with serving(url) as client:
+        at = create(client, answer_window=0.3, default=0.0)
+        client.post(f"{at}/ask/batch", json={"requests": [{}] * 3})
+        client.post(f"{at}/tell", json={"decision": 2, "weights": [0.5, 1.0]})
+        found = until(lambda: (h := client.get(f"{at}/history?resolution=86400").json())["expired"] and h)
+        assert (found["expired"], found["waiting"]) == (2, 0)
+        assert [found["buckets"][-1][key] for key in ("asked", "told", "weight", "mean", "expired")] == [
+            3,
+            2,
+            1.5,
+            1.5,
+            2,
+        ]
+        closed = [event for event in client.get(f"{at}/events").json()["events"] if event["event"] == "closed"]
+        assert all(event["expired"] and event["default"] == 0.0 for event in closed)
+        problem(client.post(f"{at}/tell", json={"decision": 1, "weights": [1, 1]}), 409, "DecisionClosedError")
+        assert sum(client.get(f"{at}/estimates").json()["counts"]) == 6
+        problem(client.get(f"{at}/history?resolution=7"), 400, "MalformedRequestError")
+
+
+@pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
+def test_weights_beyond_the_scale_raise_an_alarm_once(url):
+    with serving(url) as client:
+        at = create(client)
+        for decision, weight in enumerate((0.0, 5.0, 9.0), 1):
+            client.post(f"{at}/ask")
+            client.post(f"{at}/tell", json={"decision": decision, "weights": [weight, 0.0]})
+        marks = client.get(f"{at}/history").json()["marks"]
+        assert [mark["kind"] for mark in marks] == ["created", "alarm"]
+        assert "5 apart, the policy's scale is 1" in marks[1]["text"]
+        assert 'matroid_bandits_alarms{campaign="ads"} 1.0' in client.get("/metrics").text
+
+
+def test_events_and_the_stream(url):
+    with serving(url) as client:
+        at = create(client)
+        with client.stream("GET", f"{at}/stream?after=0") as stream:
+            lines = stream.iter_lines()
+            client.post(f"{at}/ask")
+            names = (line for line in lines if line.startswith("event: ") and line != "event: summary")
+            assert [next(names), next(names)] == ["event: created", "event: asked"]
+            client.service.drain()
+            assert "event: end" in list(lines)
+        first = client.get(f"{at}/events?limit=1").json()
+        assert (first["events"][0]["event"], first["next"]) == ("created", 1)
+        problem(client.get(f"{at}/stream?only=everything"), 400, "MalformedRequestError")
+        problem(client.get(f"{at}/stream?after=x"), 400, "MalformedRequestError")
+        problem(client.get("/v1/campaigns/nobody/stream"), 404, "UnknownCampaignError")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "error"),
+    [
+        ("POST", "ask", b"{", 400, "MalformedRequestError"),
+        ("POST", "ask", b"[]", 422, "DataError"),
+        ("POST", "ask", b'{"exlude": []}', 422, "DataError"),
+        ("POST", "ask", b'{"exclude": [true]}', 422, "DataError"),
+        ("POST", "ask", b'{"exclude": "boots"}', 422, "DataError"),
+        ("POST", "ask", b'{"exclude": ["nobody"]}', 422, "ItemError"),
+        ("POST", "ask", b'{"pinned": ["boots", "heels"]}', 422, "ItemError"),
+        ("POST", "ask", b'{"features": [[1.0]]}', 422, "PolicyError"),
+        ("POST", "tell", b"{}", 422, "DataError"),
+        ("POST", "tell", b'{"decision": 1.5, "weights": []}', 422, "DataError"),
+        ("POST", "tell", b'{"decision": 0, "weights": []}', 404, "UnknownDecisionError"),
+        ("POST", "tell", b'{"decision": 1, "weights": {"boots": "much"}}', 422, "FeedbackError"),
+        ("POST", "tell", b'{"decision": 1, "weights": [["boots", 1], ["boots", 1]]}', 422, "DataError"),
+        ("POST", "tell", b'{"decision": 1, "weights": [1e999, 0]}', 422, "FeedbackError"),
+        ("POST", "tell", b'{"decision": 1, "weights": [1]}', 422, "FeedbackError"),
+        ("POST", "close", b"{}", 400, "MalformedRequestError"),
+        ("POST", "close", b'{"before": -1}', 404, "UnknownDecisionError"),
+        ("POST", "change", b'{"matroid": {"kind": "uniform", "file": "/etc/passwd", "rank": 1}}', 422, "DataError"),
+        ("POST", "explain", b'{"item": "nobody"}', 422, "ItemError"),
+        ("GET", "waiting?limit=many", b"", 400, "MalformedRequestError"),
+        ("GET", "nowhere", b"", 404, "NotFound"),
+        ("DELETE", "ask", b"", 405, "MethodNotAllowed"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_and_change_nothing(shared, method, path, body, status, error):
+    client, at = shared
+    before = client.get(at).json()["seq"]
+    headers = {"Content-Type": "application/json"} if body else {}
+    form = problem(client.request(method, f"{at}/{path}", content=body, headers=headers), status, error)
+    assert form["detail"]
+    assert client.get(at).json()["seq"] == before
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A server on SQLite that mistakes are tried on, with a decision that waits."""
+    with serving(str(tmp_path_factory.mktemp("shared") / "campaigns.db"), max_body=4096, max_items=50) as client:
+        at = create(client)
+        client.post(f"{at}/ask")
+        yield client, at
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "error", "words"),
+    [
+        ({"name": "../etc"}, 422, "DataError", "name: expected letters"),
+        ({"name": "x", "policy": "os:system"}, 422, "DataError", "no code is imported here"),
+        ({"name": "x", "matroid": {"kind": "uniform", "file": "a.csv", "rank": 1}}, 422, "DataError",
+         "expected no file"),
+        ({"name": "x", "seed": -1}, 422, "DataError", "seed"),
+        ({"name": "x", "answer_window": 0}, 422, "DataError", "answer_window"),
+        ({"name": "x", "default": math.inf}, 422, "DataError", "default"),
+        ({"name": "x", "priors": {"nobody": [0.5, 1]}}, 422, "DataError", "nobody"),
+        ({"name": "x", "matroid": {"format": "matroid-bandits/matroid", "version": 1, "kind": "uniform",
+                                   "n_items": 10**12, "rank": 1}}, 413, "LimitError", "n_items"),
+        ({"name": "x", "matroid": {"kind": "uniform", "rows": [str(n) for n in range(51)], "rank": 1}}, 413,
+         "LimitError", "at most 50 items"),
+        ({"name": "x", "matroid": {"kind": "uniform", "rows": ["y" * 257], "rank": 1}}, 413, "LimitError", "257"),
+        ({"name": "x", "about": "z" * 5000}, 413, "LimitError", "4,096 bytes"),
+    ],
+)  # fmt: skip
+def test_campaigns_that_cannot_be(shared, change, status, error, words):
+    client, _ = shared
+    body = json.dumps({"matroid": ADS, "policy": "OMM", **change}).encode()
+    answer = client.post("/v1/campaigns", content=body, headers={"Content-Type": "application/json"})
+    assert words in problem(answer, status, error)["detail"]
+    assert [each["name"] for each in client.get("/v1/campaigns").json()["campaigns"]] == ["ads"]
+
+
+def test_limits_of_batches_campaigns_and_types(tmp_path):
+    with serving(str(tmp_path / "small.db"), max_batch=2, max_campaigns=1) as client:
+        at = create(client)
+        problem(client.post(f"{at}/ask/batch", json={"requests": [{}] * 3}), 413, "LimitError")
+        problem(client.post("/v1/campaigns", json={"name": "b", "matroid": ADS, "policy": "OMM"}), 413, "LimitError")
+        problem(
+            client.post(f"{at}/ask", content=b"{}", headers={"Content-Type": "text/plain"}), 415, "MediaTypeError"
+        )
+        problem(client.get(at, headers={"Host": "evil.example"}), 403, "AccessError")
+
+
+def test_every_error_of_the_package_has_a_status():
+    from matroid_bandits import exceptions
+
+    for kind, status in STATUS.items():
+        assert problem_of(kind("expected this, got that"))[0] == status
+    _, body = problem_of(exceptions.ItemError("expected an item, got 'x'"))
+    assert json.loads(body)["expected"] == "an item"
+    assert json.loads(body)["given"] == "'x'"
+    status, body = problem_of(RuntimeError("secret"))
+    assert status == 500
+    assert b"secret" not in body
+
+
+def test_the_document_lists_what_is_served(shared):
+    client, at = shared
+    document = client.get("/openapi.json").json()
+    assert document["openapi"].startswith("3.1")
+    assert set(document["paths"]["/v1/campaigns/{name}/estimates"]) == {"get", "post"}
+    text = json.dumps(document)
+    for ref in {part.split('"')[0] for part in text.split('"#/components/schemas/')[1:]}:
+        assert ref in document["components"]["schemas"]
+    page = client.get("/docs")
+    assert "http" not in page.text.replace(at, "")
+    assert "/v1/campaigns/{name}/ask" in page.text
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_whoever_runs_it_can_ask_how_it_is(shared):
+    client, _ = shared
+    assert client.get("/healthz").json() == {"status": "alive"}
+    until(lambda: client.get("/readyz").status_code == 200)
+    figures = client.get("/metrics").text
+    for name in ("requests_total", "request_seconds", "batch_size", "lag_events", "waiting_decisions", "alarms"):
+        assert f"matroid_bandits_{name}" in figures

