@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test serve coverage lint format bench clean
+.PHONY: help reproduce test serve coverage browser lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test        the test suite"
 	@echo "make serve       the decision service with a demo, http://127.0.0.1:8080"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
+	@echo "make browser     the operator's page in a real browser (Debian: apt-get install chromium)"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
 	@echo "make bench       speed against what one would write by hand"
@@ -39,6 +40,9 @@ test: $(VENV)/.test
 coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled" tests
 	$(BIN)/python -m coverage report
+
+browser: $(VENV)/.browser
+	$(BIN)/python -m pytest -m browser tests/service
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -248,6 +248,42 @@ def test_decisions_that_nobody_answers_expire_before_ones_eyes(site, visit):
     expect(page.locator("#waiting")).to_have_text("Nothing waits: every decision has its answers.")
 
 
+def test_changes_and_alarms_are_on_the_time_line(site, visit):
+    site.create("loud", ["a", "b"])
+    page = visit("/campaigns/loud")
+    expect(tile(page, "alarms")).to_have_text("0")
+    site.visit("loud", lambda label: 100.0 if label == "a" else 0.0, n=4)  # OMM was told that weights lie in [0, 1]
+    expect(tile(page, "alarms")).to_have_text("1")
+    expect(page.locator("#chart path.urgent")).to_have_count(1)
+    site.send(
+        "POST", "/v1/campaigns/loud/change", {"matroid": {"kind": "uniform", "rows": ["a", "c", "d"], "rank": 1}}
+    )
+    expect(page.locator("#facts")).to_contain_text("3, of which a set has at most 1")
+    expect(item(page, "d")).to_be_visible()
+    expect(page.locator("#chart circle.flag")).to_have_count(2)  # created and changed
+    page.get_by_text("Changes and alarms").click()
+    expect(page.locator("#marks li strong")).to_have_text(["Changed", "Alarm", "Created"])
+
+
+def test_labels_of_all_kinds_can_be_asked_for(site, visit):
+    import matroid_bandits as mb
+
+    graph = mb.GraphicMatroid([(1, 2), (2, 3), (1, 3)]).to_dict()
+    site.send("POST", "/v1/campaigns", {"name": "edges", "matroid": graph, "policy": "OMM"})
+    page = visit("/campaigns/edges")
+    item(page, "1-3").click()
+    page.get_by_role("button", name="Pin it").click()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#trial .chip")).to_contain_text(["1-3"])
+    ids = mb.UniformMatroid(2, 1, labels=[2**60 + 1, 2**60 + 2]).to_dict()  # a float could not tell them apart
+    site.send("POST", "/v1/campaigns", {"name": "ids", "matroid": ids, "policy": "OMM"})
+    page.goto(f"{site.address}/campaigns/ids")
+    for label in (2**60 + 1, 2**60 + 2):
+        item(page, str(label)).click()
+        expect(page.locator("#drawer .why")).to_contain_text(str(label))
+        page.keyboard.press("Escape")
+
+
 def test_ten_thousand_items_are_sorted_searched_and_scrolled(site, visit):
     site.create("large", [f"item {k:05d}" for k in range(10_000)], rank=3)
     site.visit("large", lambda _: 1.0, n=2)

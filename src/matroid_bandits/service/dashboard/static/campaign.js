@@ -189,7 +189,7 @@ const refreshBeliefs = paced(() => guarded(async () => {
   const chosen = whichSet === "next" ? nextSet : bestSet;
   table?.show(rows, new Set(chosen.items.map(labelKey)));
   showTiles();
-}), 900);
+}), () => (rows.length > 2000 ? 3000 : 900));
 
 // --- time
 
@@ -212,7 +212,9 @@ async function loadHistory(width) {
   for (const at of known.keys()) if (width === 1 && at < history.now - 900) known.delete(at);
   histories.set(width, known);
   const seen = new Set(marks.map((mark) => `${mark.seq} ${mark.kind}`));
-  marks = marks.concat(history.marks.filter((mark) => !seen.has(`${mark.seq} ${mark.kind}`))).sort((a, b) => a.seq - b.seq);
+  const fresh = history.marks.filter((mark) => !seen.has(`${mark.seq} ${mark.kind}`));
+  if (marks.length && fresh.some((mark) => mark.kind === "changed")) guarded(loadCampaign); // other items
+  marks = marks.concat(fresh).sort((a, b) => a.seq - b.seq);
   expired = history.expired;
   clockSkew = history.now - Date.now() / 1000;
 }
@@ -236,7 +238,7 @@ const refreshTime = paced(() => guarded(async () => {
   await Promise.all(Array.from(new Set([1, resolution]), loadHistory));
   showHistory();
   showTiles();
-}), 900);
+}), () => 900);
 
 // --- decisions that wait
 
@@ -263,7 +265,7 @@ const refreshWaiting = paced(() => guarded(async () => {
   await loadWaiting();
   showWaiting();
   showTiles();
-}), 1500);
+}), () => 1500);
 
 // --- all together
 

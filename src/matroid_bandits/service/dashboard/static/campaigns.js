@@ -8,6 +8,8 @@ import { showState } from "./live.js";
 const PAUSE = 2000;
 const STATUS_WORDS = { active: "Active", paused: "Paused", stopped: "Stopped", archived: "Archived" };
 
+const ORDER = ["stopped", "active", "paused", "archived"]; // what needs a look comes first
+
 const EXAMPLES = {
   slots: {
     name: "front-page", title: "Front page", about: "One ad per slot.",
@@ -45,7 +47,7 @@ function card(name) {
 function show() {
   const text = byId("search").value.trim().toLowerCase();
   const fits = campaigns.filter((one) => (byId("archived").checked || one.status !== "archived") && `${one.name} ${one.title ?? ""}`.toLowerCase().includes(text));
-  fits.sort((a, b) => (b.status === "stopped") - (a.status === "stopped") || (a.status === "archived") - (b.status === "archived") || b.created - a.created);
+  fits.sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.created - a.created);
   const wanted = fits.map((one) => {
     if (!cards.has(one.name)) cards.set(one.name, card(one.name));
     const parts = cards.get(one.name);
@@ -130,6 +132,8 @@ function setUpCreate() {
       spec.value = JSON.stringify(EXAMPLES[button.dataset.example], null, 2);
       showProblem(problem, null);
       spec.focus();
+      spec.setSelectionRange(0, 0);
+      spec.scrollTop = 0;
     });
   }
   byId("create-send").addEventListener("click", async (event) => {

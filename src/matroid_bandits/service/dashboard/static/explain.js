@@ -2,7 +2,7 @@
 
 import { campaignPath, query } from "./api.js";
 import { h } from "./dom.js";
-import { counted, labelKey, labelText, weight } from "./format.js";
+import { counted, labelText, weight } from "./format.js";
 import { intervalBar } from "./items.js";
 
 const STANDINGS = { chosen: "Chosen", pinned: "Pinned", out: "Not chosen", unavailable: "Not available", loop: "Can never be chosen" };
@@ -69,4 +69,4 @@ export class Explanations {
 }
 
 /** Rows by label. */
-export const indexed = (rows) => new Map(rows.map((row) => [labelKey(row.label), row]));
+export const indexed = (rows) => new Map(rows.map((row) => [row.key, row]));

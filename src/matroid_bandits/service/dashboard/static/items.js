@@ -7,6 +7,8 @@ import { quantile, ticks } from "./scale.js";
 
 const SPARE = 8; // rows drawn beyond either edge
 
+const byName = new Intl.Collator("en", { numeric: true });
+
 const COLUMNS = [
   { name: "label", text: "Item", first: "ascending" },
   { name: "mean", text: "Mean", first: "descending" },
@@ -85,11 +87,16 @@ export class ItemTable {
     this.below = h("tr", { class: "space", "aria-hidden": "true" }, h("td", {}));
     this.body = h("tbody", {}, this.above, this.below);
     this.table = h("table", { class: "items", "aria-labelledby": "items-title" }, h("thead", {}, h("tr", { "aria-rowindex": 1 }, this.heads)), this.body);
+    // In place of the heads of columns for which a phone has no room.
+    const names = COLUMNS.filter((column) => column.sorts !== null);
+    this.order = h("select", { class: "narrow-only", "aria-label": "Sort by", onchange: () => this.sortBy(names.find((column) => column.name === this.order.value)) },
+      names.map((column) => h("option", { value: column.name }, `Sort by ${column.text.toLowerCase()}`)));
+    this.order.value = this.sorted.name;
     this.scroller = h("div", { class: "scroll items-box", onscroll: () => this.draw() }, this.table);
     this.empty = h("p", { class: "empty", hidden: true });
     const key = (kind, text) => h("span", {}, h("span", { class: `key ${kind}` }), text);
     this.legend = h("p", { class: "legend soft" }, key("chosen", "chosen now"), key("mean", "mean"), key("band", "interval"), key("index", "index, by which the next set is chosen"));
-    place.replaceChildren(this.scroller, this.empty, this.legend);
+    place.replaceChildren(this.order, this.scroller, this.empty, this.legend);
     this.table.addEventListener("keydown", (event) => this.move(event));
     new ResizeObserver(() => this.draw()).observe(this.scroller);
   }
@@ -97,7 +104,7 @@ export class ItemTable {
   head(column) {
     if (column.sorts === null) {
       this.axis = h("span", { class: "axis-ends", "aria-hidden": "true" });
-      return h("th", { scope: "col", class: `col-${column.name}` }, h("span", { class: "unseen" }, column.text), this.axis);
+      return h("th", { scope: "col", class: "col-bar" }, h("span", { class: "unseen" }, column.text), this.axis);
     }
     const button = h("button", { type: "button", onclick: () => this.sortBy(column) }, column.text);
     return h("th", { scope: "col", class: `col-${column.name}`, "data-name": column.name }, button);
@@ -117,10 +124,12 @@ export class ItemTable {
     } else this.arrange();
   }
 
+  /** Sort by a column; by the one that is sorted by already, the other way round. */
   sortBy(column) {
     const { name, order } = this.sorted;
     const flipped = order === "ascending" ? "descending" : "ascending";
     this.sorted = { name: column.name, order: name === column.name ? flipped : column.first };
+    this.order.value = this.sorted.name;
     this.scroller.scrollTop = 0;
     this.arrange();
   }
@@ -148,7 +157,7 @@ export class ItemTable {
     // An unknown mean comes last; an item without an index is to be tried first, so its index is the best there is.
     const value = (row) => row[name] ?? (name === "index" ? (this.minimize ? -Infinity : Infinity) : sign * Infinity);
     const compare = name === "label"
-      ? (a, b) => sign * a.text.localeCompare(b.text, "en", { numeric: true })
+      ? (a, b) => sign * byName.compare(a.text, b.text)
       : (a, b) => sign * (value(a) - value(b)) || a.item - b.item;
     this.shown.sort((a, b) => (value(a) === value(b) && name !== "label" ? a.item - b.item : compare(a, b)));
     for (const head of this.heads) {
@@ -202,7 +211,7 @@ export class ItemTable {
     row.dot = h("span", { class: "dot", "aria-hidden": "true" });
     row.state = h("span", { class: "unseen" });
     row.aside = h("span", { class: "aside" }); // in place of columns for which a phone has no room
-    row.mean = h("td", { class: "number" });
+    row.mean = h("td", { class: "number col-mean" });
     row.index = h("td", { class: "number col-index" });
     row.plays = h("span", {});
     row.share = h("span", { class: "share", "aria-hidden": "true" });
@@ -223,7 +232,7 @@ export class ItemTable {
     setText(row.mean, weight(data.mean));
     setText(row.index, data.index === null ? "first" : weight(data.index));
     setText(row.plays, count(data.plays));
-    setText(row.aside, counted(data.plays, "play"));
+    setText(row.aside, `${weight(data.mean)} · ${counted(data.plays, "play")}`);
     setText(row.waiting, data.waiting ? count(data.waiting) : "");
     row.share.style.width = `${(100 * data.plays) / this.most}%`;
     row.bar.move(data, this.domain);

@@ -61,7 +61,7 @@ export function follow(path, handlers) {
   join();
 }
 
-/** A task that is asked for often and runs rarely: one at a time, `pause` ms apart, and at most a fifth of the time. */
+/** A task that is asked for often and runs rarely: one at a time, `pause()` ms apart, and at most a fifth of the time. */
 export function paced(task, pause) {
   let isRunning = false;
   let isWanted = false;
@@ -76,7 +76,7 @@ export function paced(task, pause) {
       setTimeout(() => {
         isRunning = false;
         if (isWanted && !document.hidden) run();
-      }, Math.max(pause, 4 * spent));
+      }, Math.max(pause(), 4 * spent));
     }
   };
   return () => {

@@ -24,6 +24,6 @@ export function timeTicks(low, high, n) {
 
 /** The value below which a share of the finite numbers lies. */
 export function quantile(numbers, share) {
-  const sorted = numbers.filter(Number.isFinite).sort((a, b) => a - b);
+  const sorted = Float64Array.from(numbers.filter(Number.isFinite)).sort();
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : NaN;
 }
