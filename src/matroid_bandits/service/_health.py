@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from matroid_bandits.exceptions import UnavailableError
+from matroid_bandits.exceptions import AccessError, UnavailableError
 from matroid_bandits.service._dispatch import HEADERS, Call, Endpoint
 from matroid_bandits.service._openapi import docs_page, openapi
 from matroid_bandits.service._operation import Answer
@@ -28,6 +28,9 @@ async def _ready(call: Call) -> Answer:
 
 
 async def _metrics(call: Call) -> Response:
+    if call.key.campaign is not None:
+        raise AccessError(f"expected a key for all campaigns, got one for {call.key.campaign}")
+
     def read() -> bytes:
         with call.service.database.reading() as connection:
             rows = call.service.database.rows(connection)

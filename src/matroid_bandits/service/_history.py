@@ -54,7 +54,7 @@ class History:
 
     def buckets(self, width: int, after: float = 0.0) -> list[dict[str, Any]]:
         """The buckets of one width that end after a time, oldest first."""
-        self._flush()
+        level = self._levels[width] | self._current(width)
         return [
             {
                 "at": start,
@@ -66,15 +66,20 @@ class History:
                 "expired": int(sums[EXPIRED]),
                 "waiting": int(sums[WAITING]),
             }
-            for start, sums in sorted(self._levels[width].items())
+            for start, sums in sorted(level.items())
             if start + width > after
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain JSON."""
-        self._flush()
-        levels = {str(width): list(level.items()) for width, level in self._levels.items()}
-        return {"waiting": self.waiting, "expired": self.expired, "marks": self.marks, "levels": levels}
+        return {
+            "waiting": self.waiting,
+            "expired": self.expired,
+            "marks": self.marks,
+            "levels": {str(width): list(level.items()) for width, level in self._levels.items()},
+            "second": self._second,
+            "sums": self._sums,
+        }
 
     @classmethod
     def from_dict(cls, form: dict[str, Any]) -> History:
@@ -85,18 +90,26 @@ class History:
             width: {int(start): list(map(float, sums)) for start, sums in form["levels"][str(width)]}
             for width in LEVELS
         }
+        history._second, history._sums = int(form["second"]), list(map(float, form["sums"]))
         return history
 
     def _flush(self) -> None:
-        """Add what the current second has to the buckets it lies in."""
-        if not any(self._sums):
-            return
+        """Add the second that is over to the buckets it lies in."""
         for width, level in self._levels.items():
-            sums = level.setdefault(self._second - self._second % width, [0.0] * 7)
-            for what, amount in enumerate(self._sums):
-                sums[what] += amount
-            sums[WAITING] = float(self.waiting)
+            level.update(self._current(width))
             if len(level) > 2 * LEVELS[width]:
                 for start in sorted(level)[: len(level) - LEVELS[width]]:
                     del level[start]
         self._sums = [0.0] * 6
+
+    def _current(self, width: int) -> dict[int, list[float]]:
+        """The bucket of the current second with what happened in it, where anything did.
+
+        Sums are made second by second, whenever they are looked at, so that every server's are the same to the bit.
+        """
+        if not any(self._sums):
+            return {}
+        start = self._second - self._second % width
+        before = self._levels[width].get(start, [0.0] * 7)
+        sums = [a + b for a, b in zip(before, self._sums, strict=False)]
+        return {start: [*sums, float(self.waiting)]}

@@ -56,10 +56,10 @@ class Key:
     _filled: float = field(default=0.0, repr=False)
 
     def check(self, role: Role, campaign: str | None) -> None:
-        """Raise unless the key may do this."""
+        """Raise unless the key may do this; who may read one campaign may list campaigns, and sees that one."""
         if ROLES.index(self.role) < ROLES.index(role):
             raise AccessError(f"expected a key that may {role}, got one that may {self.role}")
-        if self.campaign is not None and campaign != self.campaign:
+        if self.campaign is not None and campaign != self.campaign and not (campaign is None and role == "read"):
             raise AccessError(f"expected a key for this, got one for campaign {self.campaign}")
 
     def spend(self, default_rate: float | None) -> None:

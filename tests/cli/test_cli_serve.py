@@ -1,0 +1,173 @@
+"""``serve``, ``campaign`` and ``key``: settings from everywhere, a real server, signals."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.main import get_command
+
+import matroid_bandits as mb
+from command_line import call, one_sentence
+from matroid_bandits.cli import app
+from matroid_bandits.cli._serve import read_settings
+from matroid_bandits.service import Database, Settings, run_server
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+CAMPAIGN = """
+title = "Ads"
+policy = "OMM"
+seed = 1
+matroid = { kind = "uniform", rows = ["boots", "hats", "bags"], rank = 2 }
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("serve",),
+        ("campaign",),
+        ("campaign", "list"),
+        ("campaign", "export"),
+        ("campaign", "backup"),
+        ("campaign", "restore"),
+        ("campaign", "resume"),
+        ("key",),
+        ("key", "create"),
+        ("key", "list"),
+        ("key", "revoke"),
+    ],
+)
+def test_help(command):
+    words = " ".join(call(*command, "--help").stdout.split())
+    assert "matroid-bandits " + " ".join(command) in words.split("Example", 1)[-1]
+
+
+def test_every_setting_is_an_option_a_variable_and_a_key():
+    options = {param.name: param for param in get_command(app).commands["serve"].params}
+    assert set(Settings.model_fields) <= set(options)
+    for name in Settings.model_fields:
+        assert options[name].envvar == f"MATROID_BANDITS_{name.upper()}"
+        default = Settings.model_fields[name].default
+        if isinstance(default, int | float) and not isinstance(default, bool):
+            assert re.search(rf"by default {default:.9g}\b", options[name].help.replace(",", "")), name
+
+
+def test_the_command_line_comes_before_the_file(tmp_path):
+    file = tmp_path / "matroid-bandits.toml"
+    file.write_text('port = 9000\nhost = "::1"\n')
+    assert read_settings(None, {"port": 9001, "host": None}).address == "http://[::1]:9001"
+    file.write_text("prot = 9000\n")
+    result = call("campaign", "list")
+    assert result.exit_code == 1
+    assert "matroid-bandits.toml: prot: unknown key; did you mean 'port'?" in one_sentence(result)
+    file.write_text("port = 90000\n")
+    assert "port: expected less than or equal to 65535, got 90000" in one_sentence(call("campaign", "list"))
+
+
+def test_keys_and_campaigns_by_command(tmp_path):
+    made = call("key", "create", "admin", "--about", "mine", "--rate", "5")
+    key = made.stdout.strip()
+    assert re.fullmatch(r"mb_[0-9a-f]{12}_[\w-]{43}", key)
+    assert Path("matroid-bandits.db").exists()
+    listed = call("key", "list").stdout
+    id = key.split("_")[1]
+    assert listed.startswith(f"{id}  admin  all campaigns")
+    assert "5/s" in listed
+    assert call("key", "revoke", id).exit_code == 0
+    assert "revoked" in call("key", "list").stdout
+    assert "got 'root'" in one_sentence(call("key", "create", "root"))
+    assert "got 'nobody'" in one_sentence(call("campaign", "export", "nobody"))
+    assert "got 'nobody'" in one_sentence(call("campaign", "resume", "nobody", "--trust-log"))
+    assert "cannot be read" in one_sentence(call("campaign", "restore", "nothing.jsonl"))
+    Path("bytes.jsonl").write_bytes(b"\xff\xfe")
+    assert "UTF-8" in one_sentence(call("campaign", "restore", "bytes.jsonl"))
+
+
+def test_schema_of_campaigns():
+    schema = json.loads(call("schema", "campaign").stdout)
+    assert {"name", "matroid", "policy"} == set(schema["required"])
+    assert "expected problem or campaign" in call("schema", "nonsense").stderr
+
+
+def test_a_server_for_other_machines_needs_keys():
+    result = call("serve", "--host", "0.0.0.0")
+    assert result.exit_code == 1
+    assert "expected keys (matroid-bandits key create)" in one_sentence(result)
+
+
+def test_files_that_are_no_campaigns():
+    Path("ads.toml").write_text('policy = "OMM"\n')
+    assert "ads.toml: matroid: expected" in one_sentence(call("serve", "ads.toml"))
+
+
+def test_a_port_that_is_taken():
+    import socket
+
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(mb.exceptions.DataError, match="free address"),
+    ):
+        run_server(Settings(db="x.db", port=taken.getsockname()[1]))
+
+
+def test_the_library_alone_does_not_load_the_service():
+    code = (
+        "import sys, matroid_bandits; "
+        "print([name for name in ('sqlalchemy', 'starlette', 'alembic', 'httpx', 'pydantic') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.compiled
+def test_a_server_from_beginning_to_end(tmp_path):
+    """Files, a demo, a variable, a stream that ends when the server drains, a backup that is restored."""
+    Path("ads.toml").write_text(CAMPAIGN)
+    source = str(Path(mb.__file__).parents[1])
+    environment = {**os.environ, "MATROID_BANDITS_PORT": "0", "PYTHONPATH": source, "MATROID_BANDITS_JSON_LOGS": "1"}
+    command = [sys.executable, "-c", "from matroid_bandits.cli import main; main()", "serve", "ads.toml", "--demo"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            line = server.stdout.readline()
+            address = re.match(r"Serving (http://127.0.0.1:\d+) from sqlite:///matroid-bandits.db", line)[1]
+            with httpx.Client(base_url=address, timeout=60.0) as client:
+                assert client.post("/v1/campaigns/ads/ask").json()["items"] == ["boots", "hats"]
+                end = time.monotonic() + 60.0
+                while client.get("/v1/campaigns/demo/history").json().get("buckets", []) == []:
+                    assert time.monotonic() < end
+                    time.sleep(0.1)
+                with client.stream("GET", "/v1/campaigns/demo/stream?only=summary") as stream:
+                    lines = stream.iter_lines()
+                    assert "event: summary" in (next(lines) for _ in range(10))
+                    server.send_signal(signal.SIGTERM)
+                    assert "event: end" in list(lines)
+            _, errors = server.communicate(timeout=60)
+        finally:
+            server.kill()
+    assert "boots" not in errors
+    assert "storm" not in errors
+    assert call("campaign", "backup", "all.jsonl").exit_code == 0
+    assert (
+        call("campaign", "restore", "all.jsonl", "--db", "other.db").stdout == "ads is restored.\ndemo is restored.\n"
+    )
+    listed = [call("campaign", "list", "--db", db).stdout for db in ("matroid-bandits.db", "other.db")]
+    assert listed[0] == listed[1]
+    assert listed[0].startswith("ads  active  2 events, 1 decisions, 1 waiting\n")
+    exported = call("campaign", "export", "ads").stdout
+    assert json.loads(exported.splitlines()[0])["name"] == "ads"
+    Path("ads.jsonl").write_text(exported)
+    assert call("campaign", "restore", "ads.jsonl", "--as", "copy").stdout == "copy is restored.\n"
+    database = Database("matroid-bandits.db")
+    with database.reading() as connection:
+        assert [row.name for row in database.rows(connection)] == ["ads", "demo", "copy"]
+    database.close()

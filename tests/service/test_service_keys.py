@@ -1,0 +1,157 @@
+"""Who may do what: keys, roles, campaigns, rates, and what a server without keys refuses."""
+
+import json
+import logging
+
+import pytest
+import sqlalchemy as sa
+
+from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnknownCampaignError
+from matroid_bandits.service import Database, create_key, list_keys, revoke_key
+from matroid_bandits.service import _keys as keys_module
+from matroid_bandits.service._keys import Key, Keys
+from matroid_bandits.service._logs import log_unexpected, set_up_logs
+from matroid_bandits.service._tables import keys
+from service_kit import create, serving
+
+
+def bearer(key):
+    return {"Authorization": f"Bearer {key}"}
+
+
+@pytest.fixture
+def database(url):
+    database = Database(url)
+    database.open()
+    yield database
+    database.close()
+
+
+def test_roles(database, url):
+    made = {role: create_key(database, role) for role in ("read", "decide", "admin")}
+    with serving(url, made["admin"]) as client:
+        at = create(client)
+        create(client, "other")
+        ours = create_key(database, "decide", campaign="ads")
+        client.service.keys.refresh()
+        may = {
+            "read": [200, 403, 403], "decide": [200, 200, 403], "admin": [200, 200, 200],
+        }  # fmt: skip
+        for role, key in made.items():
+            found = [
+                client.get(f"{at}/best", headers=bearer(key)),
+                client.post(f"{at}/ask", headers=bearer(key)),
+                client.post(f"{at}/pause", headers=bearer(key)),
+            ]
+            assert [answer.status_code for answer in found] == may[role]
+        client.post(f"{at}/resume")
+        assert client.post(f"{at}/ask", headers=bearer(ours)).status_code == 200
+        assert client.post("/v1/campaigns/other/ask", headers=bearer(ours)).status_code == 403
+        listed = client.get("/v1/campaigns", headers=bearer(ours))
+        assert listed.status_code == 200
+        assert [each["name"] for each in listed.json()["campaigns"]] == ["ads"]
+        assert client.get("/metrics", headers=bearer(ours)).status_code == 403
+        limited = create_key(database, "admin", campaign="ads")
+        client.service.keys.refresh()
+        assert client.post("/v1/campaigns", json={}, headers=bearer(limited)).status_code == 403
+        for wrong in ("mb_", "mb_x_y", ours[:-1], ours + "x", ours.upper()):
+            answer = client.get(at, headers={"Authorization": f"Bearer {wrong}"})
+            assert (answer.status_code, answer.json()["error"]) == (401, "AccessError")
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert ours.split("_")[2] not in answer.text
+        by_cookie = {"Authorization": "", "Cookie": f"matroid_bandits_key={ours}"}
+        assert client.get(at, headers=by_cookie).status_code == 200
+        elsewhere = {**by_cookie, "Sec-Fetch-Site": "cross-site"}
+        assert client.post(f"{at}/ask", headers=elsewhere).status_code == 403
+        for path in ("/healthz", "/openapi.json", "/docs"):
+            assert client.get(path, headers={"Authorization": ""}).status_code == 200
+        assert client.get("/metrics", headers={"Authorization": ""}).status_code == 401
+
+
+def test_a_key_is_stored_hashed_and_can_be_revoked(database, url):
+    key, other = create_key(database, "read", about="of the page", rate=5.0), create_key(database, "admin")
+    with database.reading() as connection:
+        stored = json.dumps([list(map(str, row)) for row in connection.execute(sa.select(keys))])
+    assert key.split("_", 2)[2] not in stored
+    known = Keys(database)
+    known.refresh()
+    found = known.find(key)
+    assert (found.role, found.rate, found.about) == ("read", 5.0, "of the page")
+    revoke_key(database, found.id)
+    known.refresh()
+    with pytest.raises(AccessError):
+        known.find(key)
+    assert known.find(other).role == "admin"
+    assert [each.revoked is None for each in list_keys(database)] in ([False, True], [True, False])
+    with pytest.raises(DataError, match="not revoked"):
+        revoke_key(database, found.id)
+
+
+def test_keys_that_cannot_be(tmp_path):
+    database = Database(str(tmp_path / "keys.db"))
+    database.open()
+    with pytest.raises(DataError, match="expected a role, one of read, decide, admin; got 'root'"):
+        create_key(database, "root")
+    with pytest.raises(DataError, match="rate"):
+        create_key(database, "read", rate=0.0)
+    with pytest.raises(UnknownCampaignError):
+        create_key(database, "read", campaign="nobody")
+    assert list_keys(database) == []
+    database.close()
+
+
+def test_a_second_is_worth_so_many_requests(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(keys_module.time, "monotonic", lambda: now[0])
+    key = Key("a", "read", rate=2.0)
+    key.spend(None)
+    key.spend(None)
+    with pytest.raises(RateLimitError, match="expected at most 2 requests a second, got more"):
+        key.spend(None)
+    now[0] += 0.5
+    key.spend(None)
+    with pytest.raises(RateLimitError):
+        key.spend(1000.0)
+    slow = Key("b", "read")
+    slow.spend(None)
+    slow.spend(0.5)
+    with pytest.raises(RateLimitError):
+        slow.spend(0.5)
+
+
+def test_too_many_requests_are_told_to_wait(tmp_path):
+    database = Database(str(tmp_path / "rate.db"))
+    database.open()
+    key = create_key(database, "admin", rate=3.0)
+    database.close()
+    with serving(str(tmp_path / "rate.db"), key) as client:
+        answers = [client.get("/v1/campaigns") for _ in range(6)]
+        assert answers[0].status_code == 200
+        assert answers[-1].status_code == 429
+        assert answers[-1].headers["retry-after"] == "1"
+        assert answers[-1].json()["error"] == "RateLimitError"
+
+
+def test_logs_are_lines_or_json_without_labels(capsys):
+    logger = logging.getLogger("matroid_bandits")
+    before = logger.handlers, logger.propagate, logger.level
+    try:
+        set_up_logs("info", as_json=True)
+        try:
+            raise KeyError("-".join(["bo", "ots"]))
+        except KeyError as error:
+            log_unexpected(error)
+        line = json.loads(capsys.readouterr().err)
+        assert (line["level"], line["logger"]) == ("error", "matroid_bandits.service")
+        assert "KeyError" in line["message"]
+        assert "bo-ots" not in line["message"]
+        set_up_logs("debug", as_json=False)
+        logging.getLogger("matroid_bandits.service").debug("a %s", "line")
+        assert capsys.readouterr().err.endswith("DEBUG a line\n")
+    finally:
+        logger.handlers, logger.propagate = before[:2]
+        logger.setLevel(before[2])
+        for name in ("uvicorn", "alembic"):
+            other = logging.getLogger(name)
+            other.handlers, other.propagate = [], True
+            other.setLevel(logging.NOTSET)

@@ -1,0 +1,356 @@
+"""The log is the truth: restarts, snapshots, failed commits, logs that do not replay, several servers."""
+
+import json
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
+
+import matroid_bandits as mb
+from matroid_bandits.exceptions import (
+    CampaignStateError,
+    CampaignStoppedError,
+    ReplayError,
+    SerializationError,
+    UnavailableError,
+    UnknownCampaignError,
+)
+from matroid_bandits.service import (
+    Database,
+    Service,
+    _snapshots,
+    backup,
+    export_campaign,
+    restore,
+    resume_campaign,
+    trust_log,
+)
+from matroid_bandits.service import _actions as act
+from matroid_bandits.service._history import History
+from matroid_bandits.service._migrate import migrate
+from matroid_bandits.service._operation import Operation
+from matroid_bandits.service._reads import estimates_form
+from matroid_bandits.service._schemas import TellBody
+from matroid_bandits.service._tables import campaigns, events, metadata, requests, snapshots
+from matroid_bandits.specs import CampaignSpec, parse
+from service_kit import ADS, settings_for, started, until
+
+SPEC = {"name": "ads", "matroid": ADS, "policy": "OMM", "seed": 1}
+
+
+def make(service, **more):
+    service.create(parse(CampaignSpec, {**SPEC, **more}))
+
+
+def ask(service, name="ads", **wanted):
+    return json.loads(service.call(Operation(act.ask(wanted), name, "ask")).body)
+
+
+def play(service, n, name="ads"):
+    """Ask and tell, n times."""
+    for _ in range(n):
+        decision = ask(service, name)
+        weights = dict.fromkeys(decision["items"], decision["decision"] % 7 / 7)
+        body = TellBody(decision=decision["decision"], weights=weights)
+        service.call(Operation(act.tell(body), name, "change"))
+
+
+def estimates(service, name="ads"):
+    return service.call(Operation(lambda replica, _: estimates_form(replica), name))
+
+
+def history(service, name="ads"):
+    return service.call(Operation(lambda replica, _: replica.history.to_dict(), name))
+
+
+def execute(url, statement):
+    database = Database(url)
+    with database.writing() as connection:
+        found = connection.execute(statement)
+        rows = found.all() if found.returns_rows else None
+    database.close()
+    return rows
+
+
+def without_floats(form):
+    return {key: value for key, value in form.items() if key != "indices"}
+
+
+def test_a_restart_is_a_snapshot_and_a_replay(url):
+    with started(url, snapshot_every=10) as service:
+        make(service)
+        play(service, 20)
+        before, past = estimates(service), history(service)
+    assert execute(url, sa.select(sa.func.count()).select_from(snapshots)) == [(2,)]
+    with started(url) as service:
+        assert estimates(service) == before
+        assert history(service) == past
+        assert service.call(Operation(lambda replica, _: replica.saved, "ads")) > 30
+    execute(url, sa.delete(snapshots))
+    with started(url) as service:
+        assert estimates(service) == before
+        assert history(service) == past
+
+
+@pytest.mark.parametrize("damage", ["data", "extra", "build", "foreign"])
+def test_a_torn_or_foreign_snapshot_is_skipped(tmp_path, damage, caplog):
+    url = str(tmp_path / "campaigns.db")
+    with started(url, snapshot_every=10) as service:
+        make(service)
+        make(service, name="other", seed=2)
+        play(service, 12)
+        play(service, 7, "other")
+        before = estimates(service)
+    if damage == "foreign":
+        other = execute(url, sa.select(snapshots).where(snapshots.c.campaign == 2))[0]
+        values = {"data": other.data, "extra": other.extra}
+    else:
+        values = {"data": {"data": b"torn"}, "extra": {"extra": "{}"}, "build": {"build": "older"}}[damage]
+    execute(url, sa.update(snapshots).where(snapshots.c.campaign == 1).values(values))
+    with started(url) as service:
+        assert estimates(service) == before
+        assert service.call(Operation(lambda replica, _: replica.saved, "ads")) == 0
+
+
+def test_a_snapshot_whose_checksum_fits_is_still_read_with_care(tmp_path):
+    url = str(tmp_path / "campaigns.db")
+    with started(url, snapshot_every=10) as service:
+        make(service)
+        play(service, 12)
+        before = estimates(service)
+    row = dict(execute(url, sa.select(snapshots))[0]._mapping)
+    for change in (
+        {"extra": "{"},
+        {"extra": "{}"},
+        {"data": b""},
+        {"extra": row["extra"].replace('"id": "', '"id": "x')},
+    ):
+        wrong = row | change
+        wrong["checksum"] = _snapshots._checksum(wrong)
+        execute(url, sa.delete(snapshots))
+        execute(url, sa.insert(snapshots).values(wrong))
+        with started(url, snapshot_every=1000) as service:
+            assert estimates(service) == before
+
+
+def test_a_commit_that_fails_changes_nothing(url, monkeypatch):
+    with started(url) as service:
+        make(service)
+        play(service, 5)
+        before = estimates(service)
+        append = Database.append
+
+        def broken(self, connection, rows):
+            append(self, connection, rows)
+            raise OperationalError("INSERT", {}, Exception("disk full"))
+
+        monkeypatch.setattr(Database, "append", broken)
+        with pytest.raises(UnavailableError, match="did not take the request"):
+            ask(service)
+        monkeypatch.undo()
+        assert estimates(service) == before
+        assert ask(service)["decision"] == 6
+        play(service, 2)
+    with started(url) as service:
+        assert ask(service)["decision"] == 9
+
+
+def test_what_fails_in_an_unforeseen_way_fails_alone(url, caplog):
+    def wrong(replica, turn):
+        replica.learner.ask()
+        raise ZeroDivisionError(replica.learner.constraint.labels[0])
+
+    with started(url, tick=1000.0) as service:
+        make(service)
+        before = estimates(service)
+        operations = [Operation(run, "ads", "ask") for run in (act.ask({}), wrong, act.ask({}))]
+        import concurrent.futures
+
+        for operation in operations:
+            operation.future = concurrent.futures.Future()
+        for operation in operations:
+            service.writer.submit(operation)
+        assert json.loads(operations[0].future.result().body)["decision"] == 1
+        with pytest.raises(ZeroDivisionError):
+            operations[1].future.result()
+        assert json.loads(operations[2].future.result().body)["decision"] == 2
+        assert sum(estimates(service)["waiting"]) == sum(before["waiting"]) + 4
+    assert "ZeroDivisionError" in caplog.text
+    assert "boots" not in caplog.text  # labels are not for the log
+
+
+def test_a_log_that_does_not_replay_stops_the_campaign_until_it_is_trusted(url):
+    with started(url) as service:
+        make(service)
+        make(service, name="fine", seed=2)
+        play(service, 6)
+    where = (events.c.campaign == 1) & (events.c.seq == 6)
+    payload = json.loads(execute(url, sa.select(events.c.payload).where(where))[0].payload)
+    assert payload["event"] == "asked"
+    mine = payload["items"]
+    payload["items"] = [label for label in ("boots", "heels", "fedora", "beret") if label not in mine]
+    execute(url, sa.update(events).where(where).values(payload=json.dumps(payload)))
+    told = (events.c.campaign == 1) & (events.c.seq == 7)
+    answer = json.dumps({"event": "told", "decision": 3, "weights": [[label, 0.5] for label in payload["items"]]})
+    execute(url, sa.update(events).where(told).values(payload=answer))
+    with started(url) as service, started(url) as other:
+        until(lambda: execute(url, sa.select(campaigns.c.status).where(campaigns.c.id == 1)) == [("stopped",)])
+        for each in (service, other):
+            with pytest.raises(CampaignStoppedError, match=r"decision 3: the log says .* resume ads --trust-log"):
+                ask(each)
+            assert sum(estimates(each)["counts"]) == 12
+        assert ask(service, "fine")["decision"] == 1
+        with pytest.raises(CampaignStateError, match="trust-log"):
+            service.call(Operation(act.move("resume"), "ads", "change"))
+        trust_log(service.database, "ads")
+        assert ask(service)["decision"] == 7
+        assert ask(other)["decision"] == 8
+        with pytest.raises(CampaignStateError, match="which is active"):
+            trust_log(service.database, "ads")
+    with started(url) as service:
+        assert ask(service)["decision"] == 9
+        marks = [mark["kind"] for mark in history(service)["marks"]]
+    assert marks == ["created", "stopped", "trusted"]
+
+
+def test_a_log_that_cannot_be_read_is_said_so(tmp_path):
+    url = str(tmp_path / "campaigns.db")
+    with started(url) as service:
+        make(service)
+        make(service, name="fine", seed=2)
+        play(service, 3)
+    execute(
+        url, sa.update(events).where(events.c.campaign == 1, events.c.seq == 3).values(payload='{"event": "told"}')
+    )
+    with started(url) as service:
+        for _ in range(2):
+            with pytest.raises(CampaignStoppedError, match="cannot be read"):
+                ask(service)
+        assert ask(service, "fine")["decision"] == 1
+
+
+def test_deadlines_pass_once_by_the_databases_clock(url):
+    with started(url) as service, started(url) as other:
+        make(service, answer_window=0.2)
+        for _ in range(5):
+            ask(service)
+        until(lambda: sum(estimates(other)["waiting"]) == 0)
+        until(lambda: history(service)["expired"] == 5)
+        log = [json.loads(row.payload) for row in execute(url, sa.select(events.c.payload).order_by(events.c.seq))]
+    closed = [event for event in log if event["event"] == "closed"]
+    assert all(event["expired"] and event["default"] is None for event in closed)
+    assert sorted({event["before"] for event in closed}) == [event["before"] for event in closed]
+    mb.Learner.replay(log)
+
+
+def test_old_request_ids_are_forgotten(url):
+    with started(url) as service:
+        make(service)
+        service.call(Operation(act.ask({}), "ads", "ask", "an id", "digest"))
+        assert len(execute(url, sa.select(requests))) == 1
+        service.writer._next_forgetting = 0.0
+        service.writer._keep_ids = -1000.0
+        until(lambda: not execute(url, sa.select(requests)))
+
+
+def test_an_export_is_restored_elsewhere(url, tmp_path):
+    with started(url) as service:
+        make(service, title="Ads", answer_window=1000.0, default=0.0)
+        make(service, name="paused", seed=2)
+        play(service, 5)
+        service.call(Operation(act.move("pause"), "paused", "change"))
+        before, past = estimates(service), history(service)
+        lines, everything = list(export_campaign(service.database, "ads")), list(backup(service.database))
+        with pytest.raises(UnknownCampaignError):
+            list(export_campaign(service.database, "nobody"))
+    elsewhere = str(tmp_path / "elsewhere.db")
+    database = Database(elsewhere)
+    database.open()
+    assert restore(database, everything) == ["ads", "paused"]
+    assert restore(database, lines, name="again") == ["again"]
+    for wrong, error in (
+        (lines, CampaignStateError),
+        (lines[:-1], SerializationError),
+        ([*lines[:3], *lines[4:]], ReplayError),
+        ([lines[0].replace("Ads", "Adz"), *lines[1:]], SerializationError),
+        (["nonsense"], SerializationError),
+        (['{"format": "other"}'], SerializationError),
+        ([lines[0].replace('"version": 1', '"version": 2')], SerializationError),
+        ([lines[0].replace('"active"', '"odd"')], SerializationError),
+        ([lines[0], '{"event": "created"}'], SerializationError),
+    ):
+        with pytest.raises(error):
+            restore(database, wrong, name=None if error is CampaignStateError else "wrong")
+    with pytest.raises(SerializationError, match="several"):
+        restore(database, [*lines, *lines], name="once")
+    resume_campaign(database, "paused")
+    database.close()
+    with started(elsewhere) as service:
+        assert {name: estimates(service, name) for name in ("ads", "again")} == {"ads": before, "again": before}
+        assert history(service) == past
+        names = [(row.name, row.status) for row in execute(elsewhere, sa.select(campaigns).order_by(campaigns.c.id))]
+        assert names == [("ads", "active"), ("paused", "active"), ("again", "active")]
+
+
+def test_a_log_that_does_not_replay_is_restored_on_request_alone(tmp_path):
+    url = str(tmp_path / "campaigns.db")
+    with started(url) as service:
+        make(service)
+        ask(service)
+    where = events.c.seq == 2
+    execute(
+        url, sa.update(events).where(where).values(payload='{"event":"asked","decision":1,"items":["heels","beret"]}')
+    )
+    database = Database(url)
+    lines = list(export_campaign(database, "ads"))
+    with pytest.raises(ReplayError, match="--trust-log"):
+        restore(database, lines, name="again")
+    assert restore(database, lines, name="again", trust=True) == ["again"]
+    database.close()
+
+
+def test_the_steps_of_the_tables_end_at_the_tables(url):
+    """Every version's step, from the first on, on a database with rows; what comes out is what the code expects."""
+    database = Database(url)
+    with database.writing() as connection:
+        migrate(connection, "0001")
+        database.create(connection, "ads", "{}", 0.0)
+    database.open()
+    database.open()
+    with database.reading() as connection:
+        assert [row.name for row in database.rows(connection)] == ["ads"]
+        found = sa.inspect(connection)
+        for table in metadata.sorted_tables:
+            columns = {column["name"]: column["nullable"] for column in found.get_columns(table.name)}
+            assert columns == {column.name: column.nullable for column in table.columns}
+            assert found.get_pk_constraint(table.name)["constrained_columns"] == [c.name for c in table.primary_key]
+    with database.writing() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(UnavailableError, match="another version"):
+        database.open()
+    database.close()
+
+
+@pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "://"])
+def test_databases_that_are_not_served(url):
+    with pytest.raises(UnavailableError, match="expected"):
+        Database(url)
+
+
+def test_a_database_that_is_not_there(tmp_path):
+    for url in (str(tmp_path / "no" / "folder.db"), "postgresql://nobody@127.0.0.1:1/none?connect_timeout=1"):
+        with pytest.raises(UnavailableError, match="cannot open the database"):
+            Service(settings_for(url)).start()
+
+
+def test_history_keeps_the_latest_of_each_width():
+    history = History()
+    for second in range(4000):
+        history.add(1000.0 + second, 0, 1)
+    buckets = history.buckets(1)
+    assert 900 <= len(buckets) <= 1800
+    assert buckets[-1]["at"] == 4999
+    assert sum(bucket["asked"] for bucket in history.buckets(86400)) == 4000
+    again = History.from_dict(json.loads(json.dumps(history.to_dict())))
+    assert again.buckets(60) == history.buckets(60)
+    assert [bucket["at"] for bucket in again.buckets(60, after=4900.0)] == [4860, 4920, 4980]
