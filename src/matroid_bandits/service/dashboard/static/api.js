@@ -22,10 +22,13 @@ const LARGE = /[[:,\s-]\d{16,}[\]},\s]/;
 export function parse(text) {
   if (!LARGE.test(text)) return JSON.parse(text);
   const isLarge = (value) => typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
-  return JSON.parse(text, (_, value, context) => (isLarge(value) && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value));
+  return JSON.parse(text, (_, value, context) =>
+    isLarge(value) && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value,
+  );
 }
 
-export const toJson = (value) => JSON.stringify(value, (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part));
+export const toJson = (value) =>
+  JSON.stringify(value, (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part));
 
 async function once(method, path, body, id) {
   const headers = { Accept: "application/json" };
@@ -41,7 +44,8 @@ async function once(method, path, body, id) {
   try {
     answer = parse(await response.text());
   } catch {
-    if (response.ok) throw new ApiError(response.status, { detail: "The server answered with something that is no JSON." });
+    if (response.ok)
+      throw new ApiError(response.status, { detail: "The server answered with something that is no JSON." });
   }
   if (response.status === 401) {
     // The key was revoked or the session is over: only a new login helps.

@@ -1,12 +1,13 @@
 // The page of one campaign: what it chooses now, what it believes, and what happened, as it happens.
 
 import { campaignPath, get, query, send } from "./api.js";
-import { Chart, historyTable, isUrgent, KINDS } from "./chart.js";
+import { Chart, historyTable } from "./chart.js";
 import { byId, confirmed, h, segments, setText, showProblem } from "./dom.js";
 import { Explanations, indexed } from "./explain.js";
-import { count, counted, duration, labelKey, labelText, rate, weight, when } from "./format.js";
+import { count, labelKey, labelText, weight } from "./format.js";
 import { domainOf, intervalBar, ItemTable, rowsOf } from "./items.js";
 import { follow, paced, showState } from "./live.js";
+import { factsOf, markRows, noticeOf, showNumbers, STATUS_WORDS, waitingRows } from "./overview.js";
 import { Trial } from "./trial.js";
 
 const name = document.body.dataset.campaign;
@@ -14,9 +15,13 @@ const role = document.body.dataset.role;
 const mayDecide = role === "decide" || role === "admin";
 const mayChange = role === "admin";
 
-const RANGES = [["1", "15 min", 900], ["60", "1 day", 86400], ["3600", "100 days", 8640000], ["86400", "All", Infinity]];
+const RANGES = [
+  ["1", "15 min", 900],
+  ["60", "1 day", 86400],
+  ["3600", "100 days", 8640000],
+  ["86400", "All", Infinity],
+];
 const MOST_CHIPS = 60;
-const STATUS_WORDS = { active: "Active", paused: "Paused", stopped: "Stopped", archived: "Archived" };
 
 let campaign = null;
 let rows = [];
@@ -46,42 +51,36 @@ function showCampaign() {
   const about = byId("about");
   about.hidden = !campaign.about;
   setText(about, campaign.about || "");
-  const window = campaign.answer_window;
-  const facts = [
-    ["Items", `${count(campaign.n_items)}, of which a set has at most ${count(campaign.rank)}`],
-    ["Constraint", campaign.kind],
-    ["Policy", policyText(campaign.policy)],
-    ["Weights are", campaign.minimize ? "costs: small ones are good" : "gains: large ones are good"],
-    ["Answers", window === null ? "are waited for without an end" : `are waited for ${duration(window)}; then ${campaign.default === null ? "forgotten" : `counted as ${weight(campaign.default)}`}`],
-    ["Random sets", campaign.holdout ? `${+(100 * campaign.holdout).toPrecision(3)}% of the requests` : "none"],
-    ["Seed", campaign.seed === null || campaign.seed === undefined ? "none" : String(campaign.seed)],
-    ["Created", when(campaign.created, 60)],
-    ["Name", campaign.name],
-  ];
-  byId("facts").replaceChildren(...facts.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))));
-}
-
-/** `OMM (scale 1)` */
-function policyText(policy) {
-  const { policy: called, ...options } = typeof policy === "string" ? { policy } : policy;
-  const given = Object.entries(options).map(([option, value]) => `${option} ${value}`);
-  return given.length ? `${called} (${given.join(", ")})` : called;
+  byId("facts").replaceChildren(
+    ...factsOf(campaign).map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))),
+  );
 }
 
 function showActions() {
   if (!mayChange || !campaign) return;
-  const act = (verb, text, kind = "") => h("button", { type: "button", class: kind, onclick: (event) => change(event.currentTarget, verb) }, text);
-  const buttons = {
-    active: [act("pause", "Pause"), act("archive", "Archive")],
-    paused: [act("resume", "Resume", "primary"), act("archive", "Archive")],
-    stopped: [act("archive", "Archive")],
-    archived: [],
-  }[campaign.status] ?? [];
+  const act = (verb, text, kind = "") =>
+    h("button", { type: "button", class: kind, onclick: (event) => change(event.currentTarget, verb) }, text);
+  const buttons =
+    {
+      active: [act("pause", "Pause"), act("archive", "Archive")],
+      paused: [act("resume", "Resume", "primary"), act("archive", "Archive")],
+      stopped: [act("archive", "Archive")],
+      archived: [],
+    }[campaign.status] ?? [];
   byId("actions").replaceChildren(...buttons);
 }
 
 async function change(button, verb) {
-  if (verb === "archive" && !(await confirmed(byId("confirm"), `Archive ${campaign.title || name}?`, "It takes no more requests and no more answers, and this cannot be undone. It can still be read.", "Archive"))) return;
+  if (
+    verb === "archive" &&
+    !(await confirmed(
+      byId("confirm"),
+      `Archive ${campaign.title || name}?`,
+      "It takes no more requests and no more answers, and this cannot be undone. It can still be read.",
+      "Archive",
+    ))
+  )
+    return;
   button.disabled = true;
   try {
     campaign = { ...campaign, ...(await send(campaignPath(name, `/${verb}`))) };
@@ -98,45 +97,24 @@ async function change(button, verb) {
 
 /** What an operator must know about the state, in words. */
 function showNotices() {
-  const words = {
-    stopped: `This campaign has stopped: ${campaign.reason || "its log has a decision that this server would not make again"}. Asks are refused. To go on by the log's word: matroid-bandits campaign resume ${name} --trust-log`,
-    paused: "Paused: asks are refused, answers are taken.",
-    archived: "Archived: it can be read, and takes nothing more.",
-  }[campaign.status];
-  byId("problem").replaceChildren(...(words ? [h("p", { class: `notice ${campaign.status === "stopped" ? "bad" : "calm"}` }, words)] : []));
-}
-
-function tile(key, term) {
-  let found = byId(`tile-${key}`);
-  if (!found) {
-    found = h("div", { id: `tile-${key}` }, h("dt", {}, term), h("dd", { class: "big" }), h("dd", { class: "soft" }));
-    byId("tiles").append(found);
-  }
-  return (value, note) => {
-    setText(found.children[1], value);
-    setText(found.children[2], note);
-  };
+  const words = noticeOf(campaign);
+  byId("problem").replaceChildren(
+    ...(words ? [h("p", { class: `notice ${campaign.status === "stopped" ? "bad" : "calm"}` }, words)] : []),
+  );
 }
 
 function showTiles() {
   if (!campaign) return;
   const seconds = Array.from(histories.get(1)?.values() ?? []);
-  const since = now() - 60;
-  const recent = seconds.filter((bucket) => bucket.at >= since);
-  const sum = (list, field) => list.reduce((total, bucket) => total + bucket[field], 0);
-  const span = Math.max(1, Math.min(60, now() - campaign.created));
-  tile("decisions", "Decisions")(count(campaign.decisions), campaign.decisions ? rate(sum(recent, "asked") / span) : "none yet");
-  const told = recent.filter((bucket) => bucket.mean !== null);
-  const average = told.length ? told.reduce((total, bucket) => total + bucket.mean * bucket.told, 0) / sum(told, "told") : null;
-  tile("average", campaign.minimize ? "Average cost, last minute" : "Average, last minute")(weight(average), average === null ? "no answers in the last minute" : `of ${counted(sum(told, "told"), "item")} told`);
-  tile("best", "Best set by means")(bestSet && bestSet.value !== null ? weight(bestSet.value) : "–", bestSet && bestSet.value !== null ? `of ${counted(bestSet.items.length, "item")}` : "not all its items are known yet");
-  const oldest = waitingList?.decisions[0];
-  tile("waiting", "Waiting for answers")(count(campaign.waiting), campaign.waiting && oldest ? `oldest since ${duration(Math.max(1, Math.round(now() - oldest.asked)))}` : campaign.waiting ? "" : "nothing waits");
-  tile("expired", "Expired")(expired === null ? "–" : count(expired), campaign.answer_window === null ? "no answer window" : `after ${duration(campaign.answer_window)}`);
-  const urgent = marks.filter((mark) => isUrgent(mark.kind));
-  tile("alarms", "Alarms")(count(urgent.length), urgent.length ? `last ${when(urgent.at(-1).at)}` : "none");
-  byId("tile-alarms").classList.toggle("urgent", urgent.length > 0);
-  byId("tiles").removeAttribute("aria-busy");
+  showNumbers(byId("tiles"), {
+    campaign,
+    seconds,
+    bestSet,
+    oldest: waitingList?.decisions[0],
+    expired,
+    marks,
+    now: now(),
+  });
 }
 
 // --- the set chosen now
@@ -147,20 +125,42 @@ function showSet() {
   if (!set) return;
   if (set.problem) return void place.replaceChildren(h("p", { class: "empty" }, set.problem));
   const focused = document.activeElement?.closest?.("#set li")?.dataset.key;
-  const list = h("ul", { class: "set" }, set.items.slice(0, MOST_CHIPS).map((label) => {
-    const row = byLabel.get(labelKey(label));
-    const bar = intervalBar();
-    if (row) bar.move(row, domain);
-    return h("li", { "data-key": labelKey(label) }, h("button", { type: "button", class: "link", title: "Why is it in?", onclick: () => explanations.show(label) }, labelText(label)),
-      h("span", { class: "number" }, row ? weight(row.mean) : ""), bar.element);
-  }));
+  const list = h(
+    "ul",
+    { class: "set" },
+    set.items.slice(0, MOST_CHIPS).map((label) => {
+      const row = byLabel.get(labelKey(label));
+      const bar = intervalBar();
+      if (row) bar.move(row, domain);
+      return h(
+        "li",
+        { "data-key": labelKey(label) },
+        h(
+          "button",
+          { type: "button", class: "link", title: "Why is it in?", onclick: () => explanations.show(label) },
+          labelText(label),
+        ),
+        h("span", { class: "number" }, row ? weight(row.mean) : ""),
+        bar.element,
+      );
+    }),
+  );
   const notes = [];
   if (!set.items.length) notes.push("The set is empty: no item can be chosen.");
-  if (set.items.length > MOST_CHIPS) notes.push(`and ${count(set.items.length - MOST_CHIPS)} more; filter the items by “Chosen now” to see all.`);
+  if (set.items.length > MOST_CHIPS)
+    notes.push(`and ${count(set.items.length - MOST_CHIPS)} more; filter the items by “Chosen now” to see all.`);
   if (whichSet === "next" && set.held_out) notes.push("The next set is drawn at random, for later evaluation.");
-  const intro = whichSet === "next" ? "What the next ask would choose:" : "The best set by means alone, without exploring:";
-  place.replaceChildren(h("p", { class: "soft" }, intro), list, ...notes.map((note) => h("p", { class: "soft" }, note)));
-  if (focused) Array.from(place.querySelectorAll("li")).find((item) => item.dataset.key === focused)?.firstChild.focus({ preventScroll: true });
+  const intro =
+    whichSet === "next" ? "What the next ask would choose:" : "The best set by means alone, without exploring:";
+  place.replaceChildren(
+    h("p", { class: "soft" }, intro),
+    list,
+    ...notes.map((note) => h("p", { class: "soft" }, note)),
+  );
+  if (focused)
+    Array.from(place.querySelectorAll("li"))
+      .find((item) => item.dataset.key === focused)
+      ?.firstChild.focus({ preventScroll: true });
 }
 
 async function loadSets() {
@@ -171,7 +171,10 @@ async function loadSets() {
       return { items: [], value: null, problem: error.message };
     }
   };
-  [nextSet, bestSet] = await Promise.all([read(query(campaignPath(name, "/preview"))), read(get(campaignPath(name, "/best")))]);
+  [nextSet, bestSet] = await Promise.all([
+    read(query(campaignPath(name, "/preview"))),
+    read(get(campaignPath(name, "/best"))),
+  ]);
 }
 
 // --- items
@@ -183,13 +186,17 @@ async function loadItems() {
   domain = domainOf(rows);
 }
 
-const refreshBeliefs = paced(() => guarded(async () => {
-  await Promise.all([loadItems(), loadSets()]);
-  showSet();
-  const chosen = whichSet === "next" ? nextSet : bestSet;
-  table?.show(rows, new Set(chosen.items.map(labelKey)));
-  showTiles();
-}), () => (rows.length > 2000 ? 3000 : 900));
+const refreshBeliefs = paced(
+  () =>
+    guarded(async () => {
+      await Promise.all([loadItems(), loadSets()]);
+      showSet();
+      const chosen = whichSet === "next" ? nextSet : bestSet;
+      table?.show(rows, new Set(chosen.items.map(labelKey)));
+      showTiles();
+    }),
+  () => (rows.length > 2000 ? 3000 : 900),
+);
 
 // --- time
 
@@ -223,22 +230,23 @@ function showHistory() {
   const data = shownHistory(resolution);
   chart.show(data);
   const place = byId("chart-table");
-  if (byId("table-box").open && !place.matches(":hover") && !place.contains(document.activeElement)) place.replaceChildren(historyTable(data));
+  if (byId("table-box").open && !place.matches(":hover") && !place.contains(document.activeElement))
+    place.replaceChildren(historyTable(data));
   setText(byId("marks-count"), count(marks.length));
   if (byId("marks-box").open) showMarks();
 }
 
-function showMarks() {
-  const latest = marks.slice(-100).reverse();
-  byId("marks").replaceChildren(...latest.map((mark) => h("li", { class: isUrgent(mark.kind) ? "urgent" : "" },
-    h("time", { datetime: new Date(mark.at * 1000).toISOString() }, when(mark.at)), h("strong", {}, KINDS[mark.kind] ?? mark.kind), h("span", {}, mark.text))));
-}
+const showMarks = () => byId("marks").replaceChildren(...markRows(marks));
 
-const refreshTime = paced(() => guarded(async () => {
-  await Promise.all(Array.from(new Set([1, resolution]), loadHistory));
-  showHistory();
-  showTiles();
-}), () => 900);
+const refreshTime = paced(
+  () =>
+    guarded(async () => {
+      await Promise.all(Array.from(new Set([1, resolution]), loadHistory));
+      showHistory();
+      showTiles();
+    }),
+  () => 900,
+);
 
 // --- decisions that wait
 
@@ -247,25 +255,29 @@ async function loadWaiting() {
 }
 
 function showWaiting() {
-  const place = byId("waiting");
   const { waiting, decisions } = waitingList;
-  setText(byId("waiting-count"), waiting > decisions.length ? `${count(waiting)}, the oldest first` : waiting ? count(waiting) : "");
+  const isSome = waiting > decisions.length;
+  setText(byId("waiting-count"), isSome ? `${count(waiting)}, the oldest first` : waiting ? count(waiting) : "");
+  const place = byId("waiting");
   if (place.contains(document.activeElement) || place.matches(":hover")) return; // nothing moves under a finger
-  if (!decisions.length) return void place.replaceChildren(h("p", { class: "empty" }, campaign?.decisions ? "Nothing waits: every decision has its answers." : "No decisions yet."));
-  place.replaceChildren(h("ul", { class: "waiting" }, decisions.map((decision) => {
-    const names = decision.items.slice(0, 4).map(labelText).join(", ");
-    const more = decision.items.length > 4 ? ` and ${decision.items.length - 4} more` : "";
-    const left = decision.deadline === null ? "no deadline" : decision.deadline > now() ? `${duration(Math.max(1, Math.round(decision.deadline - now())))} left` : "expires now";
-    return h("li", {}, h("div", {}, h("strong", {}, `#${count(decision.decision)}`), h("span", { class: "soft" }, ` asked ${when(decision.asked)} · ${left}`), h("div", { class: "names" }, names + more)),
-      mayDecide && campaign.status !== "archived" && h("button", { type: "button", "aria-label": `Answer decision ${decision.decision}`, onclick: () => trial.answer(decision) }, "Answer"));
-  })));
+  const mayAnswer = mayDecide && campaign.status !== "archived";
+  const empty = campaign.decisions ? "Nothing waits: every decision has its answers." : "No decisions yet.";
+  place.replaceChildren(
+    decisions.length
+      ? waitingRows(decisions, now(), mayAnswer ? (decision) => trial.answer(decision) : null)
+      : h("p", { class: "empty" }, empty),
+  );
 }
 
-const refreshWaiting = paced(() => guarded(async () => {
-  await loadWaiting();
-  showWaiting();
-  showTiles();
-}), () => 1500);
+const refreshWaiting = paced(
+  () =>
+    guarded(async () => {
+      await loadWaiting();
+      showWaiting();
+      showTiles();
+    }),
+  () => 1500,
+);
 
 // --- all together
 
@@ -301,10 +313,22 @@ async function loadCampaign() {
 const explanations = new Explanations(byId("drawer"), {
   name,
   find: (label) => (isPresent(label) ? { row: byLabel.get(labelKey(label)), domain } : null),
-  pin: (row) => { trial.pinned.add(row); trial.pinned.input.focus(); },
-  exclude: (row) => { trial.exclude.add(row); trial.exclude.input.focus(); },
+  pin: (row) => {
+    trial.pinned.add(row);
+    trial.pinned.input.focus();
+  },
+  exclude: (row) => {
+    trial.exclude.add(row);
+    trial.exclude.input.focus();
+  },
 });
-const trial = new Trial(byId("trial"), { name, mayDecide, rows: () => rows, explain: (label, request) => explanations.show(label, request), changed: refresh });
+const trial = new Trial(byId("trial"), {
+  name,
+  mayDecide,
+  rows: () => rows,
+  explain: (label, request) => explanations.show(label, request),
+  changed: refresh,
+});
 let table = null;
 
 const press = segments(byId("ranges"), RANGES, async (value) => {
@@ -313,11 +337,18 @@ const press = segments(byId("ranges"), RANGES, async (value) => {
   await guarded(() => loadHistory(resolution));
   showHistory();
 });
-segments(byId("sets"), [["next", "Next"], ["best", "Best"]], (value) => {
-  whichSet = value;
-  showSet();
-  refreshBeliefs();
-})("next");
+segments(
+  byId("sets"),
+  [
+    ["next", "Next"],
+    ["best", "Best"],
+  ],
+  (value) => {
+    whichSet = value;
+    showSet();
+    refreshBeliefs();
+  },
+)("next");
 byId("items-search").addEventListener("input", (event) => table?.find(event.target.value));
 byId("items-filter").addEventListener("change", (event) => table?.only(event.target.value));
 byId("marks-box").addEventListener("toggle", showMarks);
@@ -332,13 +363,18 @@ async function start() {
     if (error.status === 404 || error.status === 403) return showState("idle");
     return setTimeout(start, 3000);
   }
-  table = new ItemTable(byId("items"), { minimize: campaign.minimize, explain: (row) => explanations.show(row.label), say: (text) => setText(byId("items-count"), text) });
+  table = new ItemTable(byId("items"), {
+    minimize: campaign.minimize,
+    explain: (row) => explanations.show(row.label),
+    say: (text) => setText(byId("items-count"), text),
+  });
   const age = Date.now() / 1000 - campaign.created;
   resolution = age < 1800 ? 1 : age < 2 * 86400 ? 60 : age < 150 * 86400 ? 3600 : 86400;
   press(resolution);
   refresh();
   follow(campaignPath(name, "/stream?only=summary"), {
     open: () => guarded(loadCampaign).then(refresh),
+    lost: () => guarded(loadCampaign), // says what is wrong, or leads to the login
     summary: (summary) => {
       const before = campaign;
       campaign = { ...campaign, ...summary };

@@ -13,8 +13,15 @@ const BOTTOM = 22;
 
 /** What each kind of mark is called, and whether an operator should look at it. */
 export const KINDS = {
-  created: "Created", changed: "Changed", restarted: "Restarted", paused: "Paused", resumed: "Resumed",
-  archived: "Archived", stopped: "Stopped", trusted: "Log trusted", alarm: "Alarm",
+  created: "Created",
+  changed: "Changed",
+  restarted: "Restarted",
+  paused: "Paused",
+  resumed: "Resumed",
+  archived: "Archived",
+  stopped: "Stopped",
+  trusted: "Log trusted",
+  alarm: "Alarm",
 };
 export const isUrgent = (kind) => kind === "alarm" || kind === "stopped";
 
@@ -63,10 +70,21 @@ export class Chart {
     this.at = null; // the bucket that the reader points at
     this.svg = s("svg", { "aria-hidden": "true" });
     this.tip = h("div", { class: "tip", "aria-hidden": "true", hidden: true });
-    this.frame = h("div", {
-      class: "chart", tabindex: "0", role: "slider", "aria-label": "Average weight per decision over time; arrow keys move through it",
-      "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0", "aria-valuetext": "No decisions yet",
-    }, this.svg, this.tip);
+    this.frame = h(
+      "div",
+      {
+        class: "chart",
+        tabindex: "0",
+        role: "slider",
+        "aria-label": "Average weight per decision over time; arrow keys move through it",
+        "aria-valuemin": "0",
+        "aria-valuemax": "0",
+        "aria-valuenow": "0",
+        "aria-valuetext": "No decisions yet",
+      },
+      this.svg,
+      this.tip,
+    );
     this.legend = h("p", { class: "legend soft" });
     place.replaceChildren(this.frame, this.legend);
     this.frame.addEventListener("pointermove", (event) => this.point(event));
@@ -116,17 +134,33 @@ export class Chart {
       parts.push(s("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: height - BOTTOM }));
       parts.push(s("text", { class: "tick", x, y: height - 6, "text-anchor": "middle" }, tick(at, step)));
     }
-    parts.push(...this.average(floor), ...this.lane(floor + GAP, height - BOTTOM), ...this.flags(marks, height - BOTTOM));
+    parts.push(
+      ...this.average(floor),
+      ...this.lane(floor + GAP, height - BOTTOM),
+      ...this.flags(marks, height - BOTTOM),
+    );
     if (!buckets.some((bucket) => bucket.mean !== null)) {
-      parts.push(s("text", { class: "none", x: (LEFT + width) / 2, y: floor / 2 + 8, "text-anchor": "middle" },
-        buckets.length ? "No answers in this time" : "No decisions in this time"));
+      parts.push(
+        s(
+          "text",
+          { class: "none", x: (LEFT + width) / 2, y: floor / 2 + 8, "text-anchor": "middle" },
+          buckets.length ? "No answers in this time" : "No decisions in this time",
+        ),
+      );
     }
     this.cursor = s("g", { class: "cursor" });
     this.svg.replaceChildren(...parts, this.cursor);
     const seconds = data.resolution * (2 * Math.max(1, Math.round((data.to - data.from) / data.resolution / 60)) + 1);
+    const length = seconds < 120 ? `${seconds} s` : seconds < 7200 ? `${seconds / 60} min` : `${seconds / 3600} h`;
     this.legend.replaceChildren(
-      key("line", `average of ${seconds < 120 ? `${seconds} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`}`),
-      key("bars", "decisions made"), key("late", "expired"), key("flag", "change"), key("alarm", "alarm"),
+      key(
+        "line",
+        `average of ${length}`,
+      ),
+      key("bars", "decisions made"),
+      key("late", "expired"),
+      key("flag", "change"),
+      key("alarm", "alarm"),
     );
     const last = buckets.length - 1;
     this.frame.setAttribute("aria-valuemax", Math.max(0, last));
@@ -142,10 +176,17 @@ export class Chart {
     const means = buckets.map((bucket) => bucket.mean).filter((mean) => mean !== null);
     if (!means.length) return [s("line", { class: "axis", x1: LEFT, x2: this.width - RIGHT, y1: floor, y2: floor })];
     let [low, high] = [Math.min(...means), Math.max(...means)];
-    const [calmLow, calmHigh] = this.smooth.reduce(([a, b], y) => (y === null ? [a, b] : [Math.min(a, y), Math.max(b, y)]), [Infinity, -Infinity]);
+    const [calmLow, calmHigh] = this.smooth.reduce(
+      ([a, b], y) => (y === null ? [a, b] : [Math.min(a, y), Math.max(b, y)]),
+      [Infinity, -Infinity],
+    );
     if (low > 0 && low < 0.5 * high) low = 0;
     // A few wild seconds do not flatten the rest.
-    if (means.length > 20) [low, high] = [Math.max(low, calmLow - 1.5 * (calmHigh - calmLow || 1)), Math.min(high, calmHigh + 1.5 * (calmHigh - calmLow || 1))];
+    if (means.length > 20)
+      [low, high] = [
+        Math.max(low, calmLow - 1.5 * (calmHigh - calmLow || 1)),
+        Math.min(high, calmHigh + 1.5 * (calmHigh - calmLow || 1)),
+      ];
     if (high === low) [low, high] = [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
     const margin = 0.06 * (high - low);
     if (low !== 0) low -= margin;
@@ -156,22 +197,42 @@ export class Chart {
     const { values, decimals } = ticks(low, high, 4);
     for (const value of values) {
       parts.push(s("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y(value), y2: y(value) }));
-      const text = Math.abs(value) >= 1e5 ? weight(value) : value.toLocaleString("en", { minimumFractionDigits: Math.min(decimals, 6), maximumFractionDigits: Math.min(decimals, 6) });
-      parts.push(s("text", { class: "tick", x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, text.replace("-", "−")));
+      const text =
+        Math.abs(value) >= 1e5
+          ? weight(value)
+          : value.toLocaleString("en", {
+              minimumFractionDigits: Math.min(decimals, 6),
+              maximumFractionDigits: Math.min(decimals, 6),
+            });
+      parts.push(
+        s("text", { class: "tick", x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, text.replace("-", "−")),
+      );
     }
-    const points = (numbers) => path(buckets.map((bucket, k) => (numbers[k] === null ? null : [this.middle(bucket), y(numbers[k])])));
+    const points = (numbers) =>
+      path(buckets.map((bucket, k) => (numbers[k] === null ? null : [this.middle(bucket), y(numbers[k])])));
     if (buckets.length > 3) parts.push(s("path", { class: "raw", d: points(buckets.map((bucket) => bucket.mean)) }));
-    parts.push(s("path", { class: "mean", d: points(buckets.map((bucket, k) => (bucket.mean === null ? null : this.smooth[k]))) }));
+    parts.push(
+      s("path", {
+        class: "mean",
+        d: points(buckets.map((bucket, k) => (bucket.mean === null ? null : this.smooth[k]))),
+      }),
+    );
     return parts;
   }
 
   /** Decisions made in each bar of a few pixels, and those that expired on top of them. */
   lane(top, bottom) {
     const { buckets, from, to, resolution } = this.data;
-    const bars = Math.max(1, Math.min(Math.floor((this.width - LEFT - RIGHT) / 5), Math.ceil((to - from) / resolution)));
+    const bars = Math.max(
+      1,
+      Math.min(Math.floor((this.width - LEFT - RIGHT) / 5), Math.ceil((to - from) / resolution)),
+    );
     const [asked, late] = [new Float64Array(bars), new Float64Array(bars)];
     for (const bucket of buckets) {
-      const k = Math.max(0, Math.min(bars - 1, Math.floor(((bucket.at + resolution / 2 - from) / (to - from)) * bars)));
+      const k = Math.max(
+        0,
+        Math.min(bars - 1, Math.floor(((bucket.at + resolution / 2 - from) / (to - from)) * bars)),
+      );
       asked[k] += bucket.asked;
       late[k] += bucket.expired;
     }
@@ -180,7 +241,15 @@ export class Chart {
     const parts = [s("line", { class: "axis", x1: LEFT, x2: this.width - RIGHT, y1: bottom, y2: bottom })];
     const bar = (k, n, name) => {
       const tall = Math.max(1.5, (n / most) * (bottom - top));
-      parts.push(s("rect", { class: name, x: LEFT + k * size + 0.5, width: Math.max(1, size - 1), y: bottom - tall, height: tall }));
+      parts.push(
+        s("rect", {
+          class: name,
+          x: LEFT + k * size + 0.5,
+          width: Math.max(1, size - 1),
+          y: bottom - tall,
+          height: tall,
+        }),
+      );
     };
     for (let k = 0; k < bars; k++) {
       if (asked[k]) bar(k, asked[k], "bar");
@@ -197,20 +266,30 @@ export class Chart {
       const x = this.x(mark.at);
       const name = isUrgent(mark.kind) ? "flag urgent" : "flag";
       parts.push(s("line", { class: name, x1: x, x2: x, y1: TOP - 4, y2: bottom }));
-      parts.push(isUrgent(mark.kind)
-        ? s("path", { class: name, d: `M${x} ${TOP - 16}l7 12h-14z` })
-        : s("circle", { class: name, cx: x, cy: TOP - 9, r: 4.5 }));
+      parts.push(
+        isUrgent(mark.kind)
+          ? s("path", { class: name, d: `M${x} ${TOP - 16}l7 12h-14z` })
+          : s("circle", { class: name, cx: x, cy: TOP - 9, r: 4.5 }),
+      );
     }
     return parts;
   }
 
   words(k) {
     const { buckets, resolution } = this.data;
-    return this.lines(buckets[k]).reduce((text, [name, value]) => `${text}; ${name} ${value}`, when(buckets[k].at, resolution));
+    return this.lines(buckets[k]).reduce(
+      (text, [name, value]) => `${text}; ${name} ${value}`,
+      when(buckets[k].at, resolution),
+    );
   }
 
   lines(bucket) {
-    const lines = [["average", weight(bucket.mean)], ["decisions", count(bucket.asked)], ["items told", count(bucket.told)], ["waiting", count(bucket.waiting)]];
+    const lines = [
+      ["average", weight(bucket.mean)],
+      ["decisions", count(bucket.asked)],
+      ["items told", count(bucket.told)],
+      ["waiting", count(bucket.waiting)],
+    ];
     if (bucket.expired) lines.push(["expired", count(bucket.expired)]);
     if (bucket.closed) lines.push(["closed", count(bucket.closed)]);
     return lines;
@@ -230,7 +309,16 @@ export class Chart {
     const last = (this.data?.buckets.length ?? 0) - 1;
     if (last < 0) return;
     const now = this.at ?? last;
-    const to = { ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1, PageUp: now + 20, PageDown: now - 20, Home: 0, End: last }[event.key];
+    const to = {
+      ArrowLeft: now - 1,
+      ArrowDown: now - 1,
+      ArrowRight: now + 1,
+      ArrowUp: now + 1,
+      PageUp: now + 20,
+      PageDown: now - 20,
+      Home: 0,
+      End: last,
+    }[event.key];
     if (event.key === "Escape") this.leave();
     if (to === undefined) return;
     event.preventDefault();
@@ -247,8 +335,16 @@ export class Chart {
     if (bucket.mean !== null) this.cursor.append(s("circle", { cx: x, cy: this.y(this.smooth[k]), r: 4 }));
     this.tip.replaceChildren(
       h("strong", {}, when(bucket.at, this.data.resolution)),
-      h("dl", {}, this.lines(bucket).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-      ...near.slice(-3).map((mark) => h("p", { class: isUrgent(mark.kind) ? "urgent" : "" }, mark.text || KINDS[mark.kind] || mark.kind)),
+      h(
+        "dl",
+        {},
+        this.lines(bucket).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+      ),
+      ...near
+        .slice(-3)
+        .map((mark) =>
+          h("p", { class: isUrgent(mark.kind) ? "urgent" : "" }, mark.text || KINDS[mark.kind] || mark.kind),
+        ),
     );
     this.tip.hidden = false;
     const room = this.width - this.tip.offsetWidth;
@@ -268,11 +364,35 @@ export class Chart {
 export function historyTable({ buckets, resolution }) {
   if (!buckets.length) return h("p", { class: "empty" }, "No decisions in this time.");
   const head = ["Time", "Average weight", "Decisions", "Items told", "Waiting", "Closed", "Expired"];
-  return h("table", { class: "plain" },
-    h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, buckets.slice(-100).reverse().map((bucket) => h("tr", {},
-      h("th", { scope: "row" }, when(bucket.at, resolution)),
-      [weight(bucket.mean), ...["asked", "told", "waiting", "closed", "expired"].map((name) => count(bucket[name]))].map((text) => h("td", {}, text)),
-    ))),
+  return h(
+    "table",
+    { class: "plain" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        head.map((text) => h("th", { scope: "col" }, text)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      buckets
+        .slice(-100)
+        .reverse()
+        .map((bucket) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, when(bucket.at, resolution)),
+            [
+              weight(bucket.mean),
+              ...["asked", "told", "waiting", "closed", "expired"].map((name) => count(bucket[name])),
+            ].map((text) => h("td", {}, text)),
+          ),
+        ),
+    ),
   );
 }

@@ -36,7 +36,18 @@ export function showProblem(place, error) {
 /** Buttons of which one is pressed; calls `choose` with its value. Returns a function that presses one. */
 export function segments(place, options, choose) {
   const buttons = options.map(([value, text]) =>
-    h("button", { type: "button", "data-value": value, onclick: () => { press(value); choose(value); } }, text),
+    h(
+      "button",
+      {
+        type: "button",
+        "data-value": value,
+        onclick: () => {
+          press(value);
+          choose(value);
+        },
+      },
+      text,
+    ),
   );
   const press = (value) => {
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.value === String(value)));
@@ -50,7 +61,11 @@ export function confirmed(dialog, title, text, action) {
   return new Promise((resolve) => {
     const yes = h("button", { type: "button", class: "danger", onclick: () => dialog.close("yes") }, action);
     const no = h("button", { type: "button", onclick: () => dialog.close("no") }, "Cancel");
-    dialog.replaceChildren(h("h2", { id: "confirm-title" }, title), h("p", {}, text), h("div", { class: "row end" }, no, yes));
+    dialog.replaceChildren(
+      h("h2", { id: "confirm-title" }, title),
+      h("p", {}, text),
+      h("div", { class: "row end" }, no, yes),
+    );
     dialog.returnValue = "no";
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
     dialog.showModal();

@@ -30,7 +30,12 @@ export const labelText = (label) => (Array.isArray(label) ? label.map(labelText)
 export const labelKey = (label) => toJson(label);
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const clockSeconds = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const clockSeconds = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const dayAndYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 
@@ -39,7 +44,9 @@ export function when(at, resolution = 1) {
   const date = new Date(at * 1000);
   if (resolution >= 86400) return dayAndYear.format(date);
   const text = (resolution < 60 ? clockSeconds : clock).format(date);
-  return date.toDateString() === new Date().toDateString() && resolution < 3600 ? text : `${day.format(date)}, ${text}`;
+  return date.toDateString() === new Date().toDateString() && resolution < 3600
+    ? text
+    : `${day.format(date)}, ${text}`;
 }
 
 /** The tick of an axis whose ticks are `step` seconds apart. */
@@ -52,11 +59,17 @@ export function tick(at, step) {
 
 /** A length of time with one unit. */
 export function duration(seconds) {
-  const units = [[86400, "day"], [3600, "hour"], [60, "minute"]];
+  const units = [
+    [86400, "day"],
+    [3600, "hour"],
+    [60, "minute"],
+  ];
   for (const [size, word] of units) {
     if (seconds >= 2 * size || seconds === size) return counted(Math.round(seconds / size), word);
   }
-  return seconds >= 10 || Number.isInteger(seconds) ? counted(Math.round(seconds), "second") : `${+seconds.toPrecision(2)} seconds`;
+  return seconds >= 10 || Number.isInteger(seconds)
+    ? counted(Math.round(seconds), "second")
+    : `${+seconds.toPrecision(2)} seconds`;
 }
 
 /** A rate, per second or per minute, whichever reads better. */

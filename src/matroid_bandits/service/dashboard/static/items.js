@@ -21,9 +21,15 @@ const COLUMNS = [
 /** The same estimates as a list of items. */
 export function rowsOf(estimates) {
   return estimates.labels.map((label, item) => ({
-    item, label, key: labelKey(label), text: labelText(label),
-    mean: estimates.means[item], radius: estimates.radii[item], index: estimates.indices[item],
-    plays: estimates.counts[item], waiting: estimates.waiting[item],
+    item,
+    label,
+    key: labelKey(label),
+    text: labelText(label),
+    mean: estimates.means[item],
+    radius: estimates.radii[item],
+    index: estimates.indices[item],
+    plays: estimates.counts[item],
+    waiting: estimates.waiting[item],
   }));
 }
 
@@ -31,7 +37,9 @@ export function rowsOf(estimates) {
 export function domainOf(rows) {
   const means = rows.map((row) => row.mean).filter((mean) => mean !== null);
   if (!means.length) return [0, 1];
-  const ends = rows.flatMap((row) => (row.mean === null || row.radius === null ? [] : [row.mean - row.radius, row.mean + row.radius]));
+  const ends = rows.flatMap((row) =>
+    row.mean === null || row.radius === null ? [] : [row.mean - row.radius, row.mean + row.radius],
+  );
   const [low, high] = [means.reduce((a, b) => Math.min(a, b)), means.reduce((a, b) => Math.max(a, b))];
   const span = high - low || Math.abs(high) || 1;
   let from = Math.min(low, Math.max(quantile(ends, 0.02), low - span));
@@ -86,16 +94,35 @@ export class ItemTable {
     this.above = h("tr", { class: "space", "aria-hidden": "true" }, h("td", {}));
     this.below = h("tr", { class: "space", "aria-hidden": "true" }, h("td", {}));
     this.body = h("tbody", {}, this.above, this.below);
-    this.table = h("table", { class: "items", "aria-labelledby": "items-title" }, h("thead", {}, h("tr", { "aria-rowindex": 1 }, this.heads)), this.body);
+    this.table = h(
+      "table",
+      { class: "items", "aria-labelledby": "items-title" },
+      h("thead", {}, h("tr", { "aria-rowindex": 1 }, this.heads)),
+      this.body,
+    );
     // In place of the heads of columns for which a phone has no room.
     const names = COLUMNS.filter((column) => column.sorts !== null);
-    this.order = h("select", { class: "narrow-only", "aria-label": "Sort by", onchange: () => this.sortBy(names.find((column) => column.name === this.order.value)) },
-      names.map((column) => h("option", { value: column.name }, `Sort by ${column.text.toLowerCase()}`)));
+    this.order = h(
+      "select",
+      {
+        class: "narrow-only",
+        "aria-label": "Sort by",
+        onchange: () => this.sortBy(names.find((column) => column.name === this.order.value)),
+      },
+      names.map((column) => h("option", { value: column.name }, `Sort by ${column.text.toLowerCase()}`)),
+    );
     this.order.value = this.sorted.name;
     this.scroller = h("div", { class: "scroll items-box", onscroll: () => this.draw() }, this.table);
     this.empty = h("p", { class: "empty", hidden: true });
     const key = (kind, text) => h("span", {}, h("span", { class: `key ${kind}` }), text);
-    this.legend = h("p", { class: "legend soft" }, key("chosen", "chosen now"), key("mean", "mean"), key("band", "interval"), key("index", "index, by which the next set is chosen"));
+    this.legend = h(
+      "p",
+      { class: "legend soft" },
+      key("chosen", "chosen now"),
+      key("mean", "mean"),
+      key("band", "interval"),
+      key("index", "index, by which the next set is chosen"),
+    );
     place.replaceChildren(this.order, this.scroller, this.empty, this.legend);
     this.table.addEventListener("keydown", (event) => this.move(event));
     new ResizeObserver(() => this.draw()).observe(this.scroller);
@@ -148,17 +175,23 @@ export class ItemTable {
 
   arrange() {
     const isIn = {
-      all: () => true, chosen: (row) => this.chosen.has(row.key), out: (row) => !this.chosen.has(row.key),
-      untried: (row) => row.plays === 0, waiting: (row) => row.waiting > 0,
+      all: () => true,
+      chosen: (row) => this.chosen.has(row.key),
+      out: (row) => !this.chosen.has(row.key),
+      untried: (row) => row.plays === 0,
+      waiting: (row) => row.waiting > 0,
     }[this.filter];
-    this.shown = this.rows.filter((row) => isIn(row) && (!this.search || row.text.toLowerCase().includes(this.search)));
+    this.shown = this.rows.filter(
+      (row) => isIn(row) && (!this.search || row.text.toLowerCase().includes(this.search)),
+    );
     const { name, order } = this.sorted;
     const sign = order === "ascending" ? 1 : -1;
     // An unknown mean comes last; an item without an index is to be tried first, so its index is the best there is.
     const value = (row) => row[name] ?? (name === "index" ? (this.minimize ? -Infinity : Infinity) : sign * Infinity);
-    const compare = name === "label"
-      ? (a, b) => sign * byName.compare(a.text, b.text)
-      : (a, b) => sign * (value(a) - value(b)) || a.item - b.item;
+    const compare =
+      name === "label"
+        ? (a, b) => sign * byName.compare(a.text, b.text)
+        : (a, b) => sign * (value(a) - value(b)) || a.item - b.item;
     this.shown.sort((a, b) => (value(a) === value(b) && name !== "label" ? a.item - b.item : compare(a, b)));
     for (const head of this.heads) {
       if (!head.dataset.name) continue;
@@ -186,11 +219,15 @@ export class ItemTable {
     const ends = ticks(...this.domain, this.axis.clientWidth < 160 ? 2 : 5).values;
     setText(this.axis, "");
     const place = (x) => (100 * (x - this.domain[0])) / (this.domain[1] - this.domain[0]);
-    this.axis.replaceChildren(...ends.filter((x) => place(x) <= 96).map((x) => {
-      const mark = h("span", {}, String(+x.toPrecision(4)).replace("-", "−"));
-      mark.style.left = `${place(x)}%`;
-      return mark;
-    }));
+    this.axis.replaceChildren(
+      ...ends
+        .filter((x) => place(x) <= 96)
+        .map((x) => {
+          const mark = h("span", {}, String(+x.toPrecision(4)).replace("-", "−"));
+          mark.style.left = `${place(x)}%`;
+          return mark;
+        }),
+    );
     while (this.drawn.length < last - first) this.drawn.push(this.newRow());
     const rows = this.drawn.slice(0, last - first);
     rows.forEach((row, k) => this.fill(row, this.shown[first + k], first + k));
@@ -207,7 +244,12 @@ export class ItemTable {
 
   newRow() {
     const row = { bar: intervalBar() };
-    row.name = h("button", { type: "button", class: "link", title: "Why is it in or out?", onclick: () => this.explain(row.data) });
+    row.name = h("button", {
+      type: "button",
+      class: "link",
+      title: "Why is it in or out?",
+      onclick: () => this.explain(row.data),
+    });
     row.dot = h("span", { class: "dot", "aria-hidden": "true" });
     row.state = h("span", { class: "unseen" });
     row.aside = h("span", { class: "aside" }); // in place of columns for which a phone has no room
@@ -216,9 +258,16 @@ export class ItemTable {
     row.plays = h("span", {});
     row.share = h("span", { class: "share", "aria-hidden": "true" });
     row.waiting = h("td", { class: "number col-waiting" });
-    row.element = h("tr", {},
-      h("th", { scope: "row" }, h("div", { class: "named" }, row.dot, row.name, row.state, row.aside)), row.mean, h("td", { class: "col-bar" }, row.bar.element),
-      row.index, h("td", { class: "number col-plays" }, row.share, row.plays), row.waiting);
+    row.element = h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("div", { class: "named" }, row.dot, row.name, row.state, row.aside)),
+      row.mean,
+      h("td", { class: "col-bar" }, row.bar.element),
+      row.index,
+      h("td", { class: "number col-plays" }, row.share, row.plays),
+      row.waiting,
+    );
     return row;
   }
 
@@ -236,9 +285,10 @@ export class ItemTable {
     setText(row.waiting, data.waiting ? count(data.waiting) : "");
     row.share.style.width = `${(100 * data.plays) / this.most}%`;
     row.bar.move(data, this.domain);
-    row.bar.element.parentNode.title = data.mean === null
-      ? "never told a weight"
-      : `mean ${weight(data.mean)}${data.radius === null ? "" : ` ± ${weight(data.radius)}`}, ${counted(data.plays, "play")}`;
+    row.bar.element.parentNode.title =
+      data.mean === null
+        ? "never told a weight"
+        : `mean ${weight(data.mean)}${data.radius === null ? "" : ` ± ${weight(data.radius)}`}, ${counted(data.plays, "play")}`;
   }
 
   /** Arrow keys go through the items, beyond the rows in sight too. */

@@ -73,10 +73,13 @@ export function paced(task, pause) {
       await task();
     } finally {
       const spent = performance.now() - start;
-      setTimeout(() => {
-        isRunning = false;
-        if (isWanted && !document.hidden) run();
-      }, Math.max(pause(), 4 * spent));
+      setTimeout(
+        () => {
+          isRunning = false;
+          if (isWanted && !document.hidden) run();
+        },
+        Math.max(pause(), 4 * spent),
+      );
     }
   };
   return () => {

@@ -17,12 +17,27 @@ export class Picker {
     const id = `picker-${nextId++}`;
     this.list = h("ul", { class: "options", role: "listbox", id: `${id}-list`, "aria-label": text, hidden: true });
     this.input = h("input", {
-      id, type: "text", role: "combobox", autocomplete: "off", spellcheck: "false", placeholder: hint, "aria-expanded": "false",
-      "aria-controls": `${id}-list`, "aria-autocomplete": "list", oninput: () => this.open(), onclick: () => this.open(),
-      onblur: () => setTimeout(() => this.close(), 150), onkeydown: (event) => this.key(event),
+      id,
+      type: "text",
+      role: "combobox",
+      autocomplete: "off",
+      spellcheck: "false",
+      placeholder: hint,
+      "aria-expanded": "false",
+      "aria-controls": `${id}-list`,
+      "aria-autocomplete": "list",
+      oninput: () => this.open(),
+      onclick: () => this.open(),
+      onblur: () => setTimeout(() => this.close(), 150),
+      onkeydown: (event) => this.key(event),
     });
     this.tokens = h("span", { class: "tokens" });
-    this.element = h("div", { class: "picker" }, h("label", { for: id }, text), h("div", { class: "field" }, this.tokens, this.input, this.list));
+    this.element = h(
+      "div",
+      { class: "picker" },
+      h("label", { for: id }, text),
+      h("div", { class: "field" }, this.tokens, this.input, this.list),
+    );
   }
 
   get labels() {
@@ -40,8 +55,28 @@ export class Picker {
   }
 
   show() {
-    this.tokens.replaceChildren(...Array.from(this.chosen.values(), (row) => h("span", { class: "token" }, row.text,
-      h("button", { type: "button", "aria-label": `Take away ${row.text}`, onclick: () => { this.chosen.delete(row.key); this.show(); this.input.focus(); } }, "×"))));
+    this.tokens.replaceChildren(
+      ...Array.from(this.chosen.values(), (row) =>
+        h(
+          "span",
+          { class: "token" },
+          row.text,
+          h(
+            "button",
+            {
+              type: "button",
+              "aria-label": `Take away ${row.text}`,
+              onclick: () => {
+                this.chosen.delete(row.key);
+                this.show();
+                this.input.focus();
+              },
+            },
+            "×",
+          ),
+        ),
+      ),
+    );
   }
 
   open() {
@@ -50,10 +85,30 @@ export class Picker {
     fits.sort((a, b) => b.text.toLowerCase().startsWith(text) - a.text.toLowerCase().startsWith(text));
     this.found = fits.slice(0, MOST);
     this.active = text && this.found.length ? 0 : -1;
-    this.list.replaceChildren(...this.found.map((row, k) => h("li", {
-      role: "option", id: `${this.input.id}-${k}`, onpointerdown: (event) => { event.preventDefault(); this.take(k); },
-    }, row.text)));
-    if (fits.length > MOST) this.list.append(h("li", { class: "soft", "aria-hidden": "true" }, `${count(fits.length - MOST)} more: type a part of the name`));
+    this.list.replaceChildren(
+      ...this.found.map((row, k) =>
+        h(
+          "li",
+          {
+            role: "option",
+            id: `${this.input.id}-${k}`,
+            onpointerdown: (event) => {
+              event.preventDefault();
+              this.take(k);
+            },
+          },
+          row.text,
+        ),
+      ),
+    );
+    if (fits.length > MOST)
+      this.list.append(
+        h(
+          "li",
+          { class: "soft", "aria-hidden": "true" },
+          `${count(fits.length - MOST)} more: type a part of the name`,
+        ),
+      );
     if (!fits.length) this.list.append(h("li", { class: "soft", "aria-hidden": "true" }, "No such item"));
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");

@@ -1,6 +1,9 @@
 // Axes: round numbers to put ticks at, and where values lie.
 
-const STEPS_OF_TIME = [1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000, 7776000, 31536000];
+const STEPS_OF_TIME = [
+  1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000, 7776000,
+  31536000,
+];
 
 /** About `n` round numbers from `low` to `high`, and how many decimals they need. */
 export function ticks(low, high, n) {
