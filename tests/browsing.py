@@ -88,8 +88,8 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server for the tests of a file."""
+def site(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server for the tests of a file; not started where there is no browser."""
     made = Site(tmp_path_factory.mktemp("site"))
     made.start()
     yield made

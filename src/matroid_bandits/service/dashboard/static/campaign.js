@@ -208,7 +208,9 @@ function shownHistory(width) {
   const first = Math.min(buckets[0]?.at ?? Infinity, campaign?.created ?? Infinity, now() - 20 * width);
   const to = now();
   const from = Math.max(to - span, Number.isFinite(first) ? first : to - 60);
-  return { from, to, resolution: width, buckets: buckets.filter((bucket) => bucket.at + width > from), marks };
+  // A second that is not over yet would look like a dip.
+  const isShown = (bucket) => bucket.at + width > from && (width > 1 || bucket.at + width <= to);
+  return { from, to, resolution: width, buckets: buckets.filter(isShown), marks };
 }
 
 async function loadHistory(width) {

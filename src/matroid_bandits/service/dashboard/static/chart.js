@@ -153,10 +153,7 @@ export class Chart {
     const seconds = data.resolution * (2 * Math.max(1, Math.round((data.to - data.from) / data.resolution / 60)) + 1);
     const length = seconds < 120 ? `${seconds} s` : seconds < 7200 ? `${seconds / 60} min` : `${seconds / 3600} h`;
     this.legend.replaceChildren(
-      key(
-        "line",
-        `average of ${length}`,
-      ),
+      key("line", `average of ${length}`),
       key("bars", "decisions made"),
       key("late", "expired"),
       key("flag", "change"),
