@@ -51,7 +51,9 @@ class Site:
             )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        assert line.startswith("Serving http://"), line + (self._folder / "log").read_text()
+        if not line.startswith("Serving http://"):
+            self.stop()
+            pytest.fail(f"the server did not start: {line}{(self._folder / 'log').read_text()}")
         self.port = urlsplit(line.split()[1]).port or 0
 
     def stop(self) -> None:
