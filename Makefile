@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test serve long cluster coverage lint format bench clean
+# Tests that `make test` leaves to targets of their own.
+APART := long or cluster or browser
+
+.PHONY: help reproduce test serve long cluster browser coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +16,7 @@ help:
 	@echo "make long        the tests that take long: a sweep that is killed fifty times"
 	@echo "make cluster     the tests that start a local Dask cluster and a local Ray"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
+	@echo "make browser     the operator's page in a real browser (Debian: apt-get install chromium)"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
 	@echo "make bench       speed against what one would write by hand"
@@ -36,7 +40,7 @@ serve: $(VENV)/.serve
 	$(BIN)/matroid-bandits serve $(ARGS)
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m "not long and not cluster"
+	$(BIN)/python -m pytest -m "not ($(APART))"
 
 long: $(VENV)/.test
 	$(BIN)/python -m pytest -m long tests
@@ -45,8 +49,11 @@ cluster: $(VENV)/.test,dask,ray
 	$(BIN)/python -m pytest -m cluster tests/simulation
 
 coverage: $(VENV)/.test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled and not long and not cluster" tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not (compiled or $(APART))" tests
 	$(BIN)/python -m coverage report
+
+browser: $(VENV)/.browser
+	$(BIN)/python -m pytest -m browser tests/service
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -10,6 +10,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent))  # the oracles and strategies beside the tests
 
 from archive_server import server  # noqa: F401 - a fixture
+from browsing import chromium, site, visit  # noqa: F401 - fixtures
 from service_databases import postgres, url  # noqa: F401 - fixtures
 
 # Fixed examples: a failure seen once is seen again, and the time a run takes does not depend on luck.

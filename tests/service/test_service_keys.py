@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnknownCampaignError
 from matroid_bandits.service import Database, create_key, list_keys, revoke_key
 from matroid_bandits.service import _keys as keys_module
-from matroid_bandits.service._keys import Key, Keys
+from matroid_bandits.service._keys import Key, Keys, session_of
 from matroid_bandits.service._logs import log_unexpected, set_up_logs
 from matroid_bandits.service._tables import keys
 from service_kit import create, serving
@@ -59,7 +59,7 @@ def test_roles(database, url):
             assert (answer.status_code, answer.json()["error"]) == (401, "AccessError")
             assert answer.headers["www-authenticate"] == "Bearer"
             assert ours.split("_")[2] not in answer.text
-        by_cookie = {"Authorization": "", "Cookie": f"matroid_bandits_key={ours}"}
+        by_cookie = {"Authorization": "", "Cookie": f"matroid_bandits_key={session_of(ours)}"}
         assert client.get(at, headers=by_cookie).status_code == 200
         elsewhere = {**by_cookie, "Sec-Fetch-Site": "cross-site"}
         assert client.post(f"{at}/ask", headers=elsewhere).status_code == 403

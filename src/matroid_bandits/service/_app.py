@@ -19,6 +19,7 @@ from matroid_bandits.service._health import OPERATION
 from matroid_bandits.service._routes import BUSIEST, ENDPOINTS
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
+from matroid_bandits.service.dashboard import page_routes
 
 
 def create_app(settings: Settings | None = None, service: Service | None = None) -> Starlette:
@@ -46,7 +47,7 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
     routes = [Route(each.path, handler, methods=[each.method]) for each, handler in handlers.items()]
     app = _App(
         {each.path.rpartition("/")[2]: handler for each, handler in handlers.items() if each in BUSIEST},
-        routes=routes,
+        routes=[*routes, *page_routes(service)],
         lifespan=lifespan,
         exception_handlers={HTTPException: _http_error, Exception: _unexpected},
     )

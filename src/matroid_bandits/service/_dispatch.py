@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError, UnavailableError
 from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
-from matroid_bandits.service._keys import Key, Role
+from matroid_bandits.service._keys import KEY, SESSION, Key, Keys, Role
 from matroid_bandits.service._limits import check_request_id
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer
@@ -200,26 +200,38 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
     AccessError
         No key, a wrong one, or one that may not do this.
     """
-    keys = service.keys
-    if keys.is_stale:
-        try:
-            await run_in_threadpool(keys.refresh)
-        except Exception as error:
-            raise UnavailableError("the database does not answer") from error
+    keys = await fresh_keys(service)
     if role is None:
         return Key("", "read")
     if keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
         raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
     given = next((value for name, value in request.scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.decode("latin-1").partition(" ")
-    if scheme.lower() != "bearer":
+    kind = KEY if scheme.lower() == "bearer" else SESSION
+    if kind == SESSION:
         token = request.cookies.get(COOKIE, "")
-        if token and request.method != "GET" and request.headers.get("sec-fetch-site") not in (None, "same-origin"):
-            raise AccessError("expected a request of this site's own pages, got one from elsewhere")
-    key = keys.find(token.strip())
+        if request.method != "GET":
+            check_own_site(request)
+    key = keys.find(token.strip(), kind)
     key.check(role, campaign)
     key.spend(service.settings.rate)
     return key
+
+
+async def fresh_keys(service: Service) -> Keys:
+    """The keys as the database had them a moment ago."""
+    if service.keys.is_stale:
+        try:
+            await run_in_threadpool(service.keys.refresh)
+        except Exception as error:
+            raise UnavailableError("the database does not answer") from error
+    return service.keys
+
+
+def check_own_site(request: Request) -> None:
+    """Raise where a page of another site made the browser send this request."""
+    if request.headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
+        raise AccessError("expected a request of this site's own pages, got one from elsewhere")
 
 
 def _is_loopback(request: Request, service: Service) -> bool:

@@ -24,6 +24,9 @@ ROLES: Final[tuple[Role, ...]] = ("read", "decide", "admin")
 
 _REFRESH = 2.0
 
+#: What the texts of keys, and of logins made with them, begin with.
+KEY, SESSION = "mb", "mbs"
+
 
 @dataclass(eq=False)
 class Key:
@@ -107,8 +110,8 @@ class Keys:
         """Whether there are no keys, so that everybody may do everything."""
         return not self._known
 
-    def find(self, token: str | None) -> Key:
-        """Whose key this is.
+    def find(self, token: str | None, kind: str = KEY) -> Key:
+        """Whose key, or login, this is.
 
         Raises
         ------
@@ -119,10 +122,11 @@ class Keys:
             return NOBODY
         if not token:
             raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
-        id, _, secret = token.removeprefix("mb_").partition("_")
+        given, _, rest = token.partition("_")
+        id, _, secret = rest.partition("_")
         key = self._known.get(id)
-        digest = _digest(secret)
-        if key is None or not hmac.compare_digest(key.digest, digest):
+        digest = _hashed(secret) if kind == SESSION else _digest(secret)
+        if given != kind or key is None or not hmac.compare_digest(key.digest, digest):
             raise _unknown("expected a key that is known here, got another")
         return key
 
@@ -197,8 +201,26 @@ def revoke_key(database: Database, id: str) -> None:
             raise DataError(f"expected the id of a key that is not revoked, got {id!r}")
 
 
+def session_of(key: str) -> str:
+    """What a browser keeps of a key: enough to show that it was known, and nothing from which it could be found.
+
+    The database has the hash of a key's hash, a browser's login the hash: neither tells the one before it.
+
+    Examples
+    --------
+    >>> session_of("mb_0123_secret").startswith("mbs_0123_")
+    True
+    """
+    _, id, secret = key.split("_", 2)
+    return f"{SESSION}_{id}_{_hashed(secret)}"
+
+
 def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+    return _hashed(_hashed(secret))
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _unknown(message: str) -> AccessError:

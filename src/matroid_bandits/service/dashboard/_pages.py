@@ -1,0 +1,199 @@
+"""Pages as HTML: the list of campaigns, one campaign, the login. Their numbers come from the API, live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from matroid_bandits._version import __version__
+from matroid_bandits.exceptions import AccessError, MatroidBanditsError, MissingDependencyError
+from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site, fresh_keys
+from matroid_bandits.service._keys import KEY, SESSION, Key, session_of
+from matroid_bandits.service._service import Service
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+#: Seconds after which a browser forgets a login.
+_SESSION = 12 * 3600
+
+_FORM_SIZE = 4096
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who looks at a page, as far as templates need to know."""
+
+    role: str
+    may_create: bool
+    can_leave: bool
+
+
+def page_routes(service: Service) -> list[BaseRoute]:
+    """Routes of the pages, of the login, and of the files that pages load.
+
+    Examples
+    --------
+    >>> from matroid_bandits.service import Service, Settings
+    >>> [route.path for route in page_routes(Service(Settings(db="campaigns.db")))]
+    ['/', '/campaigns/{name}', '/login', '/login', '/logout', '/static']
+    """
+
+    async def campaigns(request: Request) -> Response:
+        key = await _key(request, service)
+        if isinstance(key, Response):
+            return key
+        if key.campaign is not None:  # the key is for nothing else
+            return _redirect(f"/campaigns/{quote(key.campaign, safe='')}")
+        return _page("campaigns.html", visitor=_visitor(key), here="campaigns")
+
+    async def campaign(request: Request) -> Response:
+        key, name = await _key(request, service), request.path_params["name"]
+        if isinstance(key, Response):
+            return key
+        if key.campaign is not None and key.campaign != name:
+            problem = f"Your key is for the campaign {key.campaign} alone."
+            return _page("missing.html", 403, visitor=_visitor(key), heading="Not for this key", problem=problem)
+        try:
+            is_known = await run_in_threadpool(_is_known, service, name)
+        except Exception:  # the page says what is wrong, and looks again
+            is_known = True
+        if not is_known:
+            problem = f"There is no campaign called {name}."
+            return _page("missing.html", 404, visitor=_visitor(key), heading="No such campaign", problem=problem)
+        return _page("campaign.html", visitor=_visitor(key), name=name)
+
+    async def login(request: Request) -> Response:
+        if service.keys.is_open:
+            return _redirect("/")
+        return _page("login.html", next=_inside(request.query_params.get("next", "/")), problem="")
+
+    async def enter(request: Request) -> Response:
+        problem, target, text = "", "/", ""
+        try:
+            check_own_site(request)
+            form = parse_qs(await _form(request))
+            target, text = _inside(form.get("next", ["/"])[0]), form.get("key", [""])[0].strip()
+            (await fresh_keys(service)).find(text, KEY)
+        except AccessError as error:
+            problem = _words(error, text)
+        except MatroidBanditsError as error:
+            problem = f"The key could not be checked: {error}."
+        if problem:
+            return _page("login.html", 401, next=target, problem=problem)
+        response = _redirect(target)
+        if not service.keys.is_open:
+            is_secure = request.url.scheme == "https"
+            response.set_cookie(
+                COOKIE, session_of(text), max_age=_SESSION, httponly=True, samesite="strict", secure=is_secure
+            )
+        return response
+
+    async def leave(request: Request) -> Response:
+        try:
+            check_own_site(request)
+        except AccessError as error:
+            return _page("missing.html", 403, heading="Not signed out", problem=f"{error}.")
+        response = _redirect("/login")
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+    return [
+        Route("/", campaigns),
+        Route("/campaigns/{name}", campaign),
+        Route("/login", login),
+        Route("/login", enter, methods=["POST"]),
+        Route("/logout", leave, methods=["POST"]),
+        Mount("/static", _Files(packages=[("matroid_bandits.service.dashboard", "static")])),
+    ]
+
+
+class _Files(StaticFiles):
+    """Files that a browser keeps, and asks for again only where they have changed."""
+
+    def file_response(self, full_path: Any, stat_result: Any, scope: Scope, status_code: int = 200) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers.update(HEADERS | {"Cache-Control": "no-cache"})
+        return response
+
+
+async def _key(request: Request, service: Service) -> Key | Response:
+    """Whose login the browser shows, or where to go without one."""
+    session = request.cookies.get(COOKIE, "")
+    try:
+        return (await fresh_keys(service)).find(session, SESSION)
+    except AccessError:
+        if not session and request.headers.get("sec-fetch-site") == "cross-site":
+            # A browser keeps the login to itself when a link elsewhere leads here; asked from this page, it sends it.
+            return _page("again.html", path=quote(request.url.path))
+        return _redirect(f"/login?next={quote(request.url.path, safe='')}")
+    except MatroidBanditsError as error:
+        return _page("missing.html", 503, heading="Not available", problem=f"{error}. Try again in a moment.")
+
+
+async def _form(request: Request) -> str:
+    """The text of a form as browsers send it; as much of it as a login needs."""
+    content = b""
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > _FORM_SIZE:
+            break
+    return content[:_FORM_SIZE].decode("utf-8", "replace")
+
+
+def _is_known(service: Service, name: str) -> bool:
+    with service.database.reading() as connection:
+        return service.database.find(connection, name) is not None
+
+
+def _visitor(key: Key) -> Visitor:
+    return Visitor(key.role, key.role == "admin" and key.campaign is None, bool(key.id))
+
+
+def _words(error: AccessError, text: str) -> str:
+    """What was wrong with a login, for a person."""
+    if not getattr(error, "is_unknown", False):
+        return f"{error}."
+    if not text:
+        return "No key was given."
+    return "This key is not known here. It may be mistyped, or it was revoked."
+
+
+def _inside(path: str) -> str:
+    """A path to go on to after the login; never one of another site."""
+    is_page = path.startswith("/campaigns/") and "//" not in path and "\\" not in path and path.isprintable()
+    return path if is_page else "/"
+
+
+def _redirect(path: str) -> RedirectResponse:
+    return RedirectResponse(path, 303, HEADERS)
+
+
+def _page(template: str, status: int = 200, **values: Any) -> Response:
+    html = _templates().get_template(template).render({"visitor": None, "here": "", "version": __version__} | values)
+    return Response(html, status, HEADERS, media_type="text/html; charset=utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    """The templates, in which everything is escaped."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:  # pragma: no cover - installed wherever the tests run
+        raise MissingDependencyError("pages need jinja2: pip install 'matroid-bandits[serve]'") from error
+    return Environment(
+        loader=PackageLoader("matroid_bandits.service.dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

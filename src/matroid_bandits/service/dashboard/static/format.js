@@ -1,0 +1,80 @@
+// Numbers, labels and times in words.
+
+import { toJson } from "./api.js";
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** A count with separators. */
+export const count = (n) => whole.format(n);
+
+/** A count in little room: 12.3K. */
+export const short = (n) => (n < 10_000 ? whole.format(n) : compact.format(n));
+
+/** `3 decisions`, `1 decision`. */
+export const counted = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+
+/** A weight with about four digits; unknown ones are a dash. */
+export function weight(x) {
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  const size = Math.abs(x);
+  if (size !== 0 && (size >= 1e6 || size < 1e-4)) return x.toExponential(2).replace("-", "−").replace("e+", "e");
+  const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+  return x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+}
+
+/** A label as people read it: the ends of an edge with a hyphen between them. */
+export const labelText = (label) => (Array.isArray(label) ? label.map(labelText).join("-") : String(label));
+
+/** What tells labels apart: 1 and "1" are different items. */
+export const labelKey = (label) => toJson(label);
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const clockSeconds = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const dayAndYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+
+/** A time on an axis or in a list, no finer than its resolution in seconds. */
+export function when(at, resolution = 1) {
+  const date = new Date(at * 1000);
+  if (resolution >= 86400) return dayAndYear.format(date);
+  const text = (resolution < 60 ? clockSeconds : clock).format(date);
+  return date.toDateString() === new Date().toDateString() && resolution < 3600
+    ? text
+    : `${day.format(date)}, ${text}`;
+}
+
+/** The tick of an axis whose ticks are `step` seconds apart. */
+export function tick(at, step) {
+  const date = new Date(at * 1000);
+  if (step >= 86400) return day.format(date);
+  const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
+  return isMidnight ? day.format(date) : (step < 60 ? clockSeconds : clock).format(date);
+}
+
+/** A length of time with one unit. */
+export function duration(seconds) {
+  const units = [
+    [86400, "day"],
+    [3600, "hour"],
+    [60, "minute"],
+  ];
+  for (const [size, word] of units) {
+    if (seconds >= 2 * size || seconds === size) return counted(Math.round(seconds / size), word);
+  }
+  return seconds >= 10 || Number.isInteger(seconds)
+    ? counted(Math.round(seconds), "second")
+    : `${+seconds.toPrecision(2)} seconds`;
+}
+
+/** A rate, per second or per minute, whichever reads better. */
+export function rate(perSecond) {
+  if (perSecond <= 0) return "none now";
+  if (perSecond >= 0.95) return `${perSecond >= 9.5 ? count(perSecond) : perSecond.toFixed(1)} per second`;
+  return `${(60 * perSecond).toFixed(perSecond * 60 < 10 ? 1 : 0)} per minute`;
+}

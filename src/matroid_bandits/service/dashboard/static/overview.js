@@ -1,0 +1,134 @@
+// A campaign at a glance: its state and set-up in words, its numbers, and the decisions that wait.
+
+import { isUrgent, KINDS } from "./chart.js";
+import { h, setText } from "./dom.js";
+import { count, counted, duration, labelText, rate, weight, when } from "./format.js";
+
+export const STATUS_WORDS = { active: "Active", paused: "Paused", stopped: "Stopped", archived: "Archived" };
+
+/** How a campaign was set up, as pairs of a term and what it is. */
+export function factsOf(campaign) {
+  const { answer_window: window, default: missing, holdout, seed } = campaign;
+  const then = missing === null ? "forgotten" : `counted as ${weight(missing)}`;
+  return [
+    ["Items", `${count(campaign.n_items)}, of which a set has at most ${count(campaign.rank)}`],
+    ["Constraint", campaign.kind],
+    ["Policy", policyText(campaign.policy)],
+    ["Weights are", campaign.minimize ? "costs: small ones are good" : "gains: large ones are good"],
+    [
+      "Answers",
+      window === null ? "are waited for without an end" : `are waited for ${duration(window)}; then ${then}`,
+    ],
+    ["Random sets", holdout ? `${+(100 * holdout).toPrecision(3)}% of the requests` : "none"],
+    ["Seed", seed === null || seed === undefined ? "none" : String(seed)],
+    ["Created", when(campaign.created, 60)],
+    ["Name", campaign.name],
+  ];
+}
+
+/** `OMM (scale 1)` */
+function policyText(policy) {
+  const { policy: called, ...options } = typeof policy === "string" ? { policy } : policy;
+  const given = Object.entries(options).map(([option, value]) => `${option} ${value}`);
+  return given.length ? `${called} (${given.join(", ")})` : called;
+}
+
+/** What an operator must know about the state, if anything. */
+export function noticeOf({ name, status, reason }) {
+  const why = reason || "its log has a decision that this server would not make again";
+  return {
+    stopped:
+      `This campaign has stopped: ${why}. Asks are refused. ` +
+      `To go on by the log's word: matroid-bandits campaign resume ${name} --trust-log`,
+    paused: "Paused: asks are refused, answers are taken.",
+    archived: "Archived: it can be read, and takes nothing more.",
+  }[status];
+}
+
+/** The numbers above everything else; `seconds` are the buckets of the last minutes. */
+export function showNumbers(place, { campaign, seconds, bestSet, oldest, expired, marks, now }) {
+  const recent = seconds.filter((bucket) => bucket.at >= now - 60);
+  const sum = (list, field) => list.reduce((total, bucket) => total + bucket[field], 0);
+  const span = Math.max(1, Math.min(60, now - campaign.created));
+  const speed = campaign.decisions ? rate(sum(recent, "asked") / span) : "none yet";
+  showNumber(place, "decisions", "Decisions", count(campaign.decisions), speed);
+
+  const told = recent.filter((bucket) => bucket.mean !== null);
+  const n = sum(told, "told");
+  const average = n ? told.reduce((total, bucket) => total + bucket.mean * bucket.told, 0) / n : null;
+  const ofWhat = n ? `of ${counted(n, "item")} told` : "no answers in the last minute";
+  showNumber(place, "average", `Average${campaign.minimize ? " cost" : ""}, last minute`, weight(average), ofWhat);
+
+  const isKnown = Boolean(bestSet) && bestSet.value !== null;
+  const ofItems = isKnown ? `of ${counted(bestSet.items.length, "item")}` : "not all its items are known yet";
+  showNumber(place, "best", "Best set by means", isKnown ? weight(bestSet.value) : "–", ofItems);
+
+  const age = oldest ? `oldest since ${duration(Math.max(1, Math.round(now - oldest.asked)))}` : "";
+  showNumber(
+    place,
+    "waiting",
+    "Waiting for answers",
+    count(campaign.waiting),
+    campaign.waiting ? age : "nothing waits",
+  );
+
+  const window = campaign.answer_window;
+  const after = window === null ? "no answer window" : `after ${duration(window)}`;
+  showNumber(place, "expired", "Expired", expired === null ? "–" : count(expired), after);
+
+  const urgent = marks.filter((mark) => isUrgent(mark.kind));
+  const last = urgent.length ? `last ${when(urgent.at(-1).at)}` : "none";
+  const alarms = showNumber(place, "alarms", "Alarms", count(urgent.length), last);
+  alarms.classList.toggle("urgent", urgent.length > 0);
+  place.removeAttribute("aria-busy");
+}
+
+function showNumber(place, key, term, value, note) {
+  let found = document.getElementById(`tile-${key}`);
+  if (!found) {
+    found = h("div", { id: `tile-${key}` }, h("dt", {}, term), h("dd", { class: "big" }), h("dd", { class: "soft" }));
+    place.append(found);
+  }
+  setText(found.children[1], value);
+  setText(found.children[2], note);
+  return found;
+}
+
+/** Decisions that wait, each with a button where they may be answered. */
+export function waitingRows(decisions, now, answer) {
+  return h(
+    "ul",
+    { class: "waiting" },
+    decisions.map((decision) => {
+      const { decision: id, items, asked, deadline } = decision;
+      const names =
+        items.slice(0, 4).map(labelText).join(", ") + (items.length > 4 ? ` and ${items.length - 4} more` : "");
+      const seconds = deadline === null ? null : Math.round(deadline - now);
+      const left = seconds === null ? "no deadline" : seconds > 0 ? `${duration(seconds)} left` : "expires now";
+      const about = h("span", { class: "soft" }, ` asked ${when(asked)} · ${left}`);
+      const button = { type: "button", "aria-label": `Answer decision ${id}`, onclick: () => answer(decision) };
+      return h(
+        "li",
+        {},
+        h("div", {}, h("strong", {}, `#${count(id)}`), about, h("div", { class: "names" }, names)),
+        answer && h("button", button, "Answer"),
+      );
+    }),
+  );
+}
+
+/** The latest changes and alarms, newest first. */
+export function markRows(marks) {
+  return marks
+    .slice(-100)
+    .reverse()
+    .map(({ at, kind, text }) =>
+      h(
+        "li",
+        { class: isUrgent(kind) ? "urgent" : "" },
+        h("time", { datetime: new Date(at * 1000).toISOString() }, when(at)),
+        h("strong", {}, KINDS[kind] ?? kind),
+        h("span", {}, text),
+      ),
+    );
+}

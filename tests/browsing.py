@@ -1,0 +1,168 @@
+"""A real server in a process of its own, a real browser, and pages watched for what should not happen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+_FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+_COMMAND = "from matroid_bandits.cli import main; main()"
+_WAIT = 60.0
+
+
+class Site:
+    """A server with keys of every role, and what a client from elsewhere does to it."""
+
+    def __init__(self, folder: Path) -> None:
+        from matroid_bandits.service import Database, create_key  # not everybody has what it needs
+
+        self._folder = folder
+        database = Database(str(folder / "campaigns.db"))
+        database.open()
+        self.keys = {role: create_key(database, role) for role in ("read", "decide", "admin")}
+        database.close()
+        self.port = 0
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = [sys.executable, "-c", _COMMAND, "serve", "--db", "campaigns.db", "--port", str(self.port)]
+        environment = os.environ | {"MATROID_BANDITS_LOG_LEVEL": "warning"}
+        with open(self._folder / "log", "a") as log:
+            self._process = subprocess.Popen(
+                command, cwd=self._folder, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.startswith("Serving http://"):
+            self.stop()
+            pytest.fail(f"the server did not start: {line}{(self._folder / 'log').read_text()}")
+        self.port = urlsplit(line.split()[1]).port or 0
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(_WAIT)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+            self._process = None
+
+    def send(self, method: str, path: str, body: Any = None, role: str = "admin") -> Any:
+        """A request of a client that is no browser."""
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self.keys[role]}"}
+        response = httpx.request(method, self.address + path, json=body, headers=headers, timeout=_WAIT)
+        assert response.is_success, response.text
+        return response.json()
+
+    def create(self, name: str, items: list[Any], rank: int = 1, **more: Any) -> None:
+        matroid = {"kind": "uniform", "rows": items, "rank": rank}
+        self.send("POST", "/v1/campaigns", {"name": name, "matroid": matroid, "policy": "OMM", "seed": 1} | more)
+
+    def visit(self, name: str, weights: Callable[[Any], float], n: int = 1) -> None:
+        """Ask and tell, as a product does."""
+        for _ in range(n):
+            decision = self.send("POST", f"/v1/campaigns/{name}/ask", {})
+            told = [[label, weights(label)] for label in decision["items"]]
+            self.send("POST", f"/v1/campaigns/{name}/tell", {"decision": decision["decision"], "weights": told})
+
+
+@pytest.fixture(scope="module")
+def site(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server for the tests of a file; not started where there is no browser."""
+    made = Site(tmp_path_factory.mktemp("site"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """Debian's browser, or the one that playwright brought along."""
+    reason = "left out: the page's tests need playwright (make browser)"
+    api = pytest.importorskip("playwright.sync_api", reason=reason)
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with api.sync_playwright() as playwright:
+        if path is None and not Path(playwright.chromium.executable_path).exists():
+            pytest.skip("left out: the page's tests need a browser (apt-get install chromium)")
+        browser = playwright.chromium.launch(executable_path=path, args=_FLAGS.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Any, site: Site) -> Iterator[Callable[..., Any]]:
+    """Open a page, signed in with the key of a role; whatever a page complains of fails the test."""
+    contexts, complaints = [], []
+
+    def opened(path: str = "/", role: str | None = "admin", width: int = 1280, **options: Any) -> Any:
+        context = chromium.new_context(viewport={"width": width, "height": 800}, **options)
+        context.set_default_timeout(20_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: _is_inside(request.url, site) or complaints.append(f"asked {request.url}"))
+        if role is not None:
+            sign_in(page, site, site.keys[role])
+        page.goto(site.address + path)
+        return page
+
+    opened.complaints = complaints  # type: ignore[attr-defined]
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def sign_in(page: Any, site: Site, key: str) -> None:
+    """Fill the login form in and send it."""
+    page.goto(f"{site.address}/login")
+    page.get_by_label("Key").fill(key)
+    with page.expect_navigation():
+        page.get_by_role("button", name="Sign in").click()
+
+
+def _is_inside(url: str, site: Site) -> bool:
+    return url.startswith((site.address + "/", "data:", "about:"))
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for something that a page does not show."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def down(site: Site) -> Iterator[None]:
+    """The server is away, and comes back at the same address."""
+    site.stop()
+    try:
+        yield
+    finally:
+        site.start()

@@ -1,0 +1,397 @@
+"""The operator's page in a real browser, on a real server."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from browsing import down, sign_in, until
+
+pytestmark = [pytest.mark.browser, pytest.mark.compiled]
+
+INJECTED = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7*7}}", "' onclick='alert(1)"]
+
+# Names, contrasts and overflow, as a person with a screen reader, weak eyes or a phone would meet them.
+NAMELESS = """() => [...document.querySelectorAll('button, input, select, textarea, a')]
+  .filter((e) => e.type !== 'hidden' && e.checkVisibility())
+  .filter((e) => !(e.innerText?.trim() || e.getAttribute('aria-label') || e.labels?.length))
+  .map((e) => e.outerHTML.slice(0, 120))"""
+FAINT = """() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  const over = (colors) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const faint = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    if (!texts.currentNode.data.trim() || !element.checkVisibility({ opacityProperty: true })) continue;
+    if (element.closest('[disabled], noscript')) continue;
+    const behind = [];
+    for (let e = element; e; e = e.parentElement) behind.unshift(getComputedStyle(e).backgroundColor);
+    const style = getComputedStyle(element);
+    const ground = over(behind);
+    const ink = over([...behind, element instanceof SVGElement ? style.fill : style.color]);
+    const [a, b] = [light(ground), light(ink)].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(`${texts.currentNode.data.trim()}: ${ink} on ${ground}`);
+  }
+  return faint;
+}"""
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def tile(page, name):
+    return page.locator(f"#tile-{name} .big")
+
+
+def expect(found):
+    """Playwright's assertions, which wait; imported late, since not everybody has it."""
+    from playwright.sync_api import expect as expecting
+
+    expecting.set_options(timeout=20_000)
+    return expecting(found)
+
+
+def item(page, name):
+    return page.locator("table.items").get_by_role("button", name=name, exact=True)
+
+
+def row(page, name):
+    return page.locator("table.items tbody tr").filter(has=page.get_by_role("button", name=name, exact=True))
+
+
+def test_a_campaign_is_created_asked_told_and_watched(site, visit):
+    page = visit("/")
+    page.get_by_role("button", name="New campaign").click()
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.locator("#create-problem")).to_have_text("Expected a spec, got nothing.")
+    spec = {
+        "name": "ads",
+        "title": "Ads",
+        "policy": "OMM",
+        "matroid": {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 7},
+    }
+    page.get_by_label("Spec").fill(json.dumps(spec))
+    visit.complaints.clear()
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.locator("#create-problem")).to_contain_text("rank")  # the server's words
+    spec["matroid"]["rank"] = 2
+    page.get_by_label("Spec").fill(json.dumps(spec))
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page).to_have_url(re.compile("/campaigns/ads$"))
+    visit.complaints.clear()  # the browser's note of the 422 that was wanted
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Ads")
+    expect(page.locator("#waiting")).to_have_text("No decisions yet.")
+    expect(page.locator("#chart .none")).to_have_text("No decisions in this time")
+    page.evaluate("window.wasHereBefore = true")
+    page.get_by_role("combobox", name="Pinned").fill("c")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#trial .result")).to_contain_text("The next ask would choose 2 items")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#trial .result")).to_contain_text("Decision 1 chose 2 items")
+    expect(page.locator("#trial .chip")).to_contain_text(["c"])
+    expect(tile(page, "decisions")).to_have_text("1")
+    expect(tile(page, "waiting")).to_have_text("1")
+    page.locator("#weight-0").fill("much")
+    page.get_by_role("button", name="Tell").click()
+    expect(page.locator("#trial form .notice")).to_contain_text("Expected a number")
+    page.locator("#weight-0").fill("0.5")
+    page.locator("#weight-1").fill("0.25")
+    page.get_by_role("button", name="Tell").click()
+    expect(page.locator("#trial .result")).to_contain_text("Decision 1 is answered: 2 items told.")
+    expect(tile(page, "waiting")).to_have_text("0")
+
+    # Others ask and tell meanwhile, and the page shows it by itself.
+    site.visit("ads", lambda label: {"a": 0.0, "b": 0.5, "c": 1.0}[label], n=20)
+    expect(tile(page, "decisions")).to_have_text("21")
+    expect(tile(page, "best")).not_to_have_text("–")
+    expect(page.locator("#chart path.mean")).to_have_attribute("d", re.compile("^M"))
+    expect(row(page, "c").locator(".col-plays")).not_to_have_text("0")
+    until(lambda: int(row(page, "c").locator(".col-plays").inner_text()) >= 5)
+    assert page.evaluate("window.wasHereBefore")  # and was not loaded again
+
+
+def test_every_example_of_a_spec_is_one(site, visit):
+    for example in ("slots", "top", "tree"):
+        page = visit("/")
+        page.get_by_role("button", name="New campaign").click()
+        page.locator(f"[data-example={example}]").click()
+        page.get_by_role("button", name="Create", exact=True).click()
+        expect(page).to_have_url(re.compile("/campaigns/[a-z]"))
+        expect(page.locator("#status")).to_have_text("Active")
+        expect(page.locator("#set li").first).to_be_visible()
+
+
+def test_an_item_is_explained_and_pinned_from_there(site, visit):
+    site.create("why", ["boots", "hats", "gloves"])
+    site.visit("why", lambda label: 1.0 if label == "hats" else 0.0, n=12)
+    page = visit("/campaigns/why")
+    item(page, "boots").focus()
+    page.keyboard.press("Enter")
+    drawer = page.get_by_role("dialog", name="boots")
+    expect(drawer.locator(".why")).to_contain_text("boots is out: it could only replace hats, which leads by")
+    drawer.locator(".rivals").get_by_role("button", name="hats").click()
+    expect(page.get_by_role("dialog", name="hats").locator(".why")).to_contain_text("hats is chosen")
+    page.keyboard.press("Escape")
+    expect(page.locator("#drawer")).to_be_hidden()
+    item(page, "boots").click()
+    drawer.get_by_role("button", name="Pin it").click()
+    expect(page.locator("#trial .token")).to_contain_text("boots")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#trial .chip")).to_have_text("boots")
+    page.locator("#trial .chip").click()
+    expect(drawer.locator(".why")).to_contain_text("boots is pinned")
+
+
+def test_a_wrong_key_is_told_so(site, visit):
+    page = visit("/campaigns/anything", role=None)
+    expect(page).to_have_url(re.compile("/login"))
+    sign_in(page, site, "mb_0123_wrong")
+    expect(page.get_by_role("alert")).to_have_text(
+        "This key is not known here. It may be mistyped, or it was revoked."
+    )
+    assert page.context.cookies() == []
+    visit.complaints.clear()  # the browser's note of the 401
+    sign_in(page, site, site.keys["read"])
+    expect(page.get_by_role("heading", level=1)).to_have_text("Campaigns")
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert site.keys["read"] not in cookie["value"]
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Key")).to_be_visible()
+    assert page.context.cookies() == []
+
+
+def test_a_key_that_reads_is_offered_nothing_else(site, visit):
+    site.create("looked-at", ["a", "b"])
+    page = visit("/", role="read")
+    expect(page.get_by_role("link", name="looked-at")).to_be_visible()
+    expect(page.get_by_role("button", name="New campaign")).to_have_count(0)
+    page.get_by_role("link", name="looked-at").click()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#trial .chip")).to_have_count(1)
+    for name in ("Ask", "Pause", "Archive"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+
+
+def test_labels_are_text_wherever_they_are_shown(site, visit):
+    site.create("hostile", INJECTED, rank=2, title=INJECTED[0], about=INJECTED[1])
+    for _ in range(3):  # some wait, so that they are listed
+        site.send("POST", "/v1/campaigns/hostile/ask", {})
+    page = visit("/")
+    expect(page.get_by_role("link", name=INJECTED[0], exact=True)).to_be_visible()
+    page.goto(f"{site.address}/campaigns/hostile")
+    expect(page.get_by_role("heading", level=1)).to_have_text(INJECTED[0])
+    for label in INJECTED:
+        expect(item(page, label)).to_be_visible()
+        item(page, label).click()
+        expect(page.locator("#drawer .why")).to_contain_text(label)
+        expect(page.locator("#drawer h2")).to_have_text(label)
+        page.keyboard.press("Escape")
+    page.get_by_role("combobox", name="Not these").fill("<script")
+    expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(INJECTED[0])
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator(".weights label")).to_have_count(2)
+    expect(page.locator("#waiting .names").first).to_be_visible()
+    assert page.evaluate("document.querySelectorAll('main script, main img').length") == 0
+
+
+def test_pause_resume_and_archive(site, visit):
+    site.create("moody", ["a", "b"])
+    page = visit("/campaigns/moody")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#status")).to_have_text("Paused")
+    expect(page.locator("#problem")).to_have_text("Paused: asks are refused, answers are taken.")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#trial .notice")).to_contain_text("paused")
+    visit.complaints.clear()  # the browser's note of the 409
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#status")).to_have_text("Active")
+    site.send("POST", "/v1/campaigns/moody/pause")  # by somebody else
+    expect(page.locator("#status")).to_have_text("Paused")
+    page.get_by_role("button", name="Archive").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#status")).to_have_text("Paused")
+    page.get_by_role("button", name="Archive").click()
+    page.locator("#confirm").get_by_role("button", name="Archive").click()
+    expect(page.locator("#status")).to_have_text("Archived")
+    expect(page.locator("#actions button")).to_have_count(0)
+    expect(page.locator("#marks-count")).to_have_text("5")  # created, paused, resumed, paused, archived
+    page.get_by_text("Changes and alarms").click()
+    expect(page.locator("#marks li strong")).to_have_text(["Archived", "Paused", "Resumed", "Paused", "Created"])
+    page.get_by_role("link", name="Campaigns").first.click()
+    expect(page.get_by_role("link", name="moody")).to_have_count(0)
+    page.get_by_label("Show archived").check()
+    expect(page.get_by_role("link", name="moody")).to_be_visible()
+
+
+def test_decisions_that_nobody_answers_expire_before_ones_eyes(site, visit):
+    site.create("forgotten", ["a", "b"], answer_window=2, default=0.0)
+    page = visit("/campaigns/forgotten")
+    site.send("POST", "/v1/campaigns/forgotten/ask", {})
+    expect(tile(page, "waiting")).to_have_text("1")
+    expect(page.locator("#waiting li")).to_contain_text("#1")
+    expect(tile(page, "expired")).to_have_text("1")
+    expect(tile(page, "waiting")).to_have_text("0")
+    expect(page.locator("#waiting")).to_have_text("Nothing waits: every decision has its answers.")
+
+
+def test_changes_and_alarms_are_on_the_time_line(site, visit):
+    site.create("loud", ["a", "b"])
+    page = visit("/campaigns/loud")
+    expect(tile(page, "alarms")).to_have_text("0")
+    site.visit("loud", lambda label: 100.0 if label == "a" else 0.0, n=4)  # OMM was told that weights lie in [0, 1]
+    expect(tile(page, "alarms")).to_have_text("1")
+    expect(page.locator("#chart path.urgent")).to_have_count(1)
+    site.send(
+        "POST", "/v1/campaigns/loud/change", {"matroid": {"kind": "uniform", "rows": ["a", "c", "d"], "rank": 1}}
+    )
+    expect(page.locator("#facts")).to_contain_text("3, of which a set has at most 1")
+    expect(item(page, "d")).to_be_visible()
+    expect(page.locator("#chart circle.flag")).to_have_count(2)  # created and changed
+    page.get_by_text("Changes and alarms").click()
+    expect(page.locator("#marks li strong")).to_have_text(["Changed", "Alarm", "Created"])
+
+
+def test_labels_of_all_kinds_can_be_asked_for(site, visit):
+    import matroid_bandits as mb
+
+    graph = mb.GraphicMatroid([(1, 2), (2, 3), (1, 3)]).to_dict()
+    site.send("POST", "/v1/campaigns", {"name": "edges", "matroid": graph, "policy": "OMM"})
+    page = visit("/campaigns/edges")
+    item(page, "1-3").click()
+    page.get_by_role("button", name="Pin it").click()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#trial .chip")).to_contain_text(["1-3"])
+    ids = mb.UniformMatroid(2, 1, labels=[2**60 + 1, 2**60 + 2]).to_dict()  # a float could not tell them apart
+    site.send("POST", "/v1/campaigns", {"name": "ids", "matroid": ids, "policy": "OMM"})
+    page.goto(f"{site.address}/campaigns/ids")
+    for label in (2**60 + 1, 2**60 + 2):
+        item(page, str(label)).click()
+        expect(page.locator("#drawer .why")).to_contain_text(str(label))
+        page.keyboard.press("Escape")
+
+
+def test_ten_thousand_items_are_sorted_searched_and_scrolled(site, visit):
+    site.create("large", [f"item {k:05d}" for k in range(10_000)], rank=3)
+    site.visit("large", lambda _: 1.0, n=2)
+    page = visit("/campaigns/large")
+    expect(page.locator("#items-count")).to_have_text("10,000")
+    rows = page.locator("table.items tbody tr:not(.space)")
+    assert rows.count() < 60
+    assert page.locator("table.items").get_attribute("aria-rowcount") == "10001"
+    page.get_by_role("button", name="Plays", exact=True).click()
+    expect(page.locator("th[aria-sort]")).to_have_text("Plays")
+    expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "descending")
+    expect(rows.first.locator(".col-plays")).to_have_text("1")
+    page.get_by_role("button", name="Item", exact=True).click()
+    expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "ascending")
+    expect(rows.first).to_contain_text("item 00000")
+    rows.first.get_by_role("button").focus()
+    for _ in range(30):
+        page.keyboard.press("ArrowDown")
+    expect(item(page, "item 00030")).to_be_focused()
+    page.locator(".items-box").evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
+    expect(item(page, "item 09999")).to_be_visible()
+    assert rows.count() < 60
+    page.get_by_label("Search items").fill("0123")
+    expect(page.locator("#items-count")).to_have_text("11 of 10,000")
+    page.get_by_label("Search items").fill("nothing of that name")
+    expect(page.get_by_text("No item fits the search.")).to_be_visible()
+    page.get_by_label("Search items").fill("")
+    page.get_by_label("Which items").select_option("chosen")
+    expect(page.locator("#items-count")).to_have_text("3 of 10,000")
+
+
+def test_the_chart_is_read_with_keys_and_as_a_table(site, visit):
+    site.create("timed", ["a", "b"])
+    site.visit("timed", lambda _: 0.5, n=3)
+    page = visit("/campaigns/timed")
+    chart = page.get_by_role("slider")
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(r"average 0\.500; decisions \d"))
+    chart.focus()
+    page.keyboard.press("Home")
+    expect(page.locator(".tip")).to_contain_text("average")
+    page.keyboard.press("Escape")
+    expect(page.locator(".tip")).to_be_hidden()
+    page.get_by_text("The same as a table").click()
+    expect(page.locator("#chart-table tbody tr").first).to_contain_text("0.500")
+    for name in ("1 day", "100 days", "All"):
+        page.get_by_role("button", name=name).click()
+        expect(page.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#chart-table tbody tr")).to_have_count(1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_screen_and_weak_eyes(site, visit, scheme):
+    name = f"narrow-{scheme}"
+    site.create(
+        name,
+        ["an item with quite a long name that a phone has no room for", "b", "c"],
+        answer_window=1,
+        default=0.0,
+        title="W" * 60,
+    )
+    site.visit(name, lambda _: 0.5, n=3)
+    site.send("POST", f"/v1/campaigns/{name}/ask", {})
+    for path in ("/login", "/", f"/campaigns/{name}", "/campaigns/nobody"):
+        page = visit(path, width=360, color_scheme=scheme, role=None if path == "/login" else "admin")
+        if path == f"/campaigns/{name}":
+            expect(page.locator("table.items tbody .interval").first).to_be_visible()
+            expect(tile(page, "expired")).to_have_text("1")
+            item(page, "b").click()
+            expect(page.locator("#drawer .why")).to_be_visible()
+            assert page.evaluate(FAINT) == []
+            assert page.locator("#drawer").bounding_box()["width"] <= 360
+            page.keyboard.press("Escape")
+            page.get_by_role("button", name="Ask", exact=True).click()
+            expect(page.locator("#weight-0")).to_be_visible()
+        elif path == "/":
+            expect(page.locator("#campaigns .card").first).to_be_visible()
+        assert page.evaluate(OVERFLOW) <= 0
+        assert page.evaluate(NAMELESS) == []
+        assert page.evaluate(FAINT) == []
+        for landmark in ("main", "banner"):
+            expect(page.get_by_role(landmark)).to_have_count(1)
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    visit.complaints[:] = [text for text in visit.complaints if "404" not in text]  # the last page is not there
+
+
+def test_the_theme_can_be_switched_and_stays(site, visit):
+    page = visit("/", color_scheme="light")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_role("button", name="Theme").click()
+    assert page.evaluate(ground) == light
+    page.get_by_role("button", name="Theme: light").click()
+    dark = page.evaluate(ground)
+    assert dark != light
+    page.reload()
+    assert page.evaluate(ground) == dark
+
+
+def test_the_page_comes_back_with_the_server(site, visit):
+    site.create("lasting", ["a", "b"])
+    site.visit("lasting", lambda _: 1.0)
+    page = visit("/campaigns/lasting")
+    expect(page.locator("#live")).to_have_text("Live")
+    expect(tile(page, "decisions")).to_have_text("1")
+    with down(site):
+        expect(page.locator("#live")).to_have_text("Reconnecting")
+    site.visit("lasting", lambda _: 1.0)
+    expect(page.locator("#live")).to_have_text("Live")
+    expect(tile(page, "decisions")).to_have_text("2")
+    expect(page.locator("#problem")).to_be_hidden()
+    visit.complaints.clear()  # the browser's notes of refused connections
