@@ -248,6 +248,23 @@ def test_weights_beyond_the_scale_raise_an_alarm_once(url):
         assert 'matroid_bandits_alarms{campaign="ads"} 1.0' in client.get("/metrics").text
 
 
+def test_an_item_whose_weights_changed_raises_an_alarm(url):
+    detector = {"kind": "CUSUM", "n_first": 5, "tolerance": 0.1, "threshold": 1.0}
+    policy = {"policy": "Restarting", "base": {"policy": "OMM"}, "detector": detector}
+    with serving(url) as client:
+        at = create(client, policy=policy)
+        for decision in range(1, 13):
+            items = client.post(f"{at}/ask", json={"pinned": ["boots"]}).json()["items"]
+            weights = {item: float(item == "boots" and decision > 8) for item in items}
+            client.post(f"{at}/tell", json={"decision": decision, "weights": weights})
+        marks = [mark for mark in client.get(f"{at}/history").json()["marks"] if mark["kind"] == "alarm"]
+        assert [mark["text"] for mark in marks] == ["weights have changed, and items start anew: boots"]
+        estimates = client.get(f"{at}/estimates").json()
+        alarms = dict(zip(estimates["labels"], estimates["alarms"], strict=True))
+        assert alarms == {label: int(label == "boots") for label in estimates["labels"]}
+        assert max(estimates["last_alarms"]) == 10
+
+
 def test_events_and_the_stream(url):
     with serving(url) as client:
         at = create(client)

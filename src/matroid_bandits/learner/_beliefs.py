@@ -26,8 +26,7 @@ def estimates(learner: Learner, request: Request) -> Estimates:
     U = evaluate(learner.policy, state, request)[0]
     means = _means(learner)
     labels = learner.constraint.labels
-    alarms = learner.policy.alarms(state)
-    own = () if alarms is None else (array[0].copy() for array in alarms)
+    own = learner.alarms or ()
     return Estimates(labels, state.counts[0].copy(), state.waiting[0].copy(), means, sign * U + 0.0, *own)
 
 

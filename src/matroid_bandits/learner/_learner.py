@@ -188,6 +188,16 @@ class Learner:
         return len(self._agent.open)
 
     @property
+    def alarms(self) -> tuple[IntArray, IntArray] | None:
+        """How often each item has started anew since its weights had changed, and after which decision last.
+
+        Both are of shape (L,); the decision is 0 for none. None where the policy has no detector, see `Restarting`.
+        """
+        with self._lock:
+            alarms = self._policy.alarms(self._agent.state)
+            return None if alarms is None else (alarms[0][0].copy(), alarms[1][0].copy())
+
+    @property
     def outstanding(self) -> tuple[Decision, ...]:
         """Decisions that still wait for weights, oldest first; of items that are still there."""
         with self._lock:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._util.names import encode
-from matroid_bandits.learner import Learner
 from matroid_bandits.matroids import Matroid
+from matroid_bandits.policies import Detector, Policy
 from matroid_bandits.service._replica import Replica
 
 
@@ -51,7 +51,7 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "n_items": matroid.n_items,
         "rank": matroid.rank if isinstance(matroid, Matroid) else matroid.n_items,
         "kind": matroid.kind,
-        "policy": _policy_form(learner),
+        "policy": _policy_form(learner.policy),
         "minimize": learner.minimize,
         "seed": learner.seed,
         "holdout": learner.holdout,
@@ -61,11 +61,15 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
     return form | {"constraint": matroid.to_dict()} if constraint else form
 
 
-def _policy_form(learner: Learner) -> dict[str, Any]:
-    params = {
-        key: value for key, value in learner.policy.params().items() if isinstance(value, (str, int, float, bool))
-    }
-    return {"policy": type(learner.policy).__name__, **params}
+def _policy_form(policy: Policy | Detector) -> dict[str, Any]:
+    """A policy or a detector as specs have it, without arrays, which may be large."""
+    form: dict[str, Any] = {"policy" if isinstance(policy, Policy) else "kind": type(policy).__name__}
+    for key, value in policy.params().items():
+        if isinstance(value, (Policy, Detector)):
+            form[key] = _policy_form(value)
+        elif isinstance(value, (str, int, float, bool)):
+            form[key] = value
+    return form
 
 
 def estimates_form(replica: Replica, features: Any = None) -> dict[str, Any]:
@@ -81,6 +85,8 @@ def estimates_form(replica: Replica, features: Any = None) -> dict[str, Any]:
         "means": found.means.tolist(),
         "radii": radii.tolist(),
         "indices": found.indices.tolist(),
+        "alarms": None if found.alarms is None else found.alarms.tolist(),
+        "last_alarms": None if found.last_alarms is None else found.last_alarms.tolist(),
     }
 
 

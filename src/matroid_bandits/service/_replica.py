@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, History
@@ -16,6 +17,9 @@ from matroid_bandits.service._store import EventRow
 
 #: Events of the service itself, which do not happen to the learner.
 OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "alarm"))
+
+#: So many items are named in the text of an alarm.
+_MOST_NAMED = 5
 
 _MARKED = OWN_EVENTS | {"created", "changed", "restarted"}
 
@@ -51,7 +55,7 @@ class Replica:
         self.status, self.created = "active", 0.0
         self.reason: str | None = None
         self.weights = math.inf, -math.inf
-        self.has_alarm = False
+        self.has_alarm, self.is_wide, self.n_alarms = False, False, 0
         self._emitted: list[dict[str, Any]] = []
         self._learner = learner
         if learner is not None:
@@ -133,10 +137,13 @@ class Replica:
                 self.mismatch = ""
             elif kind == "alarm":
                 self.has_alarm = True
+                self.is_wide |= "n_alarms" not in event
+                self.n_alarms = event.get("n_alarms", self.n_alarms)
             elif kind == "created":
                 self.created = at
             elif kind in ("changed", "restarted"):
                 self._resync()
+                self.n_alarms = _n_alarms(self.learner)
             history.mark(at, seq, kind, _words(event))
         history.waiting = len(waiting)
 
@@ -179,8 +186,8 @@ class Replica:
         for event in taken:
             event |= extra
             self.put(event, at, rows)
-        if not self.has_alarm and taken and taken[-1]["event"] == "told":
-            self._watch(at, rows)
+        if taken and taken[-1]["event"] in ("told", "closed"):
+            self._watch(taken[-1], at, rows)
         return taken
 
     def put(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
@@ -188,13 +195,18 @@ class Replica:
         self.note(event, at, self.seq + 1)
         rows.append((self.id, self.seq, at, to_json(event).decode()))
 
-    def _watch(self, at: float, rows: list[EventRow]) -> None:
-        """Raise an alarm once when weights lie further apart than the policy's scale."""
+    def _watch(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
+        """Raise an alarm when a detector found a change, and once when weights are wider than the policy's scale."""
         scale = getattr(self.learner.policy, "scale", None)
         low, high = self.weights
-        if isinstance(scale, float) and 0.0 < scale < high - low:
+        if not self.is_wide and isinstance(scale, float) and 0.0 < scale < high - low:
             text = f"weights lie {high - low:g} apart, the policy's scale is {scale:g}: it may explore too little"
             self.put({"event": "alarm", "text": text}, at, rows)
+        n_alarms = _n_alarms(self.learner)
+        if n_alarms > self.n_alarms:
+            named = _changed_items(self.learner, event.get("decision"))
+            text = f"weights have changed, and items start anew: {', '.join(named) or n_alarms - self.n_alarms}"
+            self.put({"event": "alarm", "text": text, "n_alarms": n_alarms}, at, rows)
 
     @property
     def is_clean(self) -> bool:
@@ -237,3 +249,17 @@ def _words(event: dict[str, Any]) -> str:
         n = "all items" if event["items"] is None else f"{len(event['items'])} items"
         return f"{n} were restarted"
     return str(event.get("text") or event.get("reason") or kind)
+
+
+def _n_alarms(learner: Learner) -> int:
+    alarms = learner.alarms
+    return 0 if alarms is None else int(alarms[0].sum())
+
+
+def _changed_items(learner: Learner, decision: int | None) -> list[str]:
+    """The items that started anew when a decision was answered, in words; a few of them where they are many."""
+    alarms, labels = learner.alarms, learner.constraint.labels
+    if decision is None or alarms is None:
+        return []
+    named = [printable(str(labels[e])) for e in (alarms[1] == decision).nonzero()[0].tolist()]
+    return named if len(named) <= _MOST_NAMED else [*named[:_MOST_NAMED], f"and {len(named) - _MOST_NAMED} more"]

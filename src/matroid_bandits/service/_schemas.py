@@ -181,6 +181,8 @@ class EstimatesAnswer(BaseModel):
     means: list[float | None]
     radii: list[float | None]
     indices: list[float | None]
+    alarms: list[int] | None = Field(None, description="How often each item started anew; null without a detector.")
+    last_alarms: list[int] | None = Field(None, description="After which decision it did so last; 0 for none.")
 
 
 class ExplanationAnswer(BaseModel):

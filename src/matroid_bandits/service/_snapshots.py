@@ -43,7 +43,7 @@ def take(replica: Replica) -> dict[str, Any]:
             "id": replica.learner.id,
             "created": replica.created,
             "weights": [None if abs(x) == float("inf") else x for x in replica.weights],
-            "has_alarm": replica.has_alarm,
+            "alarms": [replica.has_alarm, replica.is_wide, replica.n_alarms],
             "waiting": [[id, *entry] for id, entry in replica.waiting.items()],
             "history": replica.history.to_dict(),
         }
@@ -93,7 +93,7 @@ def _fill(replica: Replica, row: Any) -> bool:
         extra = json.loads(row.extra)
         history = History.from_dict(extra["history"])
         waiting = {id: entry for id, *entry in extra["waiting"]}
-        low, high = extra["weights"]
+        (low, high), alarms = extra["weights"], extra["alarms"]
         if learner.id != extra["id"]:
             return False
     except (MatroidBanditsError, ValueError, KeyError, TypeError):
@@ -101,7 +101,7 @@ def _fill(replica: Replica, row: Any) -> bool:
         return False
     replica._learner, replica.history, replica.waiting = learner, history, waiting
     replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
-    replica.has_alarm, replica.created = extra["has_alarm"], extra["created"]
+    (replica.has_alarm, replica.is_wide, replica.n_alarms), replica.created = alarms, extra["created"]
     replica.seq = replica.saved = row.seq
     return True
 
