@@ -108,6 +108,8 @@ class SimulationResult:
         Seconds it took.
     versions : dict
         Of this package and those it computes with.
+    device : str
+        Where it was simulated, "cpu" or "gpu".
 
     Examples
     --------
@@ -143,6 +145,7 @@ class SimulationResult:
     versions: dict[str, str]
     run_returns: FloatArray | None = None
     run_regret: FloatArray | None = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         for value in vars(self).values():

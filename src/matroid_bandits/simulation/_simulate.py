@@ -16,6 +16,7 @@ from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
+from matroid_bandits.simulation._device import DeviceChoice, choose_device, run_gpu
 from matroid_bandits.simulation._execute import run_processes, run_threads, split
 from matroid_bandits.simulation._play import Part, Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
@@ -36,6 +37,7 @@ def simulate(
     progress: bool | Progress = False,
     engine: EngineChoice = "auto",
     keep_runs: bool = False,
+    device: DeviceChoice = "cpu",
 ) -> SimulationResult:
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
@@ -69,6 +71,9 @@ def simulate(
         How decisions are found; "auto" picks the fastest that fits. All make the same decisions.
     keep_runs : bool, default False
         Keep the curves of every run too, in `run_returns` and `run_regret` of the result.
+    device : "cpu", "gpu" or "auto", default "cpu"
+        Where to play; the numbers are the same. "auto" takes a GPU where one is there, the simulation fits on it and
+        is long enough to pay; `gpu.explain` says why it does or does not, and `device` of the result where it was.
 
     Examples
     --------
@@ -88,21 +93,23 @@ def simulate(
     if n_jobs is not None and n_jobs != -1:
         n_jobs = as_integer("n_jobs, unless it is -1,", n_jobs, 1, error=SimulationError)
     settings = Settings(problem, n_episodes, n_runs, as_seed(seed), start, points, engine)
+    where = choose_device(device, named, settings, is_spread=n_jobs is not None)
     began = time.perf_counter()
     report = Reporter(progress, n_episodes * n_runs * len(named))
-    slices = split(named, settings, n_jobs)
     try:
-        if n_jobs is None or n_jobs == 1:
-            parts = run_threads(slices, settings, report)
+        if where == "gpu":
+            parts = run_gpu(named, settings, report)
+        elif n_jobs is None or n_jobs == 1:
+            parts = run_threads(split(named, settings, n_jobs), settings, report)
         else:
-            parts = run_processes(slices, settings, report, n_jobs)
+            parts = run_processes(split(named, settings, n_jobs), settings, report, n_jobs)
     finally:
         report.close()
-    return _collect(tuple(named), parts, settings, time.perf_counter() - began, keep_runs)
+    return _collect(tuple(named), parts, settings, time.perf_counter() - began, keep_runs, where)
 
 
 def _collect(
-    names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float, keep_runs: bool
+    names: tuple[str, ...], parts: list[Part], settings: Settings, wall_time: float, keep_runs: bool, device: str
 ) -> SimulationResult:
     problem, points, n_runs = settings.problem, settings.checkpoints, settings.n_runs
     curves = np.empty((2, len(names), n_runs, points.size))
@@ -131,9 +138,10 @@ def _collect(
         minimize=problem.minimize,
         optimal_value=problem.optimal_value + float(surplus.mean()) / settings.n_episodes,
         wall_time=wall_time,
-        versions=versions(),
+        versions=versions(*(["numba-cuda"] if device == "gpu" else [])),
         run_returns=curves[0] if keep_runs else None,
         run_regret=curves[1] if keep_runs else None,
+        device=device,
     )
 
 

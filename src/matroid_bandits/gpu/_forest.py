@@ -1,0 +1,143 @@
+"""Whole episodes on a graph: the best spanning forest by Boruvka's algorithm.
+
+A block plays a run. In every round each tree of the forest so far takes the best edge that leaves it, where better
+is a larger index or an equal one of a smaller item. That order is total, so no cycle arises, and the forest is the
+one that Kruskal's algorithm finds along it. Bridges are in every forest: they are contracted beforehand, marked in
+`always`, and take no part.
+"""
+
+import numpy as np
+
+from matroid_bandits.gpu._device import cuda, kernel, types
+from matroid_bandits.gpu._episode import (
+    add_up,
+    begin,
+    explores,
+    finish,
+    index_at,
+    key_of,
+    learn,
+    list_marked,
+    mark,
+    policy_words,
+)
+
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@kernel
+def play_forest(
+    pool, tails, heads, n_vertices, n_wanted, always, rank,
+    seed, first_run, first_t, start, n_before, is_last, is_cost, best, points, first_point, coefficients, policy_kind,
+    number, world_kind, values, n_rows, table, indptr, indices, mean_weights,
+    all_sums, all_counts, all_means, all_radii, all_successes, totals, curves, choices,
+):  # fmt: skip
+    """Play an episode per coefficient in every run; `_play.py` says what the arguments are.
+
+    Of this family: the edges that may be in a forest or not, ascending, and their ends after contraction; how many of
+    them are in every forest; the bits of the bridges.
+    """
+    tid, n_threads, place = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
+    run = np.uint64(first_run + place)
+    policy = (policy_kind, number)
+    world = (world_kind, values, n_rows, table, indptr, indices)
+    state = (all_sums[place], all_counts[place], all_means[place], all_radii[place], all_successes[place])
+    n_pool, n_words = pool.shape[0], always.shape[0]
+
+    longs = cuda.shared.array(0, types.uint64)
+    reals = cuda.shared.array(0, types.float64)
+    shorts = cuda.shared.array(0, types.int32)
+    marks = cuda.shared.array(0, types.uint32)
+    keys = longs[:n_pool]
+    at = n_pool
+    rest = longs[at : at + n_vertices]  # of the best edge of a tree: the lower half of its key, and its place reversed
+    at += n_vertices
+    numbers = reals[at : at + 2 * rank]
+    at = 2 * (at + 2 * rank)
+    upper = marks[at : at + n_vertices]  # the upper half of the best key that leaves a tree
+    at += n_vertices
+    tree = marks[at : at + n_vertices]  # the tree of a vertex, called by one of its vertices
+    at += n_vertices
+    joined = marks[at : at + n_vertices]  # the tree that a tree joins, or itself
+    at += n_vertices
+    items = marks[at : at + rank]
+    at += rank
+    bits = marks[at : at + n_words]
+    at += n_words
+    partial = shorts[at : at + n_threads]
+    at += n_threads
+    n_found = shorts[at : at + 2]
+
+    begin(start, policy, world, state, is_cost, seed, run, tid, n_threads)
+    total = totals[tid, place] if tid < 2 else 0.0
+    point = first_point
+    for i in range(coefficients.shape[0]):
+        t = first_t + i
+        words = policy_words(seed, t)
+        is_random = explores(policy, words, run)
+        for p in range(tid, n_pool, n_threads):
+            keys[p] = key_of(index_at(policy, coefficients[i], is_random, state, np.int64(pool[p]), words, run))
+        for v in range(tid, n_vertices, n_threads):
+            tree[v], upper[v], rest[v] = v, 0, 0
+        for w in range(tid, n_words, n_threads):
+            bits[w] = always[w]
+        if tid < 2:
+            n_found[tid] = 0
+        cuda.syncthreads()
+
+        left, side = n_wanted, 0
+        while left > 0:
+            for p in range(tid, n_pool, n_threads):
+                u, v = tree[tails[p]], tree[heads[p]]
+                if u != v:
+                    half = np.uint32(keys[p] >> _HALF)
+                    if upper[u] < half:
+                        cuda.atomic.max(upper, u, half)
+                    if upper[v] < half:
+                        cuda.atomic.max(upper, v, half)
+            cuda.syncthreads()
+            for p in range(tid, n_pool, n_threads):
+                u, v = tree[tails[p]], tree[heads[p]]
+                if u != v:
+                    key = keys[p]
+                    half = np.uint32(key >> _HALF)
+                    lower = ((key & _LOW) << _HALF) | (_LOW - np.uint64(p))
+                    if upper[u] == half:
+                        cuda.atomic.max(rest, u, lower)
+                    if upper[v] == half:
+                        cuda.atomic.max(rest, v, lower)
+            cuda.syncthreads()
+            for v in range(tid, n_vertices, n_threads):
+                joined[v] = v
+                if tree[v] == v and upper[v] > 0:
+                    p = np.int64(_LOW - (rest[v] & _LOW))
+                    u = tree[tails[p]]
+                    if u == v:
+                        u = tree[heads[p]]
+                    # of two trees that take the same edge one joins the other
+                    if v > u or upper[u] != upper[v] or rest[u] != rest[v]:
+                        joined[v] = u
+                        mark(bits, np.int64(pool[p]))
+                        cuda.atomic.add(n_found, side, 1)
+            cuda.syncthreads()
+            left -= n_found[side]
+            side = 1 - side
+            if tid == 0:
+                n_found[side] = 0
+            for v in range(tid, n_vertices, n_threads):
+                u = joined[tree[v]]
+                while u != joined[u]:
+                    u = joined[u]
+                tree[v], upper[v], rest[v] = u, 0, 0
+            cuda.syncthreads()
+
+        list_marked(bits, partial, items, tid, n_threads)
+        learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, run, tid, n_threads)
+        if tid < 2:
+            total = add_up(numbers, rank, total, best, is_cost, tid)
+        if t == points[point]:
+            if tid < 2:
+                curves[tid, place, point] = total
+            point += 1
+    finish(is_last, n_before, state, total, totals, choices, place, tid, n_threads)
