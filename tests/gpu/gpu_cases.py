@@ -17,8 +17,9 @@ class Constant(mb.AffinePolicy):
 
 #: Name to what is made of (number of items, random numbers).
 FAMILIES = {
-    "uniform": lambda n, rng: mb.UniformMatroid(n, max(1, n // 5)),
-    "partition": lambda n, rng: mb.PartitionMatroid(rng.integers(0, 3 + n // 50, n), 1 + n // 100),
+    "uniform": lambda n, rng: mb.UniformMatroid(n, min(n // 3, 20)),
+    "many": lambda n, rng: mb.UniformMatroid(n, n // 2) if n > 128 else mb.PartitionMatroid(np.arange(n) % 2, 2),
+    "partition": lambda n, rng: mb.PartitionMatroid(rng.integers(0, 3 + n // 50, n)),
     "mixed capacities": lambda n, rng: _mixed(n, rng),
     "graph": lambda n, rng: mb.GraphicMatroid(rng.integers(0, max(3, n // 3), (n, 2))),
     "bridges": lambda n, rng: mb.GraphicMatroid([*((v, v + 1) for v in range(n // 2)), *_chords(n - n // 2, rng)]),

@@ -22,3 +22,11 @@ EXPLORE: Final = 2
 
 #: As many undecided items are ranked one by one where quotas are filled.
 ZONE: Final = 64
+
+# how quotas are filled: the best few of one cell, the best of each cell, any numbers of each
+FEW: Final = 0
+ONE_EACH: Final = 1
+MANY: Final = 2
+
+#: The best few are at most so many, and threads at least as many.
+MOST_FEW: Final = 64

@@ -39,7 +39,7 @@ _SIGN = np.uint64(1 << 63)
 #: The key of +inf: of an item never seen.
 UNSEEN = np.uint64(0xFFF0000000000000)
 _RUN_ITEM = np.uint64(2**32 - 1)  # stands for a run as a whole, as in `Stream.run_uniform`
-_ONE = np.uint32(1)
+_ONE, _FIVE, _31 = np.uint32(1), np.uint32(5), np.uint32(31)
 
 
 @on_device
@@ -127,43 +127,49 @@ def begin(start, policy, world, state, is_cost, seed, run, tid, n_threads):
     if start == OBSERVE or start == EXPLORE:
         words, rounding = address(seed, 0, START), address(seed, 0, ROUNDING)
         row = row_at(world, words, run)
-        for e in range(tid, sums.shape[0], n_threads):
+        n_items, e = np.uint32(sums.shape[0]), tid
+        while e < n_items:
             sums[e], counts[e], means[e], radii[e] = 0.0, 0, 0.0, np.inf
             if policy[0] == BETA:
                 successes[e] = 0
             if start == OBSERVE:
                 absorb(policy, state, e, weigh(world, row, e, words, run), is_cost, rounding, run)
+            e = np.uint32(e + n_threads)
     cuda.syncthreads()
 
 
 @cuda.jit(device=True)
 def mark(bits, e):
     """Set the bit of item e."""
-    cuda.atomic.or_(bits, e >> 5, _ONE << np.uint32(e & 31))
+    cuda.atomic.or_(bits, np.uint32(e) >> _FIVE, _ONE << (np.uint32(e) & _31))
 
 
 @cuda.jit(device=True)
-def list_marked(bits, partial, items, tid, n_threads):
-    """Write the items whose bits are set into `items`, ascending."""
-    n_words = bits.shape[0]
-    width = (n_words + n_threads - 1) // n_threads
-    first = min(tid * width, n_words)
-    last = min(first + width, n_words)
-    n = 0
-    for w in range(first, last):
-        n += cuda.popc(bits[w])
+def list_marked(bits, width, partial, items, tid):
+    """Write the items whose bits are set into `items`, ascending; a thread looks at `width` words of bits."""
+    n_words = np.uint32(bits.shape[0])
+    first = min(np.uint32(tid * width), n_words)
+    last = min(np.uint32(first + width), n_words)
+    n = np.int32(0)
+    w = first
+    while w < last:
+        n = np.int32(n + cuda.popc(bits[w]))
+        w = np.uint32(w + 1)
     partial[tid] = n
     cuda.syncthreads()
     if n > 0:
-        k = 0
-        for i in range(tid):
-            k += partial[i]
-        for w in range(first, last):
+        k, i = np.uint32(0), np.uint32(0)
+        while i < tid:
+            k = np.uint32(k + partial[i])
+            i = np.uint32(i + 1)
+        w = first
+        while w < last:
             word = bits[w]
             while word != 0:
                 items[k] = 32 * w + cuda.ffs(word) - 1
-                word &= word - _ONE
-                k += 1
+                word = np.uint32(word & (word - _ONE))
+                k = np.uint32(k + 1)
+            w = np.uint32(w + 1)
     cuda.syncthreads()
 
 
@@ -172,13 +178,15 @@ def learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, 
     """Draw the weights of the chosen items and count them; `numbers` keeps them, and behind them their means."""
     words, rounding = address(seed, t, WEIGHTS), address(seed, t, ROUNDING)
     row = row_at(world, words, run)
-    size = items.shape[0]
-    for k in range(tid, size, n_threads):
-        e = np.int64(items[k])
+    size = np.uint32(items.shape[0])
+    k = tid
+    while k < size:
+        e = items[k]
         weight = weigh(world, row, e, words, run)
         numbers[k] = weight
         numbers[size + k] = mean_weights[e]
         absorb(policy, state, e, weight, is_cost, rounding, run)
+        k = np.uint32(k + n_threads)
     cuda.syncthreads()
 
 
@@ -189,8 +197,11 @@ def add_up(numbers, size, total, best, is_cost, tid):
     Added up item by item as `kernels.statistics.add_totals` does, so that the last digits are the same.
     """
     amount = 0.0
-    for k in range(tid * size, (tid + 1) * size):
+    k = np.uint32(tid * size)
+    end = np.uint32(k + size)
+    while k < end:
         amount += numbers[k]
+        k = np.uint32(k + 1)
     if tid == 0:
         return total + amount
     return total + ((amount - best) if is_cost else (best - amount))
@@ -212,6 +223,8 @@ def finish(is_last, n_before, state, total, totals, choices, place, tid, n_threa
         totals[tid, place] = total
     if is_last:
         counts = state[1]
-        for e in range(tid, counts.shape[0], n_threads):
+        n_items, e = np.uint32(counts.shape[0]), tid
+        while e < n_items:
             if counts[e] > n_before:
                 cuda.atomic.add(choices, e, np.uint64(counts[e] - n_before))
+            e = np.uint32(e + n_threads)

@@ -37,12 +37,15 @@ class Misfit(Exception):
 
 @dataclass(frozen=True)
 class Family:
-    """A matroid as a kernel takes it: the kernel's name, its first arguments, and how much shared memory it needs."""
+    """A matroid as a kernel takes it: the kernel's name, its first arguments, and what a block of it needs.
+
+    `shared_bytes` is how much shared memory so many threads need, and `least_threads` how many there must be.
+    """
 
     kernel: str
     arguments: tuple[Any, ...]
-    rank: int
     shared_bytes: Callable[[int], int]
+    least_threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -88,20 +91,22 @@ def family_of(constraint: Constraint) -> Family:
 
 def _quotas(cells: IntArray, capacities: IntArray, rank: int) -> Family:
     sizes: IntArray = np.bincount(cells, minlength=capacities.size)
-    n_items, n_cells = cells.size, capacities.size
+    n_items, n_cells, is_few = cells.size, capacities.size, capacities.size == 1 and rank <= _codes.MOST_FEW
+    method = _codes.FEW if is_few else _codes.ONE_EACH if (capacities <= 1).all() else _codes.MANY
 
     def shared_bytes(n_threads: int) -> int:
-        words = n_items + 3 * n_cells + 2 * rank
+        words = n_items + 3 * n_cells + n_threads + 2 * rank
         return 8 * words + 4 * (3 * n_cells + rank + -(-n_items // 32) + n_threads + _codes.ZONE + 5)
 
     arguments = (
+        method,
         cells.astype(np.uint32),
         offsets(sizes).astype(np.int32),
         np.argsort(cells, kind="stable").astype(np.uint32),
         np.minimum(capacities, sizes).astype(np.int32),
         rank,
     )
-    return Family("play_quotas", arguments, rank, shared_bytes)
+    return Family("play_quotas", arguments, shared_bytes, rank if is_few else 1)
 
 
 def _forest(matroid: GraphicMatroid) -> Family:
@@ -134,7 +139,7 @@ def _forest(matroid: GraphicMatroid) -> Family:
         always,
         rank,
     )
-    return Family("play_forest", arguments, rank, shared_bytes)
+    return Family("play_forest", arguments, shared_bytes)
 
 
 def form_of(policy: Policy, problem: Problem) -> Form:

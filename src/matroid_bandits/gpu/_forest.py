@@ -38,12 +38,13 @@ def play_forest(
     Of this family: the edges that may be in a forest or not, ascending, and their ends after contraction; how many of
     them are in every forest; the bits of the bridges.
     """
-    tid, n_threads, place = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
+    tid, n_threads, place = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x), cuda.blockIdx.x
     run = np.uint64(first_run + place)
     policy = (policy_kind, number)
     world = (world_kind, values, n_rows, table, indptr, indices)
     state = (all_sums[place], all_counts[place], all_means[place], all_radii[place], all_successes[place])
-    n_pool, n_words = pool.shape[0], always.shape[0]
+    n_pool, n_words = np.uint32(pool.shape[0]), np.uint32(always.shape[0])
+    n_vertices = np.uint32(n_vertices)
 
     longs = cuda.shared.array(0, types.uint64)
     reals = cuda.shared.array(0, types.float64)
@@ -69,6 +70,7 @@ def play_forest(
     at += n_threads
     n_found = shorts[at : at + 2]
 
+    width = np.uint32((n_words + n_threads - 1) // n_threads)
     begin(start, policy, world, state, is_cost, seed, run, tid, n_threads)
     total = totals[tid, place] if tid < 2 else 0.0
     point = first_point
@@ -76,19 +78,26 @@ def play_forest(
         t = first_t + i
         words = policy_words(seed, t)
         is_random = explores(policy, words, run)
-        for p in range(tid, n_pool, n_threads):
-            keys[p] = key_of(index_at(policy, coefficients[i], is_random, state, np.int64(pool[p]), words, run))
-        for v in range(tid, n_vertices, n_threads):
+        p = tid
+        while p < n_pool:
+            keys[p] = key_of(index_at(policy, coefficients[i], is_random, state, pool[p], words, run))
+            p = np.uint32(p + n_threads)
+        v = tid
+        while v < n_vertices:
             tree[v], upper[v], rest[v] = v, 0, 0
-        for w in range(tid, n_words, n_threads):
+            v = np.uint32(v + n_threads)
+        w = tid
+        while w < n_words:
             bits[w] = always[w]
+            w = np.uint32(w + n_threads)
         if tid < 2:
             n_found[tid] = 0
         cuda.syncthreads()
 
         left, side = n_wanted, 0
         while left > 0:
-            for p in range(tid, n_pool, n_threads):
+            p = tid
+            while p < n_pool:
                 u, v = tree[tails[p]], tree[heads[p]]
                 if u != v:
                     half = np.uint32(keys[p] >> _HALF)
@@ -96,46 +105,53 @@ def play_forest(
                         cuda.atomic.max(upper, u, half)
                     if upper[v] < half:
                         cuda.atomic.max(upper, v, half)
+                p = np.uint32(p + n_threads)
             cuda.syncthreads()
-            for p in range(tid, n_pool, n_threads):
+            p = tid
+            while p < n_pool:
                 u, v = tree[tails[p]], tree[heads[p]]
                 if u != v:
                     key = keys[p]
                     half = np.uint32(key >> _HALF)
                     lower = ((key & _LOW) << _HALF) | (_LOW - np.uint64(p))
-                    if upper[u] == half:
+                    if upper[u] == half and rest[u] < lower:
                         cuda.atomic.max(rest, u, lower)
-                    if upper[v] == half:
+                    if upper[v] == half and rest[v] < lower:
                         cuda.atomic.max(rest, v, lower)
+                p = np.uint32(p + n_threads)
             cuda.syncthreads()
-            for v in range(tid, n_vertices, n_threads):
+            v = tid
+            while v < n_vertices:
                 joined[v] = v
                 if tree[v] == v and upper[v] > 0:
-                    p = np.int64(_LOW - (rest[v] & _LOW))
-                    u = tree[tails[p]]
+                    taken = np.uint32(_LOW - (rest[v] & _LOW))
+                    u = tree[tails[taken]]
                     if u == v:
-                        u = tree[heads[p]]
+                        u = tree[heads[taken]]
                     # of two trees that take the same edge one joins the other
                     if v > u or upper[u] != upper[v] or rest[u] != rest[v]:
                         joined[v] = u
-                        mark(bits, np.int64(pool[p]))
+                        mark(bits, pool[taken])
                         cuda.atomic.add(n_found, side, 1)
+                v = np.uint32(v + n_threads)
             cuda.syncthreads()
             left -= n_found[side]
             side = 1 - side
             if tid == 0:
                 n_found[side] = 0
-            for v in range(tid, n_vertices, n_threads):
+            v = tid
+            while v < n_vertices:
                 u = joined[tree[v]]
                 while u != joined[u]:
                     u = joined[u]
                 tree[v], upper[v], rest[v] = u, 0, 0
+                v = np.uint32(v + n_threads)
             cuda.syncthreads()
 
-        list_marked(bits, partial, items, tid, n_threads)
+        list_marked(bits, width, partial, items, tid)
         learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, run, tid, n_threads)
         if tid < 2:
-            total = add_up(numbers, rank, total, best, is_cost, tid)
+            total = add_up(numbers, np.uint32(rank), total, best, is_cost, tid)
         if t == points[point]:
             if tid < 2:
                 curves[tid, place, point] = total

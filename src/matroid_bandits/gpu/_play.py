@@ -221,8 +221,9 @@ class Plan:
 def _n_threads(family: Family, n_items: int, device: Device) -> int:
     """Threads per run: a warp for small problems, more where there is more to do side by side."""
     if device.is_simulated:
-        return 4
-    return 32 if n_items <= 256 else 64 if n_items <= 512 else 128 if n_items <= 4096 else 256
+        return max(4, family.least_threads)
+    usual = 32 if n_items <= 256 else 64 if n_items <= 512 else 128 if n_items <= 4096 else 256
+    return max(usual, -(-2 * family.least_threads // 32) * 32)
 
 
 class _Wave:
