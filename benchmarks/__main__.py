@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import choice, engines, episodes, learner, matroids
+from benchmarks import choice, engines, episodes, gpu, learner, matroids
 from benchmarks._figure import draw
 from benchmarks._harness import Case, machine, measure, show
 
@@ -27,6 +27,7 @@ SUITES: dict[str, tuple[str, Callable[[], Iterable[Case]]]] = {
     "engines": ("Whole episodes of OMM, one run, time per episode", engines.engines),
     "choice": ("Choosing an engine, fresh matroids, time per choice", choice.choice),
     "learner": ("Learner, time per ask and tell", learner.learner),
+    "gpu": ("Whole episodes on a GPU, time per episode of one run", gpu.gpu),
 }
 
 
@@ -39,6 +40,12 @@ def main() -> None:
         type=Path,
         default=_ROOT / "docs" / "figures" / "time-per-episode.svg",
         help="what the engines suite draws",
+    )
+    parser.add_argument(
+        "--gpu-figure",
+        type=Path,
+        default=_ROOT / "docs" / "figures" / "gpu.svg",
+        help="what the gpu suite draws",
     )
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in SUITES]
@@ -61,6 +68,11 @@ def main() -> None:
             draw(results, arguments.figure)
             starts = engines.first_simulate()
             console.print(_describe_start(*starts))
+        if name == "gpu" and results:
+            for line in gpu.describe({result.name: 1.0 / result.ours for result in results}):
+                console.print(line)
+            console.print(f"first simulation of a fresh process, compilation included: {gpu.first_simulation():.1f} s")
+            gpu.draw(arguments.gpu_figure)
         console.print(f"{time.perf_counter() - began:.0f} s\n")
     elapsed = time.perf_counter() - start
     kept = {"machine": facts, "elapsed_s": elapsed, "suites": suites}

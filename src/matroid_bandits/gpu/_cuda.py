@@ -17,6 +17,9 @@ from matroid_bandits.exceptions import DeviceError
 _LEAST_VERSION = (0, 23)
 _LEAST_CAPABILITY = (6, 0)
 
+#: The shared memory that a block of threads gets without asking.
+PLAIN_BLOCK_BYTES = 48 * 1024
+
 
 @dataclass(frozen=True)
 class Device:
@@ -83,7 +86,7 @@ def find_device() -> Device:
         device = cuda.get_current_device()
         capability, name = device.compute_capability, device.name
         free = int(cuda.current_context().get_memory_info()[0])
-        n_processors, block_bytes = device.MULTIPROCESSOR_COUNT, device.MAX_SHARED_MEMORY_PER_BLOCK
+        n_processors, block_bytes = device.MULTIPROCESSOR_COUNT, device.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     except DeviceError:
         raise
     except Exception as error:  # of the driver
@@ -95,6 +98,17 @@ def find_device() -> Device:
             f"got {name} of {capability[0]}.{capability[1]}"
         )
     return Device(name, int(n_processors), free, int(block_bytes))
+
+
+def widen(kernel: Any, arguments: tuple[Any, ...], n_bytes: int) -> None:
+    """Let the blocks of a kernel with these arguments use more shared memory than `PLAIN_BLOCK_BYTES`."""
+    driver = importlib.import_module("cuda.bindings.driver")
+    compiled = kernel.compile(tuple(kernel.typeof_pyval(argument) for argument in arguments))
+    function = compiled.library.get_cufunc()
+    name = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    (status,) = driver.cuKernelSetAttribute(name, n_bytes, function.handle, function.device.id)
+    if int(status) != 0:
+        raise DeviceError(f"the GPU refused {n_bytes:,} bytes of shared memory for a block of threads: {status.name}")
 
 
 def _absence(cuda: Any) -> str:

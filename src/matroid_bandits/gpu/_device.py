@@ -9,8 +9,7 @@ cuda = load()
 types = cuda.types
 
 #: So many that 32 warps fit on a multiprocessor; what does not fit in them is needed by beta variates alone.
-import os
-MOST_REGISTERS = int(os.environ.get("MB_REGS", 64))
+MOST_REGISTERS = 64
 
 
 def on_device(function, **callees):
@@ -20,7 +19,7 @@ def on_device(function, **callees):
     """
     plain = getattr(function, "py_func", function)
     copy = FunctionType(plain.__code__, {**plain.__globals__, **callees}, plain.__name__, plain.__defaults__)
-    return copy if is_simulated() else cuda.jit(device=True, lineinfo=bool(os.environ.get("MB_LINE")))(copy)
+    return copy if is_simulated() else cuda.jit(device=True)(copy)
 
 
 def kernel(function):
@@ -28,7 +27,7 @@ def kernel(function):
     if is_simulated():
         return cuda.jit(function)
     try:
-        return cuda.jit(cache=not os.environ.get("MB_LINE"), lineinfo=bool(os.environ.get("MB_LINE")), max_registers=MOST_REGISTERS)(function)
+        return cuda.jit(cache=True, max_registers=MOST_REGISTERS)(function)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise

@@ -39,12 +39,14 @@ class Misfit(Exception):
 class Family:
     """A matroid as a kernel takes it: the kernel's name, its first arguments, and what a block of it needs.
 
-    `shared_bytes` is how much shared memory so many threads need, and `least_threads` how many there must be.
+    `shared_bytes` is how much shared memory so many threads need, `least_threads` how many there must be, and
+    `items_per_thread` what measurements favour.
     """
 
     kernel: str
     arguments: tuple[Any, ...]
     shared_bytes: Callable[[int], int]
+    items_per_thread: int = 8
     least_threads: int = 1
 
 
@@ -106,7 +108,7 @@ def _quotas(cells: IntArray, capacities: IntArray, rank: int) -> Family:
         np.minimum(capacities, sizes).astype(np.int32),
         rank,
     )
-    return Family("play_quotas", arguments, shared_bytes, rank if is_few else 1)
+    return Family("play_quotas", arguments, shared_bytes, 16 if is_few else 8, rank if is_few else 1)
 
 
 def _forest(matroid: GraphicMatroid) -> Family:
@@ -124,16 +126,17 @@ def _forest(matroid: GraphicMatroid) -> Family:
     pool = np.flatnonzero(is_open)
     always = np.zeros(-(-matroid.n_items // 32), np.uint32)
     np.bitwise_or.at(always, bridges >> 5, np.uint32(1) << (bridges & 31).astype(np.uint32))
+    if names.size >= 2**16:
+        raise Misfit(f"a graph of {names.size:,} vertices that no bridges join has too many for a GPU, of {2**16 - 1:,}")
     n_vertices, rank, n_words = names.size, matroid.rank, always.size
 
     def shared_bytes(n_threads: int) -> int:
         words = pool.size + n_vertices + 2 * rank
-        return 8 * words + 4 * (3 * n_vertices + rank + n_words + n_threads + 2)
+        return 8 * words + 4 * (3 * n_vertices + pool.size + rank + n_words + n_threads + 2)
 
     arguments = (
         pool.astype(np.uint32),
-        label[tails[pool]].astype(np.uint32),
-        label[heads[pool]].astype(np.uint32),
+        (label[tails[pool]] | (label[heads[pool]] << 16)).astype(np.uint32),
         n_vertices,
         rank - bridges.size,
         always,

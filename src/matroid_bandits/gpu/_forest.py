@@ -3,7 +3,8 @@
 A block plays a run. In every round each tree of the forest so far takes the best edge that leaves it, where better
 is a larger index or an equal one of a smaller item. That order is total, so no cycle arises, and the forest is the
 one that Kruskal's algorithm finds along it. Bridges are in every forest: they are contracted beforehand, marked in
-`always`, and take no part.
+`always`, and take no part. Between rounds an edge knows the trees at its ends as they were called when it was last
+looked at, in one word; an edge within a tree is 0.
 """
 
 import numpy as np
@@ -24,19 +25,20 @@ from matroid_bandits.gpu._episode import (
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+_16, _END = np.uint32(16), np.uint32(0xFFFF)
 
 
 @kernel
 def play_forest(
-    pool, tails, heads, n_vertices, n_wanted, always, rank,
+    pool, all_ends, n_vertices, n_wanted, always, rank,
     seed, first_run, first_t, start, n_before, is_last, is_cost, best, points, first_point, coefficients, policy_kind,
     number, world_kind, values, n_rows, table, indptr, indices, mean_weights,
     all_sums, all_counts, all_means, all_radii, all_successes, totals, curves, choices,
 ):  # fmt: skip
     """Play an episode per coefficient in every run; `_play.py` says what the arguments are.
 
-    Of this family: the edges that may be in a forest or not, ascending, and their ends after contraction; how many of
-    them are in every forest; the bits of the bridges.
+    Of this family: the edges that may be in a forest or not, ascending, and the two ends of each after contraction in one
+    word; how many of them are in every forest; the bits of the bridges. `_fit.py` counts the shared memory.
     """
     tid, n_threads, place = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x), cuda.blockIdx.x
     run = np.uint64(first_run + place)
@@ -50,7 +52,7 @@ def play_forest(
     reals = cuda.shared.array(0, types.float64)
     shorts = cuda.shared.array(0, types.int32)
     marks = cuda.shared.array(0, types.uint32)
-    keys = longs[:n_pool]
+    keys, halves = longs[:n_pool], marks[: 2 * n_pool]
     at = n_pool
     rest = longs[at : at + n_vertices]  # of the best edge of a tree: the lower half of its key, and its place reversed
     at += n_vertices
@@ -58,10 +60,12 @@ def play_forest(
     at = 2 * (at + 2 * rank)
     upper = marks[at : at + n_vertices]  # the upper half of the best key that leaves a tree
     at += n_vertices
-    tree = marks[at : at + n_vertices]  # the tree of a vertex, called by one of its vertices
+    tree = marks[at : at + n_vertices]  # how a tree is called after the last round, by one of its vertices
     at += n_vertices
     joined = marks[at : at + n_vertices]  # the tree that a tree joins, or itself
     at += n_vertices
+    ends = marks[at : at + n_pool]
+    at += n_pool
     items = marks[at : at + rank]
     at += rank
     bits = marks[at : at + n_words]
@@ -81,10 +85,11 @@ def play_forest(
         p = tid
         while p < n_pool:
             keys[p] = key_of(index_at(policy, coefficients[i], is_random, state, pool[p], words, run))
+            ends[p] = all_ends[p]
             p = np.uint32(p + n_threads)
         v = tid
         while v < n_vertices:
-            tree[v], upper[v], rest[v] = v, 0, 0
+            tree[v], joined[v], upper[v], rest[v] = v, v, 0, 0
             v = np.uint32(v + n_threads)
         w = tid
         while w < n_words:
@@ -98,36 +103,37 @@ def play_forest(
         while left > 0:
             p = tid
             while p < n_pool:
-                u, v = tree[tails[p]], tree[heads[p]]
+                u, v = tree[ends[p] & _END], tree[ends[p] >> _16]
                 if u != v:
-                    half = np.uint32(keys[p] >> _HALF)
+                    ends[p] = u | (v << _16)
+                    half = halves[2 * p + 1]
                     if upper[u] < half:
                         cuda.atomic.max(upper, u, half)
                     if upper[v] < half:
                         cuda.atomic.max(upper, v, half)
+                else:
+                    ends[p] = 0
                 p = np.uint32(p + n_threads)
             cuda.syncthreads()
             p = tid
             while p < n_pool:
-                u, v = tree[tails[p]], tree[heads[p]]
-                if u != v:
-                    key = keys[p]
-                    half = np.uint32(key >> _HALF)
-                    lower = ((key & _LOW) << _HALF) | (_LOW - np.uint64(p))
-                    if upper[u] == half and rest[u] < lower:
-                        cuda.atomic.max(rest, u, lower)
-                    if upper[v] == half and rest[v] < lower:
-                        cuda.atomic.max(rest, v, lower)
+                if ends[p] != 0:
+                    u, v, half = ends[p] & _END, ends[p] >> _16, halves[2 * p + 1]
+                    if upper[u] == half or upper[v] == half:
+                        lower = ((keys[p] & _LOW) << _HALF) | (_LOW - np.uint64(p))
+                        if upper[u] == half and rest[u] < lower:
+                            cuda.atomic.max(rest, u, lower)
+                        if upper[v] == half and rest[v] < lower:
+                            cuda.atomic.max(rest, v, lower)
                 p = np.uint32(p + n_threads)
             cuda.syncthreads()
             v = tid
             while v < n_vertices:
-                joined[v] = v
-                if tree[v] == v and upper[v] > 0:
+                if upper[v] > 0:
                     taken = np.uint32(_LOW - (rest[v] & _LOW))
-                    u = tree[tails[taken]]
+                    u = ends[taken] & _END
                     if u == v:
-                        u = tree[heads[taken]]
+                        u = ends[taken] >> _16
                     # of two trees that take the same edge one joins the other
                     if v > u or upper[u] != upper[v] or rest[u] != rest[v]:
                         joined[v] = u
@@ -141,10 +147,11 @@ def play_forest(
                 n_found[side] = 0
             v = tid
             while v < n_vertices:
-                u = joined[tree[v]]
-                while u != joined[u]:
-                    u = joined[u]
-                tree[v], upper[v], rest[v] = u, 0, 0
+                if upper[v] > 0:
+                    u = joined[v]
+                    while u != joined[u]:
+                        u = joined[u]
+                    tree[v], upper[v], rest[v] = u, 0, 0
                 v = np.uint32(v + n_threads)
             cuda.syncthreads()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,7 +13,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.exceptions import DeviceError
 from matroid_bandits.gpu import _codes
-from matroid_bandits.gpu._cuda import Device, find_device, load
+from matroid_bandits.gpu._cuda import PLAIN_BLOCK_BYTES, Device, find_device, is_simulated, load, widen
 from matroid_bandits.gpu._fit import Family, Form, Misfit, World, check_length, family_of, form_of, worlds_of
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -219,11 +220,11 @@ class Plan:
 
 
 def _n_threads(family: Family, n_items: int, device: Device) -> int:
-    """Threads per run: a warp for small problems, more where there is more to do side by side."""
+    """Threads per run: from a warp for small problems to eight."""
     if device.is_simulated:
         return max(4, family.least_threads)
-    usual = 32 if n_items <= 256 else 64 if n_items <= 512 else 128 if n_items <= 4096 else 256
-    return max(usual, -(-2 * family.least_threads // 32) * 32)
+    wanted = max(2 * family.least_threads, n_items // family.items_per_thread)
+    return next((n for n in (32, 64, 128) if n >= wanted), 256)
 
 
 class _Wave:
@@ -291,7 +292,7 @@ class _Wave:
             start = _codes.OBSERVE if task.start == "observe" else _codes.EXPLORE
         self._n = self._ahead.size
         self._began = time.perf_counter()
-        self._kernel[self._grid](
+        arguments = (
             *self._family,
             np.uint64(task.seed),
             self._first,
@@ -312,6 +313,11 @@ class _Wave:
             self._curves,
             self._choices,
         )
+        if t == 1 and self._grid[3] > PLAIN_BLOCK_BYTES and not is_simulated():
+            widen(self._kernel, arguments, self._grid[3])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Grid size")  # few runs are no mistake
+            self._kernel[self._grid](*arguments)
 
     def wait(self) -> int:
         """Wait until what was launched is done, having prepared the next launch; returns the episodes played."""
