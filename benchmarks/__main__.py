@@ -3,31 +3,30 @@
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import choice, engines, episodes, gpu, learner, matroids
-from benchmarks._figure import draw
-from benchmarks._harness import Case, machine, measure, show
+from benchmarks._harness import machine, measure, show
 
 #: Expected of the first `simulate` of a fresh process whose kernels were compiled before.
 _MOST_START_S = 2.0
 _ROOT = Path(__file__).resolve().parent.parent
 
-#: Name on the command line, title, and the function that yields the cases. Add a suite here.
-SUITES: dict[str, tuple[str, Callable[[], Iterable[Case]]]] = {
-    "graphic": ("Spanning trees, time per weight vector", matroids.graphic),
-    "linear": ("Independent vectors, time per weight vector", matroids.linear),
-    "transversal": ("Matchings, time per weight vector", matroids.transversal),
-    "uniform": ("The best K of L, time per weight vector", matroids.uniform),
-    "partition": ("The best of every block, time per weight vector", matroids.partition),
-    "episodes": ("Whole episodes of OMM, time per episode of one run", episodes.episodes),
-    "engines": ("Whole episodes of OMM, one run, time per episode", engines.engines),
-    "choice": ("Choosing an engine, fresh matroids, time per choice", choice.choice),
-    "learner": ("Learner, time per ask and tell", learner.learner),
-    "gpu": ("Whole episodes on a GPU, time per episode of one run", gpu.gpu),
+#: Name on the command line, title, file and the function in it that yields the cases. Add a suite here. A file is
+#: imported when its suite is asked for: not every machine has all that others are compared with.
+SUITES: dict[str, tuple[str, str, str]] = {
+    "graphic": ("Spanning trees, time per weight vector", "matroids", "graphic"),
+    "linear": ("Independent vectors, time per weight vector", "matroids", "linear"),
+    "transversal": ("Matchings, time per weight vector", "matroids", "transversal"),
+    "uniform": ("The best K of L, time per weight vector", "matroids", "uniform"),
+    "partition": ("The best of every block, time per weight vector", "matroids", "partition"),
+    "episodes": ("Whole episodes of OMM, time per episode of one run", "episodes", "episodes"),
+    "engines": ("Whole episodes of OMM, one run, time per episode", "engines", "engines"),
+    "choice": ("Choosing an engine, fresh matroids, time per choice", "choice", "choice"),
+    "learner": ("Learner, time per ask and tell", "learner", "learner"),
+    "gpu": ("Whole episodes on a GPU, time per episode of one run", "gpu", "gpu"),
 }
 
 
@@ -59,20 +58,22 @@ def main() -> None:
     suites: dict[str, list[dict]] = {}
     starts = None
     for name in arguments.names or SUITES:
-        title, cases = SUITES[name]
+        title, file, function = SUITES[name]
+        suite = import_module(f"benchmarks.{file}")
+        cases = getattr(suite, function)
         began = time.perf_counter()
         results = [measure(case) for case in cases()]
         show(console, title, results)
         suites[name] = [result.to_dict() for result in results]
         if name == "engines":
-            draw(results, arguments.figure)
-            starts = engines.first_simulate()
+            import_module("benchmarks._figure").draw(results, arguments.figure)
+            starts = suite.first_simulate()
             console.print(_describe_start(*starts))
         if name == "gpu" and results:
-            for line in gpu.describe({result.name: 1.0 / result.ours for result in results}):
+            for line in suite.describe({result.name: 1.0 / result.ours for result in results}):
                 console.print(line)
-            console.print(f"first simulation of a fresh process, compilation included: {gpu.first_simulation():.1f} s")
-            gpu.draw(arguments.gpu_figure)
+            console.print(f"first simulation of a fresh process, compilation included: {suite.first_simulation():.1f} s")
+            suite.draw(arguments.gpu_figure)
         console.print(f"{time.perf_counter() - began:.0f} s\n")
     elapsed = time.perf_counter() - start
     kept = {"machine": facts, "elapsed_s": elapsed, "suites": suites}

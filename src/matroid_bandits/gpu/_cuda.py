@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -64,7 +65,9 @@ def load() -> Any:
     if not hasattr(np, "row_stack"):  # NumPy 2.5 dropped the old name of vstack, which numba-cuda 0.30 still looks up
         np.row_stack = np.vstack  # type: ignore[attr-defined]
     try:
-        return importlib.import_module("numba.cuda")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what numba-cuda itself uses, which is no concern of a user's
+            return importlib.import_module("numba.cuda")
     except Exception as error:  # whatever a library of CUDA's own raises where it does not fit
         raise DeviceError(f"numba-cuda {found} cannot be imported: {_first_line(error)}") from error
 

@@ -9,7 +9,6 @@ import math
 import numpy as np
 
 from matroid_bandits.gpu._codes import (
-    AFFINE,
     BERNOULLI,
     BETA,
     CHANCE,
@@ -27,7 +26,6 @@ from matroid_bandits.gpu._device import (
     cuda,
     entry,
     exponential_at,
-    index,
     normal_at,
     on_device,
     times,
@@ -50,12 +48,10 @@ def key_of(x):
 
 
 @on_device
-def index_at(policy, c, is_random, state, e, words, run):
-    """The index of item e, as the policy's `indices` gives it."""
+def index_at(policy, is_random, state, e, words, run):
+    """The index of item e, as the `indices` of a policy that is not affine gives it."""
     kind, number = policy
     _, counts, means, radii, successes = state
-    if kind == AFFINE:
-        return index(means[e], radii[e], c)
     c1, c2, c3, k0 = words
     item = np.uint64(e)
     if kind == BETA:

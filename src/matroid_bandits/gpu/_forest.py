@@ -9,7 +9,8 @@ looked at, in one word; an edge within a tree is 0.
 
 import numpy as np
 
-from matroid_bandits.gpu._device import cuda, kernel, types
+from matroid_bandits.gpu._codes import AFFINE
+from matroid_bandits.gpu._device import cuda, index, kernel, types
 from matroid_bandits.gpu._episode import (
     add_up,
     begin,
@@ -80,13 +81,19 @@ def play_forest(
     point = first_point
     for i in range(coefficients.shape[0]):
         t = first_t + i
-        words = policy_words(seed, t)
-        is_random = explores(policy, words, run)
-        p = tid
-        while p < n_pool:
-            keys[p] = key_of(index_at(policy, coefficients[i], is_random, state, pool[p], words, run))
-            ends[p] = all_ends[p]
-            p = np.uint32(p + n_threads)
+        c, p = coefficients[i], tid
+        if policy_kind == AFFINE:  # apart, since most of the time is spent here
+            while p < n_pool:
+                keys[p] = key_of(index(state[2][pool[p]], state[3][pool[p]], c))
+                ends[p] = all_ends[p]
+                p = np.uint32(p + n_threads)
+        else:
+            words = policy_words(seed, t)
+            is_random = explores(policy, words, run)
+            while p < n_pool:
+                keys[p] = key_of(index_at(policy, is_random, state, pool[p], words, run))
+                ends[p] = all_ends[p]
+                p = np.uint32(p + n_threads)
         v = tid
         while v < n_vertices:
             tree[v], joined[v], upper[v], rest[v] = v, v, 0, 0
