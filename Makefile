@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test coverage lint format bench clean
+.PHONY: help reproduce test gpu-test coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
 	@echo "make test        the test suite"
+	@echo "make gpu-test    what runs on a GPU, in Numba's simulator of one"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
@@ -31,6 +32,9 @@ reproduce: $(VENV)/.experiments
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
+
+gpu-test: $(VENV)/.test
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -m gpu tests/gpu
 
 coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not compiled" tests

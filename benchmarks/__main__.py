@@ -72,7 +72,9 @@ def main() -> None:
         if name == "gpu" and results:
             for line in suite.describe({result.name: 1.0 / result.ours for result in results}):
                 console.print(line)
-            console.print(f"first simulation of a fresh process, compilation included: {suite.first_simulation():.1f} s")
+            console.print(
+                f"first simulation of a fresh process, compilation included: {suite.first_simulation():.1f} s"
+            )
             suite.draw(arguments.gpu_figure)
         console.print(f"{time.perf_counter() - began:.0f} s\n")
     elapsed = time.perf_counter() - start

@@ -62,11 +62,11 @@ def settings() -> list[Setting]:
     uniform = mb.Problem(mb.UniformMatroid(1_000, 10), coins)
     partition = mb.Problem(mb.PartitionMatroid(np.arange(1_000) // 100), coins)
     return [
-        Setting("graph 315/972, OMM", large, mb.OMM(), 25e6, 20_000, 200),
-        Setting("graph 108/153, OMM", small, mb.OMM(), 100e6, 100_000, 500),
-        Setting("uniform 1,000/10, OMM", uniform, mb.OMM(), 60e6, 40_000, 500),
-        Setting("partition 1,000/10, OMM", partition, mb.OMM(), 60e6, 40_000, 500),
-        Setting("uniform 1,000/10, beta Thompson", uniform, mb.ThompsonSampling(), 5e6, 10_000, 20),
+        Setting("graph 315/972, OMM", large, mb.OMM(), 25e6, 20_000, 3_000),
+        Setting("graph 108/153, OMM", small, mb.OMM(), 100e6, 100_000, 10_000),
+        Setting("uniform 1,000/10, OMM", uniform, mb.OMM(), 60e6, 40_000, 3_000),
+        Setting("partition 1,000/10, OMM", partition, mb.OMM(), 60e6, 40_000, 3_000),
+        Setting("uniform 1,000/10, beta Thompson", uniform, mb.ThompsonSampling(), 5e6, 10_000, 100),
     ]
 
 

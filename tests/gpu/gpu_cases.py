@@ -1,4 +1,4 @@
-"""Simulations that fit on a GPU, small ones for Numba's simulator and large ones for a device; and how both compare."""
+"""Simulations that fit on a GPU, for Numba's simulator of one and for real ones, and how results are compared."""
 
 from itertools import combinations, product
 

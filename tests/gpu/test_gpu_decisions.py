@@ -1,14 +1,14 @@
 """On a GPU, or Numba's simulator of one, simulations make the CPU's decisions; both have the same bits.
 
-Run in a process of their own, as `make gpu-test` does: NUMBA_ENABLE_CUDASIM=1 is for the whole of it. Without a GPU and
-without the simulator they are skipped.
+They run in a process of their own, as `make gpu-test` does: NUMBA_ENABLE_CUDASIM=1 is for the whole of it. Without a
+GPU and without the simulator they are skipped.
 """
 
 import numpy as np
 import pytest
-from gpu_cases import POLICIES, differences, pairwise_cases, simulate_twice
 
 import matroid_bandits as mb
+from gpu_cases import POLICIES, differences, pairwise_cases, simulate_twice
 from matroid_bandits.exceptions import DeviceError
 
 
@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.skipif(DEVICE is None, reason="there is no GPU, and NUMBA_ENABLE_CUDASIM is not set"),
 ]
 #: (items, episodes, runs): what the simulator plays in a second, and what a GPU does.
-SMALL, LARGE = (9, 5, 2), (600, 60, 2000)
+SMALL, LARGE = (9, 4, 2), (600, 60, 2000)
 SIZE = SMALL if DEVICE is None or DEVICE.is_simulated else LARGE
 
 
@@ -90,6 +90,18 @@ def test_waves_where_memory_is_short(monkeypatch):
     monkeypatch.setattr(_play.Plan, "most_runs", lambda self, budget: 2)
     in_waves = mb.simulate(_problem(), mb.OMM(), n_episodes=4, n_runs=3, seed=2, keep_runs=True, device="gpu")
     assert differences(whole, in_waves) == []
+
+
+class Late(mb.AffinePolicy):
+    """Its coefficient looks at the state, but not in the first episode."""
+
+    def coefficient(self, state, request):
+        return float(state.counts.max()) if request.episode > 1 else 0.0
+
+
+def test_a_coefficient_that_looks_at_the_state_later_is_an_error():
+    with pytest.raises(DeviceError, match=r"Late\.coefficient looks at 'counts'"):
+        mb.simulate(_problem(), Late(), n_episodes=50, n_runs=2, seed=2, device="gpu")
 
 
 def test_an_interrupt_ends_a_simulation():

@@ -126,15 +126,15 @@ def _count(keys, cells, bounds, counts, tid, n_threads):
 
 @cuda.jit(device=True)
 def choose_many(
-    keys, cells, starts, members, capacities, items, has_last, low, high, middle, n_low, n_high, n_middle, zone, flags,
-    bits, tid, n_threads,
+    keys, cells, starts, members, capacities, items, has_last, low, high, middle, n_low, n_high, n_middle, zone,
+    flags, bits, tid, n_threads,
 ):  # fmt: skip
     """Take the best of every cell by narrowing down the key of the last that is taken.
 
     It lies in an interval [low, high) per cell: as many items as the cell may hold, or more, have a key of `low` or
-    more, and fewer have `high` or more. The set chosen last bounds it from below, and often there is nothing more to find
-    out. Otherwise the intervals are halved until few items lie in them, which are ranked one by one; or until only
-    equal keys do, of which the first are taken. `flags` are 0 on entry; the arrays of cells are work space.
+    more, and fewer have `high` or more. The set chosen last bounds it from below, and often there is nothing more to
+    find out. Otherwise the intervals are halved until few items lie in them, which are ranked one by one; or until
+    only equal keys do, of which the first are taken. `flags` and the arrays of cells are work space.
     """
     n_cells, n_items, rank = np.uint32(capacities.shape[0]), np.uint32(keys.shape[0]), np.uint32(items.shape[0])
     b = tid

@@ -9,7 +9,7 @@ CHANCE: Final = 2
 BETA: Final = 3
 NORMAL: Final = 4
 
-# the weights: 0 or 1, exponential above a floor, or rows of a table, all entries or the others than 0
+# the weights: 0 or 1, exponential above a floor; from DENSE on rows of a table, all entries or those other than 0
 BERNOULLI: Final = 0
 EXPONENTIAL: Final = 1
 DENSE: Final = 2

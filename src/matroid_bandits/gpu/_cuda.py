@@ -63,7 +63,7 @@ def load() -> Any:
         least = ".".join(map(str, _LEAST_VERSION))
         raise DeviceError(f"a GPU needs numba-cuda {least} or newer, got {found}: {how}")
     if not hasattr(np, "row_stack"):  # NumPy 2.5 dropped the old name of vstack, which numba-cuda 0.30 still looks up
-        np.row_stack = np.vstack  # type: ignore[attr-defined]
+        vars(np)["row_stack"] = np.vstack
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what numba-cuda itself uses, which is no concern of a user's
@@ -116,10 +116,8 @@ def widen(kernel: Any, arguments: tuple[Any, ...], n_bytes: int) -> None:
 
 def _absence(cuda: Any) -> str:
     """Why no GPU was found, in the driver's words where it has any."""
-    error = getattr(getattr(cuda, "cuda_error", None), "__call__", lambda: None)()
-    if error:
-        return _first_line(error)
-    return "there is none, or its driver is not installed"
+    error = cuda.cuda_error()
+    return _first_line(error) if error else "there is none"
 
 
 def _first_line(error: object) -> str:

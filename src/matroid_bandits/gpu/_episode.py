@@ -14,11 +14,10 @@ from matroid_bandits.gpu._codes import (
     CHANCE,
     DENSE,
     EPSILON,
-    EXPLORE,
     EXPONENTIAL,
+    GO_ON,
     NORMAL,
     OBSERVE,
-    SPARSE,
 )
 from matroid_bandits.gpu._device import (
     address,
@@ -77,7 +76,7 @@ def explores(policy, words, run):
 @on_device
 def weigh(world, row, e, words, run):
     """The weight of item e, as the environment's `draw` gives it; `row` is that of a table."""
-    kind, values, n_rows, table, indptr, indices = world
+    kind, values, _, table, indptr, indices = world
     c1, c2, c3, k0 = words
     if kind == BERNOULLI:
         return 1.0 if uniform_at(np.uint64(e), c1, c2, c3, k0, run) < values[e] else 0.0
@@ -93,7 +92,7 @@ def row_at(world, words, run):
     """Which row of a table a run sees in an episode."""
     kind, _, n_rows, _, _, _ = world
     c1, c2, c3, k0 = words
-    if kind == DENSE or kind == SPARSE:
+    if kind >= DENSE:
         return np.int64(uniform_at(_RUN_ITEM, c1, c2, c3, k0, run) * n_rows)
     return np.int64(0)
 
@@ -120,7 +119,7 @@ def absorb(policy, state, e, weight, is_cost, words, run):
 def begin(start, policy, world, state, is_cost, seed, run, tid, n_threads):
     """Bring a run's state to where episode 1 finds it; nothing where a launch goes on."""
     sums, counts, means, radii, successes = state
-    if start == OBSERVE or start == EXPLORE:
+    if start != GO_ON:
         words, rounding = address(seed, 0, START), address(seed, 0, ROUNDING)
         row = row_at(world, words, run)
         n_items, e = np.uint32(sums.shape[0]), tid

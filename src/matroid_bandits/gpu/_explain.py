@@ -69,8 +69,7 @@ def explain(
     total = n_episodes * n_runs * len(named)
     if total < LEAST_EPISODES:
         return "cpu", (
-            f"{counted(total, 'episode')} in all are played sooner on the CPU; a GPU pays from "
-            f"{LEAST_EPISODES:,} on"
+            f"{counted(total, 'episode')} in all are played sooner on the CPU; a GPU pays from {LEAST_EPISODES:,} on"
         )
     try:
         device = find_device()

@@ -64,14 +64,14 @@ class World:
     """An environment as kernels take it, from one episode on, and what its best set is expected to be worth."""
 
     first: int
+    best: float
+    mean_weights: FloatArray
     kind: int
     values: FloatArray
     n_rows: int
     table: FloatArray
     indptr: IntArray
     indices: IntArray
-    mean_weights: FloatArray
-    best: float
 
 
 def family_of(constraint: Constraint) -> Family:
@@ -127,7 +127,9 @@ def _forest(matroid: GraphicMatroid) -> Family:
     always = np.zeros(-(-matroid.n_items // 32), np.uint32)
     np.bitwise_or.at(always, bridges >> 5, np.uint32(1) << (bridges & 31).astype(np.uint32))
     if names.size >= 2**16:
-        raise Misfit(f"a graph of {names.size:,} vertices that no bridges join has too many for a GPU, of {2**16 - 1:,}")
+        raise Misfit(
+            f"a graph of {names.size:,} vertices that no bridges join has too many for a GPU, of {2**16 - 1:,}"
+        )
     n_vertices, rank, n_words = names.size, matroid.rank, always.size
 
     def shared_bytes(n_threads: int) -> int:
@@ -159,8 +161,8 @@ def form_of(policy: Policy, problem: Problem) -> Form:
         is_beta = params["prior"] == "beta"
         return Form(_codes.BETA if is_beta else _codes.NORMAL, params["noise"], _zeros)
     raise Misfit(
-        f"{kind.__name__} is not among the policies for a GPU: affine ones such as OMM, EpsilonGreedy, UniformRandom, "
-        "ThompsonSampling"
+        f"{kind.__name__} is not among the policies for a GPU: affine ones such as OMM, EpsilonGreedy, "
+        "UniformRandom, ThompsonSampling"
     )
 
 
@@ -169,7 +171,7 @@ def _coefficients_of(policy: AffinePolicy, problem: Problem) -> Callable[[int, i
     name = type(policy).__name__
     for hook in ("lines", "prepare", "advance", "observe", "wait", "drop"):
         if getattr(type(policy), hook) is not getattr(AffinePolicy, hook):
-            raise Misfit(f"{name} has {hook}() of its own; a GPU plays affine policies with the state's means and radii")
+            raise Misfit(f"{name} has {hook}() of its own; a GPU plays affine ones with the state's means and radii")
     state: Any = _Blank(name, constraint=problem.constraint, minimize=problem.minimize, n_items=problem.n_items)
     stream: Any = _Blank(name)
 
@@ -188,7 +190,8 @@ class _Blank:
 
     def __getattr__(self, name: str) -> Any:
         raise Misfit(
-            f"{self.__dict__['_policy']}.coefficient looks at {name!r}; a GPU needs one that depends on the episode alone"
+            f"{self.__dict__['_policy']}.coefficient looks at {name!r}; a GPU needs one that depends on the "
+            "episode alone"
         )
 
 
@@ -232,7 +235,7 @@ def _world(problem: Problem, first: int, environment: Environment) -> World:
     items, sizes = problem.constraint.best_sets(gains[None])
     best = np.empty(1)
     statistics.total_means(items, sizes, means, best)
-    return World(first, *arrays, means, float(best[0]))
+    return World(first, float(best[0]), means, *arrays)
 
 
 def check_length(n_episodes: int) -> None:

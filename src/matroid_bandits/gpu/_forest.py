@@ -38,8 +38,8 @@ def play_forest(
 ):  # fmt: skip
     """Play an episode per coefficient in every run; `_play.py` says what the arguments are.
 
-    Of this family: the edges that may be in a forest or not, ascending, and the two ends of each after contraction in one
-    word; how many of them are in every forest; the bits of the bridges. `_fit.py` counts the shared memory.
+    Of this family: the edges that may be in a forest or not, ascending, and the two ends of each after contraction in
+    one word; how many of them are in every forest; the bits of the bridges. `_fit.py` counts the shared memory.
     """
     tid, n_threads, place = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x), cuda.blockIdx.x
     run = np.uint64(first_run + place)
@@ -55,7 +55,9 @@ def play_forest(
     marks = cuda.shared.array(0, types.uint32)
     keys, halves = longs[:n_pool], marks[: 2 * n_pool]
     at = n_pool
-    rest = longs[at : at + n_vertices]  # of the best edge of a tree: the lower half of its key, and its place reversed
+    rest = longs[
+        at : at + n_vertices
+    ]  # of the best edge of a tree: the lower half of its key, and its place reversed
     at += n_vertices
     numbers = reals[at : at + 2 * rank]
     at = 2 * (at + 2 * rank)

@@ -50,7 +50,7 @@ class Task:
     >>> import numpy as np
     >>> import matroid_bandits as mb
     >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> task = mb.gpu.Task(problem, mb.OMM(), 100, first=0, last=50, seed=1, start="observe", checkpoints=np.array([100]))
+    >>> task = mb.gpu.Task(problem, mb.OMM(), 9, 0, 50, seed=1, start="observe", checkpoints=np.array([9]))
     >>> task.n_runs
     50
     """
@@ -113,11 +113,8 @@ def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) 
 
     Examples
     --------
-    >>> import numpy as np
     >>> import matroid_bandits as mb
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> task = mb.gpu.Task(problem, mb.KLOSM(), 9, first=0, last=1, seed=1, start="observe", checkpoints=np.array([9]))
-    >>> mb.gpu.play([])
+    >>> mb.gpu.play([])  # on a machine without a GPU nothing but this
     []
     """
     if not tasks:
@@ -157,10 +154,10 @@ def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) 
 def _has_room(
     active: list[tuple[int, _Wave]], plan: Plan, wanted: tuple[int, int, int], budget: int, device: Device
 ) -> bool:
-    """Whether more runs may begin: always one batch, and further ones where they fit and there is too little to do."""
+    """Whether more runs may begin: always one batch, and others where they fit and there is too little to do."""
     if not active:
         return True
-    n_runs, n_bytes = (sum(getattr(wave, name) for _, wave in active) for name in ("n_runs", "n_bytes"))
+    n_runs, n_bytes = sum(wave.n_runs for _, wave in active), sum(wave.n_bytes for _, wave in active)
     return n_runs < _ENOUGH_RUNS * device.n_processors and (
         n_bytes + (wanted[2] - wanted[1]) * plan.bytes_per_run + plan.fixed_bytes <= budget
     )

@@ -251,7 +251,9 @@ def _log(x):
     w = z * z
     odd = times(z, 6.666666666666735130e-01 + times(w, 2.857142874366239149e-01
         + times(w, 1.818357216161805012e-01 + times(w, 1.479819860511658591e-01))))  # fmt: skip
-    even = times(w, 3.999999999940941908e-01 + times(w, 2.222219843214978396e-01 + times(w, 1.531383769920937332e-01)))
+    even = times(
+        w, 3.999999999940941908e-01 + times(w, 2.222219843214978396e-01 + times(w, 1.531383769920937332e-01))
+    )
     h = times(0.5 * f, f)
     return times(k, _LN2_HIGH) - ((h - (times(s, h + (odd + even)) + times(k, _LN2_LOW))) - f)
 
