@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # Tests that `make test` leaves to targets of their own.
-APART := long or cluster or browser
+APART := long or cluster or browser or gpu
 
-.PHONY: help reproduce test serve long cluster browser coverage lint format bench clean
+.PHONY: help reproduce test serve long cluster browser gpu-test coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make serve       the decision service, http://127.0.0.1:8080 (ARGS=--demo for something to look at)"
 	@echo "make long        the tests that take long: a sweep that is killed fifty times"
 	@echo "make cluster     the tests that start a local Dask cluster and a local Ray"
+	@echo "make gpu-test    what runs on a GPU, in Numba's simulator of one"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
 	@echo "make browser     the operator's page in a real browser (Debian: apt-get install chromium)"
 	@echo "make lint        ruff, mypy --strict, import-linter"
@@ -47,6 +48,9 @@ long: $(VENV)/.test
 
 cluster: $(VENV)/.test,dask,ray
 	$(BIN)/python -m pytest -m cluster tests/simulation
+
+gpu-test: $(VENV)/.test
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -m gpu tests/gpu
 
 coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not (compiled or $(APART))" tests

@@ -3,41 +3,36 @@
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import choice, discount, engines, episodes, executors, learner, matroids
-from benchmarks._figure import draw
-from benchmarks._harness import Case, machine, measure, show
+from benchmarks._harness import machine, measure, show
 
 #: Expected of the first `simulate` of a fresh process whose kernels were compiled before.
 _MOST_START_S = 2.0
 _ROOT = Path(__file__).resolve().parent.parent
 
-#: Name on the command line, title, and the function that yields the cases. Add a suite here.
-SUITES: dict[str, tuple[str, Callable[[], Iterable[Case]]]] = {
-    "graphic": ("Spanning trees, time per weight vector", matroids.graphic),
-    "linear": ("Independent vectors, time per weight vector", matroids.linear),
-    "transversal": ("Matchings, time per weight vector", matroids.transversal),
-    "uniform": ("The best K of L, time per weight vector", matroids.uniform),
-    "partition": ("The best of every block, time per weight vector", matroids.partition),
-    "episodes": ("Whole episodes of OMM, time per episode of one run", episodes.episodes),
-    "engines": ("Whole episodes of OMM, one run, time per episode", engines.engines),
-    "discount": ("Whole episodes of DiscountedOMM, one run, time per episode", discount.discount),
-    "choice": ("Choosing an engine, fresh matroids, time per choice", choice.choice),
-    "learner": ("Learner, time per ask and tell", learner.learner),
+#: Name on the command line, title, file and the function in it that yields the cases. Add a suite here. A file is
+#: imported when its suite is asked for: not every machine has all that others are compared with.
+SUITES: dict[str, tuple[str, str, str]] = {
+    "graphic": ("Spanning trees, time per weight vector", "matroids", "graphic"),
+    "linear": ("Independent vectors, time per weight vector", "matroids", "linear"),
+    "transversal": ("Matchings, time per weight vector", "matroids", "transversal"),
+    "uniform": ("The best K of L, time per weight vector", "matroids", "uniform"),
+    "partition": ("The best of every block, time per weight vector", "matroids", "partition"),
+    "episodes": ("Whole episodes of OMM, time per episode of one run", "episodes", "episodes"),
+    "engines": ("Whole episodes of OMM, one run, time per episode", "engines", "engines"),
+    "choice": ("Choosing an engine, fresh matroids, time per choice", "choice", "choice"),
+    "learner": ("Learner, time per ask and tell", "learner", "learner"),
+    "gpu": ("Whole episodes on a GPU, time per episode of one run", "gpu", "gpu"),
 }
-
-#: The suite that is no list of cases: it needs clusters, and times whole jobs once each.
-EXECUTORS = "executors"
-NAMES = [*SUITES, EXECUTORS]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; default all")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(SUITES)}; default all")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results.json"), help="where times go")
     parser.add_argument(
         "--figure",
@@ -45,41 +40,49 @@ def main() -> None:
         default=_ROOT / "docs" / "figures" / "time-per-episode.svg",
         help="what the engines suite draws",
     )
+    parser.add_argument(
+        "--gpu-figure",
+        type=Path,
+        default=_ROOT / "docs" / "figures" / "gpu.svg",
+        help="what the gpu suite draws",
+    )
     arguments = parser.parse_args()
-    unknown = [name for name in arguments.names if name not in NAMES]
+    unknown = [name for name in arguments.names if name not in SUITES]
     if unknown:
-        parser.error(f"expected suites of {', '.join(NAMES)}; got {', '.join(unknown)}")
+        parser.error(f"expected suites of {', '.join(SUITES)}; got {', '.join(unknown)}")
 
     console = Console(width=None if Console().is_terminal else 200, highlight=False)
     facts = machine()
     console.print("  ".join(f"{name}: {value}" for name, value in facts.items()) + "\n")
     start = time.perf_counter()
     suites: dict[str, list[dict]] = {}
-    starts, costs = None, []
-    for name in arguments.names or NAMES:
+    starts = None
+    for name in arguments.names or SUITES:
+        title, file, function = SUITES[name]
+        suite = import_module(f"benchmarks.{file}")
+        cases = getattr(suite, function)
         began = time.perf_counter()
-        if name == EXECUTORS:
-            costs = executors.executors(console)
-            console.print(f"{time.perf_counter() - began:.0f} s\n")
-            continue
-        title, cases = SUITES[name]
         results = [measure(case) for case in cases()]
         show(console, title, results)
         suites[name] = [result.to_dict() for result in results]
         if name == "engines":
-            draw(results, arguments.figure)
-            starts = engines.first_simulate()
+            import_module("benchmarks._figure").draw(results, arguments.figure)
+            starts = suite.first_simulate()
             console.print(_describe_start(*starts))
+        if name == "gpu" and results:
+            for line in suite.describe({result.name: 1.0 / result.ours for result in results}):
+                console.print(line)
+            console.print(
+                f"first simulation of a fresh process, compilation included: {suite.first_simulation():.1f} s"
+            )
+            suite.draw(arguments.gpu_figure)
         console.print(f"{time.perf_counter() - began:.0f} s\n")
     elapsed = time.perf_counter() - start
     kept = {"machine": facts, "elapsed_s": elapsed, "suites": suites}
     if starts is not None:
         kept["first_simulate_s"] = starts[0]
-    if costs:
-        kept["executors"] = costs
     arguments.out.write_text(json.dumps(kept, indent=1) + "\n")
     n_missed = sum(not e["reached"] for results in suites.values() for r in results for e in r["expected"])
-    n_missed += sum(executors.is_missed(cost) for cost in costs)
     n_missed += starts is not None and starts[0] > _MOST_START_S
     console.print(f"{elapsed:.0f} s, {n_missed} expectations missed, times in {arguments.out}")
 

@@ -4,7 +4,7 @@ The constraint is a `Matroid`; the package finds its best basis for known weight
 it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).
 """
 
-from matroid_bandits import bounds, exceptions, testing
+from matroid_bandits import bounds, exceptions, gpu, testing
 from matroid_bandits._version import __version__
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.environments import (
@@ -117,6 +117,7 @@ __all__ = [
     "bounds",
     "direct_sum",
     "exceptions",
+    "gpu",
     "lower_bound_problem",
     "matroid_from_dict",
     "simulate",

@@ -45,6 +45,10 @@ class SimulationError(MatroidBanditsError, ValueError):
     """A simulation's settings are wrong."""
 
 
+class DeviceError(MatroidBanditsError, RuntimeError):
+    """A GPU was asked for and cannot be used: there is none, it lacks memory, or the simulation does not fit."""
+
+
 class SeedError(MatroidBanditsError, ValueError):
     """A seed, run, episode or item cannot address a random draw."""
 

@@ -73,6 +73,11 @@ class RowEnvironment(Environment):
         """The number of rows of the data set."""
         return self._n_rows
 
+    @property
+    def rows(self) -> AnyArray | tuple[AnyArray, AnyArray, AnyArray]:
+        """The data set as it is kept: an array (n_rows, L), or the indptr, indices and data of a sparse one."""
+        return (self._indptr, self._indices, self._data) if self._dense is None else self._dense
+
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
         rows = (stream.run_uniform(t) * self._n_rows).astype(np.int64)
         if self._dense is not None:

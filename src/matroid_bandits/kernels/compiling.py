@@ -25,6 +25,16 @@ def njit(**options):
     return compiled
 
 
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+def times(x, y):
+    """x y, rounded by itself, for products that are added to something and must have the same bits on a GPU.
+
+    A GPU's compiler would fuse the product and the sum into one operation that rounds once. There, this function is
+    replaced by one that it does not fuse.
+    """
+    return x * y
+
+
 @contextmanager
 def announced(notice):
     """While this lasts, call `notice` once when the first kernel is compiled, and not when all are found on disk."""

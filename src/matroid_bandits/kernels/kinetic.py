@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import njit, times
 
 BUCKET = 8
 _TINY, _HUGE = 1e-290, 1e100
@@ -37,9 +37,9 @@ def tree_size(n_items: Any) -> Any:
 
 
 @njit(forceinline=True, error_model="numpy")
-def _index(a, b, c):
+def index(a, b, c):
     """mean + c r, the one formula of an affine index; +inf for an item never seen, whose r is infinite."""
-    return np.inf if b == np.inf else a + c * b
+    return np.inf if b == np.inf else a + times(c, b)
 
 
 @njit(forceinline=True, error_model="numpy")
@@ -68,7 +68,7 @@ def _play_bucket(node, lo, hi, members, nodes, is_out, means, radii, c, margin):
     for i in range(lo, hi):
         e = members[i]
         if not is_out[e]:
-            v = _index(means[e], radii[e], c)
+            v = index(means[e], radii[e], c)
             if best < 0 or v > value:  # members ascend: of equals the smaller item stays
                 best, value = e, v
     until = np.inf
@@ -97,7 +97,7 @@ def _play_match(node, end, nodes, c, margin):
     for i in range(first, last):
         until = min(until, nodes[i, _UNTIL])
         if nodes[i, _WINNER] >= 0.0:
-            v = _index(nodes[i, _A], nodes[i, _B], c)
+            v = index(nodes[i, _A], nodes[i, _B], c)
             if best < 0 or v > value or (v == value and nodes[i, _WINNER] < nodes[best, _WINNER]):
                 best, value = i, v
     if best < 0:
@@ -176,7 +176,7 @@ def _enter(place, item, members, nodes, is_out, means, radii, c, margin):
     is_out[item] = False
     node = _first_bucket(members.shape[0]) + place // BUCKET
     best, a, b = nodes[node, _WINNER], nodes[node, _A], nodes[node, _B]
-    if best >= 0.0 and not _is_better(_index(means[item], radii[item], c), item, _index(a, b, c), np.int64(best)):
+    if best >= 0.0 and not _is_better(index(means[item], radii[item], c), item, index(a, b, c), np.int64(best)):
         until = _certificate(a, b, means[item], radii[item], c, margin)
         while until < nodes[node, _UNTIL]:
             nodes[node, _UNTIL] = until
@@ -259,10 +259,10 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
                 continue
             worst = 0
             for i in range(m):
-                values[i] = _index(mean[reserve[i]], radius[reserve[i]], c)
+                values[i] = index(mean[reserve[i]], radius[reserve[i]], c)
                 if _is_better(values[worst], reserve[worst], values[i], reserve[i]):
                     worst = i
-            value = _index(tree[_ROOT, _A], tree[_ROOT, _B], c)
+            value = index(tree[_ROOT, _A], tree[_ROOT, _B], c)
             if not _is_better(value, lead, values[worst], reserve[worst]):
                 continue
             is_changed[run] = True
@@ -276,7 +276,7 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
                 work += _replay_path(places[lead], own, tree, out, mean, radius, c, margin)
                 work += _enter(places[loser], loser, own, tree, out, mean, radius, c, margin)
                 lead = np.int64(tree[_ROOT, _WINNER])
-                value = _index(tree[_ROOT, _A], tree[_ROOT, _B], c)
+                value = index(tree[_ROOT, _A], tree[_ROOT, _B], c)
         n_changed += is_changed[run]
     return n_changed, work
 
@@ -314,14 +314,14 @@ def _list_beaten(item, place, members, nodes, is_out, is_barred, means, radii, c
     for i in range(lo, min(lo + BUCKET, members.shape[0])):
         e = members[i]
         if e != item and not is_out[e] and not is_barred[e]:
-            _push(values, items, n, -_index(means[e], radii[e], c), -e)
+            _push(values, items, n, -index(means[e], radii[e], c), -e)
             n += 1
     end = bucket + (members.shape[0] + BUCKET - 1) // BUCKET
     while node != _ROOT and nodes[node // 4 + 2, _WINNER] == item:
         above = node // 4 + 2
         for player in range(4 * above - 8, min(4 * above - 4, end)):
             if player != node and nodes[player, _WINNER] >= 0.0:
-                value = _index(nodes[player, _A], nodes[player, _B], c)
+                value = index(nodes[player, _A], nodes[player, _B], c)
                 _push(values, items, n, -value, -np.int64(nodes[player, _WINNER]))
                 n += 1
         node = above
@@ -335,7 +335,7 @@ def _keep_best(reserve, wanted, is_barred, means, radii, c, values, items):
     for i in range(reserve.shape[0]):
         e = reserve[i]
         if not is_barred[e]:
-            values[n], items[n] = _index(means[e], radii[e], c), e
+            values[n], items[n] = index(means[e], radii[e], c), e
             n += 1
     if n > wanted:
         for i in range(n // 2 - 1, -1, -1):
@@ -354,7 +354,7 @@ def _read_leaders(members, places, nodes, is_out, is_barred, means, radii, c, va
     """
     if nodes[_ROOT, _WINNER] < 0.0:
         return 0, budget
-    values[0], items[0] = -_index(nodes[_ROOT, _A], nodes[_ROOT, _B], c), -np.int64(nodes[_ROOT, _WINNER])
+    values[0], items[0] = -index(nodes[_ROOT, _A], nodes[_ROOT, _B], c), -np.int64(nodes[_ROOT, _WINNER])
     found, n = 0, 1
     while found < leaders.shape[0] and n > 0:
         if budget == 0:
@@ -441,7 +441,7 @@ def indices(items, means, radii, c, out):
     """The index of each of `items` (R, k)."""
     for run in range(items.shape[0]):
         for k in range(items.shape[1]):
-            out[run, k] = _index(means[run, items[run, k]], radii[run, items[run, k]], c)
+            out[run, k] = index(means[run, items[run, k]], radii[run, items[run, k]], c)
 
 
 @njit(cache=True, nogil=True)
@@ -449,4 +449,4 @@ def lines(means, radii, c, out):
     """The index of every item, (R, L)."""
     for run in range(means.shape[0]):
         for e in range(means.shape[1]):
-            out[run, e] = _index(means[run, e], radii[run, e], c)
+            out[run, e] = index(means[run, e], radii[run, e], c)

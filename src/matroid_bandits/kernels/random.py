@@ -11,12 +11,15 @@ A block holds two uniforms of 53 bits; a variate that needs more takes further b
 Past the integers there are only ``+ - * / sqrt``, which IEEE 754 rounds alike everywhere: logarithm,
 exponential, sine and cosine are written out below, so a variate has the same bits on every machine. They have
 no branches either, so that loops over items run in SIMD registers, eight or so variates at a time.
-Words are kept in uint64 and masked: nothing overflows, compiled or not.
+Words are kept in uint64 and masked: nothing overflows, compiled or not. A product that is added to something is
+written `times`, so that a GPU, for which these functions are compiled too, does not round the two steps as one.
 """
+
+import math
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import njit, times
 
 _WORD = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -71,40 +74,37 @@ def uniforms(seed, runs, t, items, purpose, out):
 
     seed uint64; runs (R,) int64; items (R, K) int64, or (1, K) for all runs alike; all C-contiguous.
     """
-    c1, c2, c3, k0 = _address(seed, t, purpose)
+    c1, c2, c3, k0 = address(seed, t, purpose)
     shared = items.shape[0] == 1
     for r in range(out.shape[0]):
         k1 = np.uint64(runs[r])
         row, out_row = items[0 if shared else r], out[r]
         for k in range(row.size):
-            w0, w1, _, _ = _philox(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
-            out_row[k] = _uniform(w0, w1)
+            out_row[k] = uniform_at(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
 
 
 @_kernel
 def exponentials(seed, runs, t, items, purpose, out):
     """Fill `out` with standard exponentials, -log(1 - u) of the `uniforms` u; arguments as there."""
-    c1, c2, c3, k0 = _address(seed, t, purpose)
+    c1, c2, c3, k0 = address(seed, t, purpose)
     shared = items.shape[0] == 1
     for r in range(out.shape[0]):
         k1 = np.uint64(runs[r])
         row, out_row = items[0 if shared else r], out[r]
         for k in range(row.size):
-            w0, w1, _, _ = _philox(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
-            out_row[k] = -_log(1.0 - _uniform(w0, w1))
+            out_row[k] = exponential_at(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
 
 
 @_kernel
 def normals(seed, runs, t, items, purpose, out):
     """Fill `out` with standard normals, up to 8.57 in size; arguments as in `uniforms`."""
-    c1, c2, c3, k0 = _address(seed, t, purpose)
+    c1, c2, c3, k0 = address(seed, t, purpose)
     shared = items.shape[0] == 1
     for r in range(out.shape[0]):
         k1 = np.uint64(runs[r])
         row, out_row = items[0 if shared else r], out[r]
         for k in range(row.size):
-            w0, w1, w2, w3 = _philox(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
-            out_row[k] = _normal_pair(w0, w1, w2, w3)[0]
+            out_row[k] = normal_at(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
 
 
 @_kernel
@@ -113,7 +113,7 @@ def betas(seed, runs, t, items, purpose, alpha, beta, out):
 
     Returns -1, or the flat index of an entry whose parameters are not in [1e-300, 1e300] and which is NaN.
     """
-    c1, c2, c3, k0 = _address(seed, t, purpose)
+    c1, c2, c3, k0 = address(seed, t, purpose)
     shared, same_alpha, same_beta = items.shape[0] == 1, alpha.shape[0] == 1, beta.shape[0] == 1
     bad = -1
     for r in range(out.shape[0]):
@@ -130,15 +130,35 @@ def betas(seed, runs, t, items, purpose, alpha, beta, out):
             if out_row[k] < 0.0:
                 a, b = a_row[k], b_row[k]
                 if _SMALLEST <= a <= _LARGEST and _SMALLEST <= b <= _LARGEST:
-                    out_row[k] = _beta(a, b, np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
+                    out_row[k] = beta_at(a, b, np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
                 else:
                     out_row[k] = np.nan
                     bad = r * row.size + k
     return bad
 
 
+@_inlined
+def uniform_at(c0, c1, c2, c3, k0, k1):
+    """The uniform in [0, 1) of one address: the item's word and those of `address`."""
+    w0, w1, _, _ = _philox(c0, c1, c2, c3, k0, k1)
+    return _uniform(w0, w1)
+
+
+@_inlined
+def exponential_at(c0, c1, c2, c3, k0, k1):
+    """The standard exponential of one address."""
+    return -_log(1.0 - uniform_at(c0, c1, c2, c3, k0, k1))
+
+
+@_inlined
+def normal_at(c0, c1, c2, c3, k0, k1):
+    """The standard normal of one address."""
+    w0, w1, w2, w3 = _philox(c0, c1, c2, c3, k0, k1)
+    return _normal_pair(w0, w1, w2, w3)[0]
+
+
 @_kernel
-def _beta(a, b, c0, c1, c2, c3, k0, k1):
+def beta_at(a, b, c0, c1, c2, c3, k0, k1):
     """One beta variate: x / (x + y) of gammas x and y, each the first attempt of its own that fits."""
     x, y, x_found, y_found = 1.0, 1.0, False, False
     for attempt in range(_MAX_ATTEMPTS):
@@ -179,15 +199,16 @@ def _gamma_from(shape, z, u):
     """The candidate that a normal z proposes and whether u in (0, 1] accepts it."""
     shape = shape if shape >= 1.0 else shape + 1.0
     d = min(max(shape, 1.0), _LARGEST) - 1.0 / 3.0  # of what is no shape the caller disposes
-    root = max(1.0 + z / np.sqrt(9.0 * d), 1e-100)  # instead of a negative one: refused for certain
+    root = max(1.0 + z / math.sqrt(9.0 * d), 1e-100)  # instead of a negative one: refused for certain
     v = root * root * root
     q = z * z
-    fits = (u < 1.0 - 0.0331 * q * q) | (_log(u) < 0.5 * q + d * (1.0 - v + 3.0 * _log(root)))
+    bound = times(0.5, q) + times(d, 1.0 - v + times(3.0, _log(root)))
+    fits = (u < 1.0 - times(0.0331 * q, q)) | (_log(u) < bound)
     return d * v, fits
 
 
 @_inlined
-def _address(seed, t, purpose):
+def address(seed, t, purpose):
     """The words that all items and runs of a call share: counter words 1 to 3, key word 0."""
     t = np.uint64(t)
     return t & _WORD, (np.uint64(purpose) << _PURPOSE_SHIFT) | (t >> _HALF), seed >> _HALF, seed & _WORD
@@ -202,17 +223,17 @@ def _uniform(high, low):
 @_inlined
 def _normal_pair(w0, w1, w2, w3):
     """Two independent standard normals by Box and Muller, sqrt(2 E) (cos, sin) of a uniform angle."""
-    radius = np.sqrt(-2.0 * _log(1.0 - _uniform(w0, w1)))
+    radius = math.sqrt(-2.0 * _log(1.0 - _uniform(w0, w1)))
     # Low bits turn within the quarter around angle 0, the top two then choose the quarter.
     bits = (w2 << _HALF) | w3
-    x = (np.float64(bits & _53_BITS) * _ULP - 0.5) * _HALF_PI
+    x = (times(np.float64(bits & _53_BITS), _ULP) - 0.5) * _HALF_PI
     z = x * x
-    sin = x + x * z * (-1.66666666666666324348e-01 + z * (8.33333333332248946124e-03
-        + z * (-1.98412698298579493134e-04 + z * (2.75573137070700676789e-06
-        + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))))  # fmt: skip
-    cos = 1.0 - (0.5 * z - z * z * (4.16666666666666019037e-02 + z * (-1.38888888888741095749e-03
-        + z * (2.48015872894767294178e-05 + z * (-2.75573143513906633035e-07
-        + z * (2.08757232129817482790e-09 - z * 1.13596475577881948265e-11))))))  # fmt: skip
+    sin = x + times(x * z, -1.66666666666666324348e-01 + times(z, 8.33333333332248946124e-03
+        + times(z, -1.98412698298579493134e-04 + times(z, 2.75573137070700676789e-06
+        + times(z, -2.50507602534068634195e-08 + times(z, 1.58969099521155010221e-10))))))  # fmt: skip
+    cos = 1.0 - (times(0.5, z) - times(z * z, 4.16666666666666019037e-02 + times(z, -1.38888888888741095749e-03
+        + times(z, 2.48015872894767294178e-05 + times(z, -2.75573143513906633035e-07
+        + times(z, 2.08757232129817482790e-09 - times(z, 1.13596475577881948265e-11)))))))  # fmt: skip
     turned = (bits & _TOP_BIT) != 0
     radius = -radius if (bits & _NEXT_BIT) != 0 else radius
     return radius * (-sin if turned else cos), radius * (cos if turned else sin)
@@ -228,11 +249,13 @@ def _log(x):
     s = f / (2.0 + f)
     z = s * s
     w = z * z
-    odd = z * (6.666666666666735130e-01 + w * (2.857142874366239149e-01
-        + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)))  # fmt: skip
-    even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01))
-    h = 0.5 * f * f
-    return k * _LN2_HIGH - ((h - (s * (h + (odd + even)) + k * _LN2_LOW)) - f)
+    odd = times(z, 6.666666666666735130e-01 + times(w, 2.857142874366239149e-01
+        + times(w, 1.818357216161805012e-01 + times(w, 1.479819860511658591e-01))))  # fmt: skip
+    even = times(
+        w, 3.999999999940941908e-01 + times(w, 2.222219843214978396e-01 + times(w, 1.531383769920937332e-01))
+    )
+    h = times(0.5 * f, f)
+    return times(k, _LN2_HIGH) - ((h - (times(s, h + (odd + even)) + times(k, _LN2_LOW))) - f)
 
 
 @_inlined
@@ -240,12 +263,12 @@ def _exp(x):
     """Exponential of x <= 0, to one unit in the last place (after fdlibm); 0 from -708 down."""
     if x < -708.0:
         return 0.0
-    k = np.floor(x * _LOG2_E + 0.5)
-    high, low = x - k * _LN2_HIGH, k * _LN2_LOW
+    k = np.float64(math.floor(times(x, _LOG2_E) + 0.5))
+    high, low = x - times(k, _LN2_HIGH), times(k, _LN2_LOW)
     r = high - low
     z = r * r
-    c = r - z * (1.66666666666666019037e-01 + z * (-2.77777777770155933842e-03
-        + z * (6.61375632143793436117e-05 + z * (-1.65339022054652515390e-06
-        + z * 4.13813679705723846039e-08))))  # fmt: skip
+    c = r - times(z, 1.66666666666666019037e-01 + times(z, -2.77777777770155933842e-03
+        + times(z, 6.61375632143793436117e-05 + times(z, -1.65339022054652515390e-06
+        + times(z, 4.13813679705723846039e-08)))))  # fmt: skip
     y = 1.0 - ((low - r * c / (2.0 - c)) - high)
     return y * np.uint64(np.uint64(np.int64(k) + 1023) << _FRACTION_BITS).view(np.float64)

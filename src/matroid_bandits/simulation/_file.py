@@ -24,6 +24,7 @@ _VERSION = 1
 _KEYS = (
     "policies", "n_episodes", "n_runs", "seed", "start", "minimize", "optimal_value", "wall_time", "versions"
 )  # fmt: skip
+_LATER_KEYS = ("device",)  # not in files of earlier versions
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
 _RUNS = ("run_returns", "run_regret")  # both or neither
@@ -62,7 +63,7 @@ def _check_header(header: Mapping[str, Any]) -> None:
         if key not in header:
             raise ValueError(f"{key!r} is missing")
     for key in header:
-        if key not in _KEYS:
+        if key not in _KEYS + _LATER_KEYS:
             raise ValueError(f"expected nothing called {shown(key)}")
     names, versions = header["policies"], header["versions"]
     if type(names) is not list or not names or not _are_strings(names) or len(set(names)) < len(names):
@@ -71,6 +72,8 @@ def _check_header(header: Mapping[str, Any]) -> None:
         raise ValueError(f"expected versions of libraries by name, got {shown(versions)}")
     if header["start"] not in ("observe", "explore"):
         raise ValueError(f'expected start to be "observe" or "explore", got {shown(header["start"])}')
+    if header.get("device", "cpu") not in ("cpu", "gpu"):
+        raise ValueError(f'expected device to be "cpu" or "gpu", got {shown(header["device"])}')
     as_integer("n_episodes", header["n_episodes"], 1, 2**47)
     as_integer("n_runs", header["n_runs"], 1, 2**32)
     as_integer("seed", header["seed"], 0, 2**64 - 1)

@@ -123,6 +123,8 @@ class SimulationResult:
         Seconds it took.
     versions : dict
         Of this package and those it computes with.
+    device : str
+        Where it was simulated, "cpu" or "gpu".
 
     Examples
     --------
@@ -161,6 +163,7 @@ class SimulationResult:
     optimum: FloatArray | None = None
     alarms: FloatArray | None = None
     item_alarms: IntArray | None = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         for value in vars(self).values():

@@ -18,6 +18,7 @@ from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation._device import DeviceChoice, choose_device, run_gpu
 from matroid_bandits.simulation._execute import run_jobs
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._play import Settings, Start
@@ -40,6 +41,7 @@ def simulate(
     progress: bool | Progress = False,
     engine: EngineChoice = "auto",
     keep_runs: bool = False,
+    device: DeviceChoice = "cpu",
 ) -> SimulationResult:
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
@@ -78,6 +80,9 @@ def simulate(
         How decisions are found; "auto" picks the fastest that fits. All make the same decisions.
     keep_runs : bool, default False
         Keep the curves of every run too, in `run_returns` and `run_regret` of the result.
+    device : "cpu", "gpu" or "auto", default "cpu"
+        Where to play; the numbers are the same. "auto" takes a GPU where one is there, the simulation fits on it and
+        is long enough to pay; `gpu.explain` says why it does or does not, and `device` of the result where it was.
 
     Examples
     --------
@@ -91,17 +96,19 @@ def simulate(
     named = check_policies(problem, policies)
     settings = check_settings(problem, n_episodes, n_runs, as_seed(seed), start, checkpoints, engine)
     n_episodes, n_runs = settings.n_episodes, settings.n_runs
+    where = choose_device(device, named, settings, executor)
     began = time.perf_counter()
     report = Reporter(progress, n_episodes * n_runs * len(named))
     jobs = [Job(name, settings, name, policy, 0, n_runs) for name, policy in named.items()]
     tally = Tally(tuple(named), settings)
+    playing = run_gpu(jobs, report) if where == "gpu" else run_jobs(jobs, executor, report=report)
     try:
-        with closing(run_jobs(jobs, executor, report=report)) as parts:
+        with closing(playing) as parts:
             for job, part in parts:
                 tally.add(job.name, part)
     finally:
         report.close()
-    return tally.result(time.perf_counter() - began, keep_runs)
+    return tally.result(time.perf_counter() - began, keep_runs, where)
 
 
 def check_settings(

@@ -37,7 +37,7 @@ class Tally:
             self._alarms[p] += part.alarms.sum(axis=0)
             self._item_alarms[p] += part.item_alarms
 
-    def result(self, wall_time: float, keep_runs: bool) -> SimulationResult:
+    def result(self, wall_time: float, keep_runs: bool, device: str = "cpu") -> SimulationResult:
         """The whole, once all runs of all policies were added."""
         curves, settings, n_runs = self._curves, self._settings, self._settings.n_runs
         means = curves.mean(axis=2)
@@ -60,12 +60,13 @@ class Tally:
             minimize=settings.problem.minimize,
             optimal_value=optimal_value,
             wall_time=wall_time,
-            versions=versions(),
+            versions=versions(*(["numba-cuda"] if device == "gpu" else [])),
             run_returns=curves[0] if keep_runs else None,
             run_regret=curves[1] if keep_runs else None,
             optimum=optimum,
             alarms=self._alarms / n_runs if self._has_alarms else None,
             item_alarms=self._item_alarms if self._has_alarms else None,
+            device=device,
         )
 
     def _optima(self) -> tuple[float, FloatArray | None]:

@@ -1,0 +1,157 @@
+"""Whole episodes on a GPU beside those of the CPU of the same machine, and the figure of ``docs/gpu.md``.
+
+Figures are episodes a second over all runs, of simulations from episode 1 on, after a first one that compiled the
+kernels. Without a GPU there is nothing to measure.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import matroid_bandits as mb
+from benchmarks._harness import Case, Task
+from matroid_bandits.exceptions import DeviceError
+
+_N_EPISODES = 1_000
+
+_FIRST = """
+import time
+began = time.perf_counter()
+import numpy as np
+import matroid_bandits as mb
+edges = np.array([(i, j) for i in range(30) for j in range(i)])
+problem = mb.Problem(mb.GraphicMatroid(edges), mb.ExponentialEnvironment(np.full(len(edges), 2.0)), minimize=True)
+mb.simulate(problem, mb.OMM(), n_episodes=10, n_runs=100, seed=0, device="gpu")
+print(time.perf_counter() - began)
+"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A problem and a policy, how many episodes a second are aimed at on an H200, and how many runs fill it."""
+
+    name: str
+    problem: mb.Problem
+    policy: mb.Policy
+    aim: float
+    n_runs: int
+    n_cpu_runs: int
+
+
+def settings() -> list[Setting]:
+    """The settings of the issue: two graphs as large as providers' networks, and a thousand items."""
+    rng = np.random.default_rng(10)
+    coins = mb.BernoulliEnvironment(rng.random(1_000))
+    large, small = (
+        mb.Problem(
+            mb.GraphicMatroid(_connected_graph(rng, n_vertices, n_edges)),
+            mb.ExponentialEnvironment(np.clip(np.rint(rng.lognormal(1.0, 0.9, n_edges)), 1.0, 64.0)),
+            minimize=True,
+        )
+        for n_vertices, n_edges in ((315, 972), (108, 153))
+    )
+    uniform = mb.Problem(mb.UniformMatroid(1_000, 10), coins)
+    partition = mb.Problem(mb.PartitionMatroid(np.arange(1_000) // 100), coins)
+    return [
+        Setting("graph 315/972, OMM", large, mb.OMM(), 25e6, 20_000, 3_000),
+        Setting("graph 108/153, OMM", small, mb.OMM(), 100e6, 100_000, 10_000),
+        Setting("uniform 1,000/10, OMM", uniform, mb.OMM(), 60e6, 40_000, 10_000),
+        Setting("partition 1,000/10, OMM", partition, mb.OMM(), 60e6, 40_000, 10_000),
+        Setting("uniform 1,000/10, beta Thompson", uniform, mb.ThompsonSampling(), 5e6, 10_000, 2_000),
+    ]
+
+
+def gpu() -> Iterator[Case]:
+    """The settings on the GPU and on all cores of the CPU; nothing where there is no GPU."""
+    try:
+        device = mb.gpu.find_device()
+    except DeviceError as error:
+        print(f"no figures of a GPU: {error}")
+        return
+    print(f"{device.name}, {os.cpu_count()} CPU cores")
+    for each in settings():
+        yield Case(
+            f"{each.name}, {each.n_runs:,} runs x {_N_EPISODES:,}",
+            Task(lambda each=each: simulate(each, each.n_runs, "gpu"), each.n_runs * _N_EPISODES),
+            {"CPU": Task(lambda each=each: simulate(each, each.n_cpu_runs, "cpu"), each.n_cpu_runs * _N_EPISODES)},
+            budget_s=0.0,
+        )
+
+
+def describe(rates: dict[str, float]) -> list[str]:
+    """A line per setting: what was reached of what was aimed at."""
+    lines = []
+    for each in settings():
+        rate = next((rate for name, rate in rates.items() if name.startswith(each.name)), None)
+        if rate is not None:
+            verdict = "reached" if rate >= each.aim else "missed"
+            lines.append(f"{each.name}: {rate / 1e6:.1f} million episodes a second, aim {each.aim / 1e6:g} {verdict}")
+    return lines
+
+
+def simulate(setting: Setting, n_runs: int, device: str) -> float:
+    """The seconds that a simulation takes."""
+    began = time.perf_counter()
+    mb.simulate(
+        setting.problem,
+        setting.policy,
+        n_episodes=_N_EPISODES,
+        n_runs=n_runs,
+        seed=0,
+        checkpoints=[_N_EPISODES],
+        device=device,
+    )
+    return time.perf_counter() - began
+
+
+def first_simulation() -> float:
+    """The seconds that a fresh process takes for a first simulation, imports and compilation included."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(mb.__file__).parent.parent
+        settings = os.environ | {"NUMBA_CACHE_DIR": folder, "PYTHONPATH": str(source)}
+        done = subprocess.run(
+            [sys.executable, "-c", _FIRST], env=settings, capture_output=True, text=True, check=True
+        )
+    return float(done.stdout)
+
+
+def draw(path: Path) -> None:
+    """Episodes a second against the number of runs, a line per setting."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": "matroid-bandits", "font.size": 10}):
+        figure, axes = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
+        for setting in settings():
+            runs = [n for n in (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000) if n <= setting.n_runs]
+            rates = [n * _N_EPISODES / simulate(setting, n, "gpu") for n in runs]
+            axes.plot(runs, rates, marker="o", markersize=4, linewidth=1.8, label=setting.name)
+        axes.set(xscale="log", yscale="log", xlabel="runs", ylabel="episodes a second")
+        axes.legend(frameon=False, loc="lower right")
+        axes.set_title(f"Whole episodes a second, {mb.gpu.find_device().name}", loc="left", fontsize=11)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="#e3e3e3", linewidth=0.8)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        plt.close(figure)
+
+
+def _connected_graph(rng: np.random.Generator, n_vertices: int, n_edges: int) -> np.ndarray:
+    """A random tree, and edges between random vertices beside it, none twice."""
+    ends = {(int(rng.integers(v)), v) for v in range(1, n_vertices)}
+    while len(ends) < n_edges:
+        u, v = sorted(rng.integers(0, n_vertices, 2).tolist())
+        if u != v:
+            ends.add((u, v))
+    return np.array(sorted(ends))

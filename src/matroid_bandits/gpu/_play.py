@@ -1,0 +1,339 @@
+"""Runs on the GPU: which of them at a time, how many episodes a launch, and what comes back."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits.exceptions import DeviceError
+from matroid_bandits.gpu import _codes
+from matroid_bandits.gpu._cuda import PLAIN_BLOCK_BYTES, Device, find_device, is_simulated, load, widen
+from matroid_bandits.gpu._fit import Family, Form, Misfit, World, check_length, family_of, form_of, worlds_of
+from matroid_bandits.policies import Policy
+from matroid_bandits.problem import Problem
+
+#: A launch takes about so long, in seconds: what a user waits for after Ctrl-C.
+_LAUNCH_S = 0.15
+#: The share of the free memory that may be used.
+_MEMORY_SHARE = 0.8
+#: Runs per multiprocessor from which on a GPU has enough to do.
+_ENOUGH_RUNS = 64
+
+
+@dataclass(frozen=True)
+class Task:
+    """One policy on some runs of a problem.
+
+    Attributes
+    ----------
+    problem, policy
+        What is learnt, and how.
+    n_episodes : int
+        How many episodes each run has.
+    first, last : int
+        The runs are those from `first` up to `last`, which is not among them.
+    seed : int
+        Of the random numbers, in [0, 2**64).
+    start : "observe" or "explore"
+        As in `simulate`.
+    checkpoints : int64 array (C,)
+        The episodes at which totals are kept, ascending; the last is `n_episodes`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> task = mb.gpu.Task(problem, mb.OMM(), 9, 0, 50, seed=1, start="observe", checkpoints=np.array([9]))
+    >>> task.n_runs
+    50
+    """
+
+    problem: Problem
+    policy: Policy
+    n_episodes: int
+    first: int
+    last: int
+    seed: int
+    start: Literal["observe", "explore"]
+    checkpoints: IntArray
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are."""
+        return self.last - self.first
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a task found.
+
+    Attributes
+    ----------
+    returns, regret : float64 arrays (R, C)
+        Cumulative return and regret of each run at each checkpoint.
+    choices : int64 array (L,)
+        How often each item was chosen, over all runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> mb.gpu.Outcome(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(3, int)).choices.sum()
+    np.int64(0)
+    """
+
+    returns: FloatArray
+    regret: FloatArray
+    choices: IntArray
+
+
+def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) -> list[Outcome]:
+    """Play tasks on the GPU, several at once where one does not fill it.
+
+    Decisions and totals are those of the CPU, bit for bit.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What to play, of one problem or of many.
+    tick : callable, optional
+        Called after every launch with the number of episodes that have been played since the last call.
+
+    Raises
+    ------
+    DeviceError
+        There is no GPU that can be used, a task does not fit on it, or it lacks the memory.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.gpu.play([])  # on a machine without a GPU nothing but this
+    []
+    """
+    if not tasks:
+        return []
+    device = find_device()
+    plans = [Plan.of(task, device) for task in tasks]
+    outcomes = [
+        Outcome(
+            np.empty((task.n_runs, task.checkpoints.size)),
+            np.empty((task.n_runs, task.checkpoints.size)),
+            np.zeros(task.problem.n_items, np.int64),
+        )
+        for task in tasks
+    ]
+    budget = int(_MEMORY_SHARE * device.free_bytes)
+    pending = [
+        (number, first, min(first + plan.most_runs(budget), plan.task.last))
+        for number, plan in enumerate(plans)
+        for first in range(plan.task.first, plan.task.last, plan.most_runs(budget))
+    ]
+    active: list[tuple[int, _Wave]] = []
+    while pending or active:
+        while pending and _has_room(active, plans[pending[0][0]], pending[0], budget, device):
+            number, first, last = pending.pop(0)
+            active.append((number, _Wave(plans[number], first, last)))
+        for _, wave in active:
+            wave.launch()
+        for _, wave in active:
+            tick(wave.wait())
+        for number, wave in active:
+            if wave.is_done:
+                wave.collect(outcomes[number])
+        active = [(number, wave) for number, wave in active if not wave.is_done]
+    return outcomes
+
+
+def _has_room(
+    active: list[tuple[int, _Wave]], plan: Plan, wanted: tuple[int, int, int], budget: int, device: Device
+) -> bool:
+    """Whether more runs may begin: always one batch, and others where they fit and there is too little to do."""
+    if not active:
+        return True
+    n_runs, n_bytes = sum(wave.n_runs for _, wave in active), sum(wave.n_bytes for _, wave in active)
+    return n_runs < _ENOUGH_RUNS * device.n_processors and (
+        n_bytes + (wanted[2] - wanted[1]) * plan.bytes_per_run + plan.fixed_bytes <= budget
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A task as numbers for a kernel, and how it is laid out on a device."""
+
+    task: Task
+    family: Family
+    form: Form
+    worlds: list[World]
+    n_threads: int
+
+    @classmethod
+    def of(cls, task: Task, device: Device) -> Plan:
+        """The plan of a task; `DeviceError` where it does not fit."""
+        try:
+            check_length(task.n_episodes)
+            family, form = family_of(task.problem.constraint), form_of(task.policy, task.problem)
+            worlds = worlds_of(task.problem)
+        except Misfit as misfit:
+            raise DeviceError(f"this simulation does not fit on a GPU: {misfit}") from None
+        n_threads = _n_threads(family, task.problem.n_items, device)
+        needed = family.shared_bytes(n_threads)
+        if needed > device.block_bytes:
+            raise DeviceError(
+                f"this simulation does not fit on a GPU: a run needs {needed:,} bytes of fast memory, and "
+                f"{device.name} has {device.block_bytes:,} for a block of threads"
+            )
+        plan = cls(task, family, form, worlds, n_threads)
+        budget = int(_MEMORY_SHARE * device.free_bytes)
+        if plan.most_runs(budget) < 1:
+            needed = (plan.fixed_bytes + plan.bytes_per_run) >> 20
+            raise DeviceError(
+                f"{device.name} has too little free memory: a run needs {needed:,} MiB, and {budget >> 20:,} MiB "
+                "may be used"
+            )
+        return plan
+
+    @property
+    def bytes_per_run(self) -> int:
+        """The memory that each run takes."""
+        per_item = 32 if self.form.kind == _codes.BETA else 28
+        return per_item * self.task.problem.n_items + 16 * self.task.checkpoints.size + 64
+
+    @property
+    def fixed_bytes(self) -> int:
+        """The memory that all runs share."""
+        arrays = [array for world in self.worlds for array in vars(world).values() if isinstance(array, np.ndarray)]
+        return sum(array.nbytes for array in arrays) + (1 << 20)
+
+    def most_runs(self, budget: int) -> int:
+        """How many runs fit at once into so many bytes."""
+        return max(0, min((budget - self.fixed_bytes) // self.bytes_per_run, 2**31 - 1))
+
+
+def _n_threads(family: Family, n_items: int, device: Device) -> int:
+    """Threads per run: from a warp for small problems to eight."""
+    if device.is_simulated:
+        return max(4, family.least_threads)
+    wanted = max(2 * family.least_threads, n_items // family.items_per_thread)
+    return next((n for n in (32, 64, 128) if n >= wanted), 256)
+
+
+class _Wave:
+    """Some runs of a plan, all of whose state lies in the GPU's memory until their last episode."""
+
+    def __init__(self, plan: Plan, first: int, last: int) -> None:
+        from matroid_bandits.gpu._kernels import KERNELS
+
+        self._cuda: Any = load()
+        task = plan.task
+        self._plan, self._first, self.n_runs = plan, first, last - first
+        self.n_bytes = plan.fixed_bytes + self.n_runs * plan.bytes_per_run
+        self._stream = self._cuda.stream()
+        shape = (self.n_runs, task.problem.n_items)
+        has_successes = plan.form.kind == _codes.BETA
+        self._state = [
+            self._empty(shape),
+            self._empty(shape, np.int32),
+            self._empty(shape),
+            self._empty(shape),
+            self._empty(shape if has_successes else (self.n_runs, 1), np.int32),
+        ]
+        self._totals = self._put(np.zeros((2, self.n_runs)))
+        self._curves = self._empty((2, self.n_runs, task.checkpoints.size))
+        self._choices = self._put(np.zeros(task.problem.n_items, np.uint64))
+        self._points = self._put(task.checkpoints.astype(np.int64))
+        self._family = [self._put(each) if isinstance(each, np.ndarray) else each for each in plan.family.arguments]
+        self._kernel = KERNELS[plan.family.kernel]
+        self._grid = (self.n_runs, plan.n_threads, self._stream, plan.family.shared_bytes(plan.n_threads))
+        self._t, self._n, self._chunk, self._began = 1, 0, 1, 0.0
+        self._world: list[Any] = []
+        self._ahead = self._coefficients()
+
+    def _empty(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+        return self._cuda.device_array(shape, dtype, stream=self._stream)
+
+    def _put(self, array: AnyArray) -> Any:
+        return self._cuda.to_device(np.ascontiguousarray(array), stream=self._stream)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the last episode has been played."""
+        return self._t > self._plan.task.n_episodes
+
+    def _coefficients(self) -> FloatArray:
+        """c_t of the next launch, which ends where the world changes."""
+        task, worlds = self._plan.task, self._plan.worlds
+        ends = [world.first for world in worlds if world.first > self._t] + [task.n_episodes + 1]
+        n = min(self._chunk, min(ends) - self._t)
+        try:
+            return self._plan.form.coefficients(self._t, n)
+        except Misfit as misfit:
+            raise DeviceError(f"this simulation does not fit on a GPU: {misfit}") from None
+
+    def launch(self) -> None:
+        """Begin the next episodes, without waiting for them."""
+        plan, task, t = self._plan, self._plan.task, self._t
+        world = max((world for world in plan.worlds if world.first <= t), key=lambda world: world.first)
+        if t == 1 or t == world.first:
+            arrays = (world.values, world.table, world.indptr, world.indices, world.mean_weights)
+            values, table, indptr, indices, means = (self._put(array) for array in arrays)
+            self._world = [world.kind, values, world.n_rows, table, indptr, indices, means]
+        start = _codes.GO_ON
+        if t == 1:
+            start = _codes.OBSERVE if task.start == "observe" else _codes.EXPLORE
+        self._n = self._ahead.size
+        self._began = time.perf_counter()
+        arguments = (
+            *self._family,
+            np.uint64(task.seed),
+            self._first,
+            t,
+            start,
+            1 if task.start == "observe" else 0,
+            t + self._n > task.n_episodes,
+            task.problem.minimize,
+            world.best,
+            self._points,
+            int(np.searchsorted(task.checkpoints, t)),
+            self._put(self._ahead),
+            plan.form.kind,
+            plan.form.number,
+            *self._world,
+            *self._state,
+            self._totals,
+            self._curves,
+            self._choices,
+        )
+        if t == 1 and self._grid[3] > PLAIN_BLOCK_BYTES and not is_simulated():
+            widen(self._kernel, arguments, self._grid[3])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*Grid size")  # few runs are no mistake
+            self._kernel[self._grid](*arguments)
+
+    def wait(self) -> int:
+        """Wait until what was launched is done, having prepared the next launch; returns the episodes played."""
+        self._t += self._n
+        was_first = self._t == 1 + self._n
+        self._ahead = self._coefficients() if not self.is_done else np.empty(0)
+        self._stream.synchronize()
+        if was_first:  # it compiled, and tells nothing about time
+            self._chunk = 16
+        else:
+            pace = (time.perf_counter() - self._began) / self._n
+            self._chunk = int(min(max(1.0, _LAUNCH_S / pace), 8.0 * self._chunk))
+        return self._n * self.n_runs
+
+    def collect(self, outcome: Outcome) -> None:
+        """Copy what the runs found into their rows of the task's outcome."""
+        rows = slice(self._first - self._plan.task.first, self._first - self._plan.task.first + self.n_runs)
+        curves = self._curves.copy_to_host(stream=self._stream)
+        choices = self._choices.copy_to_host(stream=self._stream)
+        self._stream.synchronize()
+        outcome.returns[rows], outcome.regret[rows] = curves
+        outcome.choices[:] += choices.astype(np.int64)

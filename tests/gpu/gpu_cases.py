@@ -1,0 +1,93 @@
+"""Simulations that fit on a GPU, for Numba's simulator of one and for real ones, and how results are compared."""
+
+from itertools import combinations, product
+
+import numpy as np
+import scipy.sparse
+
+import matroid_bandits as mb
+
+
+class Constant(mb.AffinePolicy):
+    """As optimistic in every episode; its coefficient depends on the episode alone."""
+
+    def coefficient(self, state, request):
+        return 0.3
+
+
+#: Name to what is made of (number of items, random numbers).
+FAMILIES = {
+    "uniform": lambda n, rng: mb.UniformMatroid(n, min(n // 3, 20)),
+    "many": lambda n, rng: mb.UniformMatroid(n, n // 2) if n > 128 else mb.PartitionMatroid(np.arange(n) % 2, 2),
+    "partition": lambda n, rng: mb.PartitionMatroid(rng.integers(0, 3 + n // 50, n)),
+    "mixed capacities": lambda n, rng: _mixed(n, rng),
+    "graph": lambda n, rng: mb.GraphicMatroid(rng.integers(0, max(3, n // 3), (n, 2))),
+    "bridges": lambda n, rng: mb.GraphicMatroid([*((v, v + 1) for v in range(n // 2)), *_chords(n - n // 2, rng)]),
+}
+POLICIES = {
+    "OMM": mb.OMM(0.7),
+    "constant": Constant(),
+    "epsilon": mb.EpsilonGreedy(0.3),
+    "chance": mb.UniformRandom(),
+    "beta": mb.ThompsonSampling(),
+    "normal": mb.ThompsonSampling("normal", noise=0.4),
+}
+WORLDS = {
+    "bernoulli": lambda n, rng: mb.BernoulliEnvironment(rng.random(n)),
+    "ties": lambda n, rng: mb.BernoulliEnvironment(rng.integers(0, 3, n) / 2),
+    "exponential": lambda n, rng: mb.ExponentialEnvironment(rng.integers(1, 9, n)),
+    "rows": lambda n, rng: mb.RowEnvironment(rng.integers(0, 2, (7, n))),
+    "sparse rows": lambda n, rng: mb.RowEnvironment(scipy.sparse.random(9, n, 0.4, "csr", random_state=rng)),
+    "extreme": lambda n, rng: mb.RowEnvironment(rng.choice([-1e100, 1e100, 5e-324, -1e-300, 0.0, 1.0], (5, n))),
+}
+STARTS = ("observe", "explore")
+DIRECTIONS = (False, True)
+
+
+def pairwise_cases():
+    """Cases (family, policy, world, start, minimize) in which every two values that can meet do."""
+    every = [case for case in product(FAMILIES, POLICIES, WORLDS, STARTS, DIRECTIONS) if _is_sound(case)]
+    missing = {pair for case in every for pair in _pairs(case)}
+    chosen = []
+    while missing:
+        best = max(every, key=lambda case: len(missing & _pairs(case)))
+        chosen.append(best)
+        missing -= _pairs(best)
+    return chosen
+
+
+def simulate_twice(case, n_items, n_episodes, n_runs, seed=1):
+    """The results of a case on the CPU and on the GPU."""
+    family, policy, world, start, minimize = case
+    rng = np.random.default_rng(n_items)
+    problem = mb.Problem(FAMILIES[family](n_items, rng), WORLDS[world](n_items, rng), minimize=minimize)
+    settings = {"n_episodes": n_episodes, "n_runs": n_runs, "seed": seed, "start": start, "keep_runs": True}
+    points = [1, n_episodes // 3, n_episodes // 2]
+    return tuple(
+        mb.simulate(problem, {policy: POLICIES[policy]}, checkpoints=points, device=device, **settings)
+        for device in ("cpu", "gpu")
+    )
+
+
+def differences(ours, theirs):
+    """The names of the arrays in which two results differ in any bit."""
+    names = ("choices", "run_returns", "run_regret", "final_returns", "final_regret", "regret", "regret_se")
+    return [name for name in names if not np.array_equal(getattr(ours, name), getattr(theirs, name), equal_nan=True)]
+
+
+def _mixed(n, rng):
+    blocks = np.concatenate([np.arange(4), rng.integers(0, 4, n - 4)])
+    return mb.PartitionMatroid(blocks, {0: 0, 1: 1, 2: 2 + n // 20, 3: n})
+
+
+def _chords(n, rng):
+    ends = rng.integers(0, n // 2 + 1, (n, 2))
+    return [tuple(pair) for pair in ends.tolist()]
+
+
+def _is_sound(case):
+    return not (case[1] == "beta" and case[2] in ("exponential", "extreme"))
+
+
+def _pairs(case):
+    return set(combinations(enumerate(case), 2))
