@@ -354,3 +354,35 @@ def test_history_keeps_the_latest_of_each_width():
     again = History.from_dict(json.loads(json.dumps(history.to_dict())))
     assert again.buckets(60) == history.buckets(60)
     assert [bucket["at"] for bucket in again.buckets(60, after=4900.0)] == [4860, 4920, 4980]
+
+
+def test_a_database_that_was_set_back_is_followed(tmp_path):
+    url = str(tmp_path / "campaigns.db")
+    with started(url) as service:
+        make(service)
+        play(service, 3)
+        before = estimates(service)
+        play(service, 2)
+        execute(url, sa.delete(events).where(events.c.seq > 7))
+        execute(url, sa.update(campaigns).values(seq=7, decisions=3, waiting=0))
+        until(lambda: ask(service)["decision"] == 4)
+        assert without_floats(estimates(service))["counts"] == before["counts"]
+
+
+def test_what_comes_while_the_server_ends_is_answered_or_refused(tmp_path):
+    service = Service(settings_for(str(tmp_path / "campaigns.db")))
+    service.start()
+    make(service)
+    service.stop()
+    with pytest.raises(UnavailableError, match="shutting down"):
+        ask(service)
+
+
+def test_whoever_watches_cannot_end_the_writer(tmp_path, monkeypatch):
+    def broken(names, n):
+        raise RuntimeError
+
+    with started(str(tmp_path / "campaigns.db")) as service:
+        make(service)
+        monkeypatch.setattr(service.writer, "_on_commit", broken)
+        assert [ask(service)["decision"] for _ in range(2)] == [1, 2]

@@ -50,6 +50,8 @@ def encode(value: Any, what: str) -> Any:
     >>> encode(("a", 1), "label")
     ['a', 1]
     """
+    if type(value) is str:  # nearly always
+        return value
     if value is None or isinstance(value, (str, int, bool)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, tuple):

@@ -28,7 +28,7 @@ M = TypeVar("M", bound=BaseModel)
 #: The cookie that the login page sets.
 COOKIE = "matroid_bandits_key"
 
-#: Sent with everything: nothing from elsewhere, no frames, no guessing of types.
+#: Sent with pages and problems: nothing from elsewhere, no frames, no guessing of types.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -37,7 +37,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
-_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+_JSON_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 
 
 @dataclass(slots=True)
@@ -168,7 +168,7 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
 def respond(answer: Answer) -> Response:
     """An answer as JSON."""
     response = Response(answer.body, answer.status, media_type="application/json")
-    response.raw_headers.extend(_RAW_HEADERS)
+    response.raw_headers += _JSON_HEADERS
     if answer.is_replayed:
         response.headers["Idempotency-Replayed"] = "true"
     return response

@@ -17,6 +17,7 @@ from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, reason_of
+from matroid_bandits.service._warm import warm_up
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -82,7 +83,8 @@ class Replicas:
 
     def catch_up(self, replica: Replica, row: Any, connection: Connection) -> bool:
         """Let everything happen that the log has and the replica has not; whether there was anything."""
-        if replica.seq > row.seq:
+        if replica.seq > row.seq:  # the database was set back
+            self._at_risk[replica.id] = replica
             raise ReplayError(f"expected at most event {row.seq} of {replica.name}, got {replica.seq}")
         is_behind: bool = replica.seq < row.seq
         if is_behind:
@@ -131,6 +133,7 @@ class Replicas:
             self._broken[row.name] = str(error), row.trusted
             raise CampaignStoppedError(f"the log of {row.name} cannot be read: {error}") from error
         replica.status, replica.reason = row.status, row.reason
+        warm_up(replica.learner)
         self.adopt(replica)
         return replica
 

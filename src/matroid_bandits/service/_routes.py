@@ -197,7 +197,7 @@ def _answer(form: Any) -> Answer:
 
 _ONE = "/v1/campaigns/{name}"
 
-#: Every endpoint of the API, the busiest first.
+#: Every endpoint of the API.
 ENDPOINTS = (
     Endpoint("POST", f"{_ONE}/ask", _ask, "decide", "Ask for a set.", forms.AskBody, forms.DecisionAnswer),
     Endpoint("POST", f"{_ONE}/tell", _tell, "decide", "Tell what items were worth.", forms.TellBody,
@@ -242,3 +242,6 @@ ENDPOINTS = (
     Endpoint("GET", f"{_ONE}/stream", _stream, "read", "The log as it grows, as server-sent events.", None, None,
              query={"after": "integer", "only": "string"}),
 )  # fmt: skip
+
+#: Those that nearly all requests are for: asking and telling.
+BUSIEST = ENDPOINTS[:2]

@@ -8,8 +8,8 @@ import logging
 import os
 import signal
 import socket
-import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -77,7 +77,6 @@ def run_server(
     set_up_logs(settings.log_level, settings.json_logs)
     warnings.simplefilter("ignore", ScaleWarning)  # told as an alarm instead
     os.environ.setdefault("UV_USE_IO_URING", "0")  # a thread that polls costs a core of a small machine
-    sys.setswitchinterval(0.001)  # the writer and the event loop take turns often
     service.start()
     try:
         for spec, place in specs:
@@ -96,8 +95,7 @@ def run_server(
     def ready() -> None:
         if visitors is not None:
             visitors.start()
-        gc.collect()
-        gc.freeze()  # what lives as long as the server need not be looked at again and again
+        threading.Thread(target=_freeze, args=(service,), daemon=True).start()
         say(f"Serving {address} from {service.database}; Ctrl-C ends it.")
 
     config = uvicorn.Config(
@@ -137,6 +135,14 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
         if sig == signal.SIGINT:
             self._captured_signals.clear()  # a person who ends the server sees no traceback
+
+
+def _freeze(service: Service) -> None:
+    """Once campaigns are loaded: what lives as long as the server need not be looked at by every collection."""
+    while not service.writer.is_ready and not service.is_draining:
+        time.sleep(0.05)
+    gc.collect()
+    gc.freeze()
 
 
 def _listen(settings: Settings) -> socket.socket:

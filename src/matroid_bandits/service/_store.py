@@ -33,12 +33,14 @@ CampaignRow = tuple[int, int, int, str, str | None, int]
 
 # The busiest statements are written out for each database: SQLAlchemy would prepare every row of them anew.
 _SQLITE = {
+    "lock": f"SELECT *, {_SQLITE_NOW} AS now FROM campaigns WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
     "known": "SELECT id, digest, status, answer FROM requests WHERE id IN (SELECT value FROM json_each(?))",
     "append": "INSERT INTO events (campaign, seq, at, payload) VALUES (?, ?, ?, ?)",
     "remember": "INSERT INTO requests (id, digest, status, answer, at) VALUES (?, ?, ?, ?, ?)",
     "advance": "UPDATE campaigns SET seq = ?, decisions = ?, waiting = ?, status = ?, reason = ? WHERE id = ?",
 }
 _POSTGRES = {
+    "lock": f"SELECT *, {_POSTGRES_NOW} AS now FROM campaigns WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
     "known": "SELECT id, digest, status, answer FROM requests WHERE id = ANY(%s)",
     "append": "INSERT INTO events (campaign, seq, at, payload) "
     "SELECT * FROM unnest(%s::int[], %s::bigint[], %s::float8[], %s::text[])",
@@ -81,7 +83,7 @@ class Database:
     def _statements(self) -> None:
         columns = [*campaigns.c, self.clock.label("now")]
         some = select(*columns).where(campaigns.c.id.in_(bindparam("ids", expanding=True))).order_by(campaigns.c.id)
-        self._some, self._some_locked = some, some.with_for_update()
+        self._some = some
         self._all = select(*columns).order_by(campaigns.c.id)
         self._named = select(*columns).where(campaigns.c.name == bindparam("name"))
         self._after = (
@@ -139,7 +141,8 @@ class Database:
 
     def lock(self, connection: Connection, ids: Sequence[int]) -> list[Any]:
         """The rows of some campaigns, locked in the order of their numbers until the transaction ends."""
-        return list(connection.execute(self._some if self.is_sqlite else self._some_locked, {"ids": ids}))
+        given = json.dumps(ids) if self.is_sqlite else list(ids)
+        return list(connection.exec_driver_sql(self._sql["lock"], (given,)))
 
     def rows(self, connection: Connection, ids: Sequence[int] | None = None) -> list[Any]:
         """The rows of some campaigns, or of all, as they are now."""

@@ -102,6 +102,9 @@ class Writer(threading.Thread):
             while len(batch) < _MOST_IN_BATCH:
                 operation = self._queue.get(timeout=timeout) if timeout else self._queue.get_nowait()
                 if operation is None:
+                    while not self._queue.empty():  # who came between the last word and the end
+                        if (late := self._queue.get()) is not None:
+                            batch.append(late)
                     return batch, True
                 batch.append(operation)
                 timeout = None
@@ -115,17 +118,16 @@ class Writer(threading.Thread):
             try:
                 self._attempt(waiting)
                 break
-            except (_Again, IntegrityError) as error:  # a request id or a name that another server took meanwhile
+            except Exception as error:
                 self._reset()
+                if not _is_worth_a_retry(error):
+                    self._fail(waiting, error)
+                    break
                 waiting = [operation for operation in waiting if operation.error is None]
                 for operation in waiting:
                     operation.result = None
                 if attempt == _MOST_ATTEMPTS:
                     self._fail(waiting, error)
-            except Exception as error:
-                self._reset()
-                self._fail(waiting, error)
-                break
         self._answer(batch)
 
     def _attempt(self, batch: list[Operation]) -> None:
@@ -218,8 +220,8 @@ class Writer(threading.Thread):
             changed += turn.created
             self.database.advance(turn.connection, map(_advanced, changed))
             self._touched.update(replica.name for replica in changed)
-        if fresh:
-            self.database.remember(turn.connection, fresh)
+        if fresh:  # in one order, so that two servers do not wait for each other
+            self.database.remember(turn.connection, sorted(fresh))
 
     def _answer_again(self, operation: Operation, digest: str, answer: Answer) -> None:
         if digest == operation.digest:
@@ -281,7 +283,10 @@ class Writer(threading.Thread):
             except RuntimeError:  # the loop has ended, and nobody waits any more
                 log.debug("an event loop ended before its answers came")
         touched, self._touched = self._touched, set()
-        self._on_commit(touched, len(batch))
+        try:
+            self._on_commit(touched, len(batch))
+        except Exception as error:  # whoever watches must not end the thread that serves
+            log_unexpected(error)
 
     def _fail(self, batch: list[Operation], error: BaseException) -> None:
         for operation in batch:
@@ -307,6 +312,13 @@ class Writer(threading.Thread):
                 connection.close()
             except SQLAlchemyError:
                 log.debug("a broken connection could not be closed")
+
+
+def _is_worth_a_retry(error: Exception) -> bool:
+    """Whether another attempt may go well: after what another server took, a deadlock, or a replica in doubt."""
+    if isinstance(error, (_Again, ReplayError, IntegrityError)):
+        return True
+    return getattr(getattr(error, "orig", None), "sqlstate", None) in ("40001", "40P01")
 
 
 def _resolve_all(operations: list[Operation]) -> None:
