@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help reproduce test serve coverage lint format bench clean
+.PHONY: help reproduce test serve coverage lint format bench torture clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,8 @@ help:
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
 	@echo "make bench       speed against what one would write by hand"
+	@echo "make bench service   the decision service under load, both databases"
+	@echo "make torture     servers killed under load, hundreds of times (KILLS=200)"
 	@echo "make clean       remove .venv, caches and reports"
 
 $(BIN)/python:
@@ -50,8 +52,22 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# make bench runs the suites that take seconds; make bench service (or another name) runs what is named.
+SUITES := $(if $(filter bench,$(MAKECMDGOALS)),$(filter-out bench,$(MAKECMDGOALS)))
+
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(SUITES)
+
+ifneq ($(SUITES),)
+.PHONY: $(SUITES)
+$(SUITES): bench
+	@:
+endif
+
+# Kill servers under load, KILLS times for each database.
+KILLS ?= 200
+torture: $(VENV)/.test
+	MATROID_BANDITS_KILLS=$(KILLS) $(BIN)/python -m pytest -s tests/service/test_service_kills.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report

@@ -1,6 +1,7 @@
 """``python -m benchmarks [names...] [--out FILE] [--figure FILE]``: run the suites, print and keep what they show."""
 
 import argparse
+import importlib
 import json
 import time
 from collections.abc import Callable, Iterable
@@ -29,10 +30,15 @@ SUITES: dict[str, tuple[str, Callable[[], Iterable[Case]]]] = {
     "learner": ("Learner, time per ask and tell", learner.learner),
 }
 
+#: Suites that show and judge their figures themselves, and are run by name alone.
+OWN: dict[str, str] = {"service": "benchmarks.service"}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(SUITES)}; default all")
+    parser.add_argument(
+        "names", nargs="*", metavar="name", help=f"of {', '.join(SUITES)} (default: all of these), {', '.join(OWN)}"
+    )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results.json"), help="where times go")
     parser.add_argument(
         "--figure",
@@ -41,17 +47,21 @@ def main() -> None:
         help="what the engines suite draws",
     )
     arguments = parser.parse_args()
-    unknown = [name for name in arguments.names if name not in SUITES]
+    unknown = [name for name in arguments.names if name not in SUITES and name not in OWN]
     if unknown:
-        parser.error(f"expected suites of {', '.join(SUITES)}; got {', '.join(unknown)}")
+        parser.error(f"expected suites of {', '.join([*SUITES, *OWN])}; got {', '.join(unknown)}")
 
     console = Console(width=None if Console().is_terminal else 200, highlight=False)
     facts = machine()
     console.print("  ".join(f"{name}: {value}" for name, value in facts.items()) + "\n")
     start = time.perf_counter()
     suites: dict[str, list[dict]] = {}
+    own: dict[str, dict] = {}
     starts = None
     for name in arguments.names or SUITES:
+        if name in OWN:
+            own[name] = importlib.import_module(OWN[name]).run(console)
+            continue
         title, cases = SUITES[name]
         began = time.perf_counter()
         results = [measure(case) for case in cases()]
@@ -63,11 +73,12 @@ def main() -> None:
             console.print(_describe_start(*starts))
         console.print(f"{time.perf_counter() - began:.0f} s\n")
     elapsed = time.perf_counter() - start
-    kept = {"machine": facts, "elapsed_s": elapsed, "suites": suites}
+    kept = {"machine": facts, "elapsed_s": elapsed, "suites": suites, **own}
     if starts is not None:
         kept["first_simulate_s"] = starts[0]
     arguments.out.write_text(json.dumps(kept, indent=1) + "\n")
     n_missed = sum(not e["reached"] for results in suites.values() for r in results for e in r["expected"])
+    n_missed += sum(not e["reached"] for figures in own.values() for e in figures["expected"])
     n_missed += starts is not None and starts[0] > _MOST_START_S
     console.print(f"{elapsed:.0f} s, {n_missed} expectations missed, times in {arguments.out}")
 
