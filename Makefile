@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 help:
 	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
 	@echo "make test        the test suite"
-	@echo "make serve       the decision service with a demo, http://127.0.0.1:8080"
+	@echo "make serve       the decision service, http://127.0.0.1:8080 (ARGS=--demo for something to look at)"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
@@ -33,7 +33,7 @@ reproduce: $(VENV)/.experiments
 	@echo "The command is $(BIN)/matroid-bandits; try $(BIN)/matroid-bandits --help, or . $(BIN)/activate to call it by its name."
 
 serve: $(VENV)/.serve
-	$(BIN)/matroid-bandits serve --demo
+	$(BIN)/matroid-bandits serve $(ARGS)
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest

@@ -677,3 +677,25 @@ def test_public_methods_are_atomic():
     assert learner.n_decisions == 800
     assert learner.estimates().counts.sum() == 8000
     assert learner.outstanding == ()
+
+
+def test_checking_raises_what_asking_and_telling_would_and_changes_nothing():
+    log = []
+    learner = mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM(), record=log.append)
+    decision = learner.ask()
+    learner.tell(decision, {"a": 0.5})
+    before = learner.estimates()
+    for wanted in ({"exclude": ["z"]}, {"pinned": ["a", "b", "c"]}, {"pinned": ["a"], "exclude": ["a"]}):
+        with pytest.raises(ItemError):
+            learner.check_ask(**wanted)
+    with pytest.raises(PolicyError):
+        learner.check_ask(features=[[1.0]] * 3)
+    for id, weights, error in (
+        (2, {}, UnknownDecisionError), (1, {"a": 0.5}, DecisionClosedError), (1, {"c": 0.5}, FeedbackError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            learner.check_tell(id, weights)
+    learner.check_ask(exclude=["a"])
+    learner.check_tell(decision, {"b": 0.5})
+    assert len(log) == 3
+    assert learner.estimates().waiting.tolist() == before.waiting.tolist() == [0, 1, 0]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
+from matroid_bandits._typing import ArrayLike, IntArray, Label
 from matroid_bandits._util.checks import as_flag, as_integer, as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Agent, Play
@@ -254,7 +254,8 @@ class Learner:
         with self._lock:
             play = self._find(decision)
             id = play.request.episode
-            places, values = self._read_answer(play, weights)
+            places, values = self._reader.read(weights, play.items[0], id)
+            self._check_once(play, places)
             labels = None if self._record is None else self._reader.labels(play.items[0], places)
             self._learn(play, values, places)
             if labels is not None:
@@ -275,7 +276,9 @@ class Learner:
     def check_tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Raise what `tell` would raise for the same answer; nothing is changed."""
         with self._lock:
-            self._read_answer(self._find(decision), weights)
+            play = self._find(decision)
+            places, _ = self._reader.read(weights, play.items[0], play.request.episode)
+            self._check_once(play, places)
 
     def close(self, decision: Decision | int, default: float | None = None) -> None:
         """Stop waiting for what a decision has not been told.
@@ -607,9 +610,8 @@ class Learner:
                 self._log(_events.asked(t, play.items[0], asked, self._constraint, is_held_out))
             return Decision(t, play.items[0], self._constraint, self._id, request.pinned, is_held_out)
 
-    def _read_answer(self, play: Play, weights: Any) -> tuple[IntArray | None, FloatArray]:
-        """The places of a play that are told, None for all of them, and a weight for each; none was told before."""
-        places, values = self._reader.read(weights, play.items[0], play.request.episode)
+    def _check_once(self, play: Play, places: IntArray | None) -> None:
+        """Raise when one of some places of a play, or of all for None, was told before."""
         told = play.told
         if told is not None and (told.any() if places is None else told[places].any()):
             again = np.flatnonzero(told)[0] if places is None else places[told[places]][0]
@@ -617,7 +619,6 @@ class Learner:
                 f"expected a weight once per item; item {self._reader.name(play.items[0, again])} of decision "
                 f"{play.request.episode} was told before"
             )
-        return places, values
 
     def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
         """Count weights, those of items that have left where they are kept."""

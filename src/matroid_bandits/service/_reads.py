@@ -116,18 +116,20 @@ def explanation_form(replica: Replica, item: Any, wanted: dict[str, Any], decisi
 def waiting_form(replica: Replica, limit: int) -> dict[str, Any]:
     """Decisions that wait for answers, oldest first."""
     window = replica.spec.get("answer_window")
-    sets = {decision.id: decision.labels for decision in islice(replica.learner.outstanding, limit)}
+    oldest = dict(islice(replica.waiting.items(), limit))
+    now: dict[int, Any] = {}
+    if any(items is None for *_, items in oldest.values()):  # after a change: those that are still there
+        now = {decision.id: decision.labels for decision in replica.learner.outstanding}
     return {
         "waiting": len(replica.waiting),
         "decisions": [
             {
                 "decision": id,
-                "items": [encode(label, "label") for label in labels],
-                "asked": replica.waiting[id][0],
-                "deadline": None if window is None else replica.waiting[id][0] + window,
+                "items": items if items is not None else [encode(label, "label") for label in now.get(id, ())],
+                "asked": at,
+                "deadline": None if window is None else at + window,
             }
-            for id, labels in sets.items()
-            if id in replica.waiting
+            for id, (at, _, _, items) in oldest.items()
         ],
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import takewhile
 from typing import Any
 
 from pydantic_core import to_json
@@ -78,18 +79,24 @@ class Replica:
         """
         if seq != self.seq + 1:
             raise ReplayError(f"expected event {self.seq + 1} of {self.name} next, got {seq}")
-        event = json.loads(payload)
-        kind = event["event"]
-        if kind == "created":
-            self._learner = Learner.replay([event], record=self.record)
-        elif kind not in OWN_EVENTS:
-            self._apply(event, seq <= trusted or bool(self.mismatch))
-        self._emitted.clear()
-        self.note(event, at, seq)
+        try:
+            event = json.loads(payload)
+            kind = event["event"]
+            if kind == "created":
+                self._learner = Learner.replay([event], record=self.record)
+            elif kind not in OWN_EVENTS:
+                self._apply(event, seq <= trusted or bool(self.mismatch))
+            self._emitted.clear()
+            self.note(event, at, seq)
+        except MatroidBanditsError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ReplayError(f"event {seq} of {self.name} is malformed: {error!r}") from error
 
     def _apply(self, event: dict[str, Any], trust: bool) -> None:
         try:
-            self.learner.apply(event, trust=trust)
+            if not self._tell_whole(event):
+                self.learner.apply(event, trust=trust)
         except ReplayError as error:
             if trust or event["event"] != "asked":
                 raise
@@ -97,6 +104,17 @@ class Replica:
             self.mismatch = str(error)
         except MatroidBanditsError as error:
             raise ReplayError(str(error)) from error
+
+    def _tell_whole(self, event: dict[str, Any]) -> bool:
+        """Let an answer happen that is of a whole decision, in its order: most are, and a list takes less time."""
+        entry = self.waiting.get(event["decision"]) if event["event"] == "told" else None
+        if entry is None or entry[3] is None or entry[2] != entry[1]:
+            return False
+        weights = event["weights"]
+        if [label for label, _ in weights] != entry[3]:
+            return False
+        self.learner.tell(event["decision"], [weight for _, weight in weights])
+        return True
 
     def note(self, event: dict[str, Any], at: float, seq: int) -> None:
         """Take note of an event that has happened to the learner."""
@@ -139,7 +157,7 @@ class Replica:
 
     def _note_closed(self, event: dict[str, Any], at: float) -> None:
         until = event.get("before")
-        gone = [event["decision"]] if until is None else [id for id in self.waiting if id < until]
+        gone = [event["decision"]] if until is None else [*takewhile(lambda id: id < until, self.waiting)]
         for id in gone:
             self.waiting.pop(id, None)
         if event.get("expired"):
