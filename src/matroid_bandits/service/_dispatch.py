@@ -201,7 +201,7 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
         No key, a wrong one, or one that may not do this.
     """
     keys = service.keys
-    if keys.is_stale:
+    if keys.claim_refresh():
         try:
             await run_in_threadpool(keys.refresh)
         except Exception as error:
