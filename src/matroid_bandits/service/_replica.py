@@ -141,7 +141,7 @@ class Replica:
         history.waiting = len(waiting)
 
     def _note_answer(self, event: dict[str, Any], at: float) -> None:
-        told = [weight for _, weight in event["weights"]]
+        told = [entry[1] if isinstance(entry, list) else entry for entry in event["weights"]]
         n, total = len(told), math.fsum(told)
         if told:
             low, high = self.weights
