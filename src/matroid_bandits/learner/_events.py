@@ -180,7 +180,7 @@ def policy_from_form(form: Mapping[str, Any]) -> Policy:
 
 def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
     wanted = {key: _numbers(learner, event[key]) for key in ("available", "exclude", "pinned") if key in event}
-    chosen = [decode(label) for label in event["items"]]
+    chosen = [label if type(label) is str else decode(label) for label in event["items"]]
     if event["decision"] != learner.n_decisions + 1:
         raise ReplayError(f"expected decision {learner.n_decisions + 1} next, got {event['decision']!r}")
     features = event.get("features")
