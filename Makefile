@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Tests that `make test` leaves to targets of their own.
 APART := long or cluster or browser or gpu
 
-.PHONY: help reproduce test serve long cluster browser gpu-test coverage lint format bench clean
+.PHONY: help reproduce test serve long cluster browser gpu-test torture coverage lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,7 +20,8 @@ help:
 	@echo "make browser     the operator's page in a real browser (Debian: apt-get install chromium)"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
-	@echo "make bench       speed against what one would write by hand"
+	@echo "make bench       speed against what one would write by hand; also by name: service, executors, gpu, ..."
+	@echo "make torture     servers killed under load, hundreds of times (KILLS=200)"
 	@echo "make clean       remove .venv, caches and reports"
 
 $(BIN)/python:
@@ -69,8 +70,22 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# make bench runs the suites that take seconds; make bench service (or another name) runs what is named.
+SUITES := $(if $(filter bench,$(MAKECMDGOALS)),$(filter-out bench,$(MAKECMDGOALS)))
+
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(SUITES)
+
+ifneq ($(SUITES),)
+.PHONY: $(SUITES)
+$(SUITES): bench
+	@:
+endif
+
+# Kill servers under load, KILLS times for each database.
+KILLS ?= 200
+torture: $(VENV)/.test
+	MATROID_BANDITS_KILLS=$(KILLS) $(BIN)/python -m pytest -s tests/service/test_service_kills.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report

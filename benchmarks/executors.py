@@ -45,8 +45,8 @@ class Cost:
     overhead: float = 0.0
 
 
-def executors(console: Console) -> list[dict[str, Any]]:
-    """Time the simulation everywhere, threads first and last, print a table, and return its rows."""
+def run(console: Console) -> dict[str, Any]:
+    """Time the simulation everywhere, threads first and last, print a table, and give it as data."""
     n_episodes = _episodes_of_a_minute()
     first = _cost("threads", None, n_episodes)
     others = []
@@ -67,7 +67,7 @@ def executors(console: Console) -> list[dict[str, Any]]:
         for cost in (first, last, *others)
     ]
     _show(console, rows, n_episodes)
-    return rows
+    return {"costs": rows, "expected": [{"executor": row["executor"], "reached": not is_missed(row)} for row in rows]}
 
 
 def is_missed(row: dict[str, Any]) -> bool:

@@ -14,14 +14,18 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 import matroid_bandits as mb
-from benchmarks._harness import Case, Task
+from benchmarks._harness import Case, Task, measure, show
 from matroid_bandits.exceptions import DeviceError
 
 _N_EPISODES = 1_000
+_MOST_FIRST_S = 30.0
+_FIGURE = Path(__file__).resolve().parent.parent / "docs" / "figures" / "gpu.svg"
 
 _FIRST = """
 import time
@@ -70,14 +74,31 @@ def settings() -> list[Setting]:
     ]
 
 
-def gpu() -> Iterator[Case]:
-    """The settings on the GPU and on all cores of the CPU; nothing where there is no GPU."""
+def run(console: Console) -> dict[str, Any]:
+    """Time every setting on the GPU and on all cores of the CPU, show it, draw the figure, and give it as data."""
     try:
         device = mb.gpu.find_device()
     except DeviceError as error:
-        print(f"no figures of a GPU: {error}")
-        return
-    print(f"{device.name}, {os.cpu_count()} CPU cores")
+        console.print(f"no figures of a GPU: {error}")
+        return {"expected": []}
+    console.print(f"{device.name}, {os.cpu_count()} CPU cores")
+    results = [measure(case) for case in _cases()]
+    show(console, "Whole episodes on a GPU, time per episode of one run", results)
+    expected = []
+    for setting, result in zip(settings(), results, strict=True):
+        rate = 1.0 / result.ours
+        expected.append({"name": setting.name, "rate": rate, "aim": setting.aim, "reached": rate >= setting.aim})
+        verdict = "[green]reached[/]" if rate >= setting.aim else "[red]missed[/]"
+        millions = f"{rate / 1e6:.1f} million episodes a second, aim {setting.aim / 1e6:g}"
+        console.print(f"{setting.name}: {millions} {verdict}")
+    first = _first_simulation()
+    expected.append({"name": "first simulation", "seconds": first, "reached": first <= _MOST_FIRST_S})
+    console.print(f"first simulation of a fresh process, compilation included: {first:.1f} s")
+    _draw(_FIGURE)
+    return {"results": [result.to_dict() for result in results], "expected": expected}
+
+
+def _cases() -> Iterator[Case]:
     for each in settings():
         yield Case(
             f"{each.name}, {each.n_runs:,} runs x {_N_EPISODES:,}",
@@ -85,17 +106,6 @@ def gpu() -> Iterator[Case]:
             {"CPU": Task(lambda each=each: simulate(each, each.n_cpu_runs, "cpu"), each.n_cpu_runs * _N_EPISODES)},
             budget_s=0.0,
         )
-
-
-def describe(rates: dict[str, float]) -> list[str]:
-    """A line per setting: what was reached of what was aimed at."""
-    lines = []
-    for each in settings():
-        rate = next((rate for name, rate in rates.items() if name.startswith(each.name)), None)
-        if rate is not None:
-            verdict = "reached" if rate >= each.aim else "missed"
-            lines.append(f"{each.name}: {rate / 1e6:.1f} million episodes a second, aim {each.aim / 1e6:g} {verdict}")
-    return lines
 
 
 def simulate(setting: Setting, n_runs: int, device: str) -> float:
@@ -113,7 +123,7 @@ def simulate(setting: Setting, n_runs: int, device: str) -> float:
     return time.perf_counter() - began
 
 
-def first_simulation() -> float:
+def _first_simulation() -> float:
     """The seconds that a fresh process takes for a first simulation, imports and compilation included."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(mb.__file__).parent.parent
@@ -124,7 +134,7 @@ def first_simulation() -> float:
     return float(done.stdout)
 
 
-def draw(path: Path) -> None:
+def _draw(path: Path) -> None:
     """Episodes a second against the number of runs, a line per setting."""
     import matplotlib
 

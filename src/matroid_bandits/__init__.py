@@ -4,6 +4,8 @@ The constraint is a `Matroid`; the package finds its best basis for known weight
 it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).
 """
 
+from typing import TYPE_CHECKING, Any
+
 from matroid_bandits import bounds, exceptions, gpu, testing
 from matroid_bandits._version import __version__
 from matroid_bandits.constraint import Constraint
@@ -61,15 +63,20 @@ from matroid_bandits.problem import Problem, lower_bound_problem
 from matroid_bandits.simulation import SimulationResult, Sweep, simulate, sweep
 from matroid_bandits.stream import Stream
 
+if TYPE_CHECKING:
+    from matroid_bandits.client import AsyncClient, Client
+
 __all__ = [
     "CUSUM",
     "KLOSM",
     "OMM",
     "AffinePolicy",
+    "AsyncClient",
     "AvailabilityEnvironment",
     "BernoulliEnvironment",
     "BestSet",
     "BetaEnvironment",
+    "Client",
     "CombLinTS",
     "CombLinUCB",
     "Constraint",
@@ -124,3 +131,12 @@ __all__ = [
     "sweep",
     "testing",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The clients, which need httpx, are imported when somebody asks for them."""
+    if name in ("AsyncClient", "Client"):
+        from matroid_bandits import client
+
+        return getattr(client, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -561,6 +561,18 @@ def test_a_log_is_json_and_replays_to_the_same_learner():
     assert [again.ask().labels for _ in range(5)] == [learner.ask().labels for _ in range(5)]
 
 
+def test_a_log_that_tells_of_forgotten_items_replays():
+    log = []
+    learner = mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM(), seed=0, record=log.append)
+    decision = learner.ask()
+    learner.change(mb.UniformMatroid(2, 1, labels="bc"), forget=["a"])
+    learner.tell(decision, [0.25, 0.5])  # of a, which has no name any more, and of b
+    assert json.loads(json.dumps(log[-1])) == {"event": "told", "decision": 1, "weights": [0.25, 0.5]}
+    again = mb.Learner.replay(json.loads(json.dumps(log)))
+    assert (again.n_outstanding, again.estimates().counts.tolist()) == (0, [1, 0])
+    assert again.ask() == learner.ask()
+
+
 def test_a_replay_that_decides_otherwise_stops_unless_the_log_is_trusted():
     log = []
     learner = mb.Learner(mb.UniformMatroid(3, 1, labels="abc"), mb.OMM(), seed=0, record=log.append)

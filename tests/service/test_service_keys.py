@@ -12,7 +12,7 @@ from matroid_bandits.service import _keys as keys_module
 from matroid_bandits.service._keys import Key, Keys, session_of
 from matroid_bandits.service._logs import log_unexpected, set_up_logs
 from matroid_bandits.service._tables import keys
-from service_kit import create, serving
+from service_kit import create, serving, started
 
 
 def bearer(key):
@@ -58,7 +58,7 @@ def test_roles(database, url):
             answer = client.get(at, headers={"Authorization": f"Bearer {wrong}"})
             assert (answer.status_code, answer.json()["error"]) == (401, "AccessError")
             assert answer.headers["www-authenticate"] == "Bearer"
-            assert ours.split("_")[2] not in answer.text
+            assert ours.split("_", 2)[2] not in answer.text
         by_cookie = {"Authorization": "", "Cookie": f"matroid_bandits_key={session_of(ours)}"}
         assert client.get(at, headers=by_cookie).status_code == 200
         elsewhere = {**by_cookie, "Sec-Fetch-Site": "cross-site"}
@@ -155,3 +155,10 @@ def test_logs_are_lines_or_json_without_labels(capsys):
             other = logging.getLogger(name)
             other.handlers, other.propagate = [], True
             other.setLevel(logging.NOTSET)
+
+
+def test_one_request_reads_the_keys_again_and_the_others_do_not_wait(tmp_path):
+    with started(str(tmp_path / "campaigns.db")) as service:
+        assert not service.keys.claim_refresh()  # they were read just now
+        service.keys._claimed_at -= 10.0
+        assert [service.keys.claim_refresh() for _ in range(3)] == [True, False, False]

@@ -49,9 +49,15 @@ def asked(id: int, items: IntArray, wanted: Wanted | None, constraint: Constrain
     return form | ({"held_out": True} if held_out else {})
 
 
-def told(id: int, labels: list[Label], weights: FloatArray) -> dict[str, Any]:
-    """Some items of a decision turned out to be worth so much."""
-    return {"event": "told", "decision": id, "weights": _weights_form(labels, weights)}
+def told(id: int, labels: list[Label], weights: FloatArray, *, is_whole: bool) -> dict[str, Any]:
+    """Some items of a decision, or all of them, turned out to be worth so much.
+
+    An item that was forgotten has no label any more. It can be told of only together with the others, in the order of
+    the decision's items; so are the weights written then.
+    """
+    is_nameless = is_whole and None in labels
+    form = weights.tolist() if is_nameless else _weights_form(labels, weights)
+    return {"event": "told", "decision": id, "weights": form}
 
 
 def observed(labels: list[Label], weights: FloatArray) -> dict[str, Any]:
@@ -119,7 +125,9 @@ def apply(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
         if kind == "asked":
             return _ask_again(learner, event, trust)
         if kind == "told":
-            return learner.tell(event["decision"], dict(_pairs(event["weights"])))
+            weights = event["weights"]
+            is_listed = bool(weights) and not isinstance(weights[0], (list, tuple))
+            return learner.tell(event["decision"], weights if is_listed else dict(_pairs(weights)))
         if kind == "observed":
             return learner.observe(dict(_pairs(event["weights"])))
         if kind == "closed" and "before" in event:
@@ -144,7 +152,7 @@ def apply(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
 
 def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
     wanted = {key: _numbers(learner, event[key]) for key in ("available", "exclude", "pinned") if key in event}
-    chosen = [decode(label) for label in event["items"]]
+    chosen = [label if type(label) is str else decode(label) for label in event["items"]]
     if event["decision"] != learner.n_decisions + 1:
         raise ReplayError(f"expected decision {learner.n_decisions + 1} next, got {event['decision']!r}")
     features = event.get("features")

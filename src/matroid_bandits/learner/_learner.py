@@ -269,7 +269,7 @@ class Learner:
             labels = None if self._record is None else self._reader.labels(play.items[0], places)
             self._learn(play, values, places)
             if labels is not None:
-                self._log(_events.told(id, labels, values))
+                self._log(_events.told(id, labels, values, is_whole=places is None))
 
     def check_ask(
         self,

@@ -220,7 +220,7 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
 
 async def fresh_keys(service: Service) -> Keys:
     """The keys as the database had them a moment ago."""
-    if service.keys.is_stale:
+    if service.keys.claim_refresh():
         try:
             await run_in_threadpool(service.keys.refresh)
         except Exception as error:

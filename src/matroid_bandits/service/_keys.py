@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 import threading
 import time
@@ -87,13 +88,16 @@ class Keys:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[str, Key] = {}
-        self._read_at = -1.0
+        self._claimed_at = -math.inf
         self._lock = threading.Lock()
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether the database should be asked again."""
-        return time.monotonic() - self._read_at > _REFRESH
+    def claim_refresh(self) -> bool:
+        """Whether the caller should read the keys again; meanwhile the others go on with those that are known."""
+        now = time.monotonic()
+        is_stale = now - self._claimed_at > _REFRESH
+        if is_stale:
+            self._claimed_at = now
+        return is_stale
 
     def refresh(self) -> None:
         """Read the keys again; those that are still there keep count of their uses."""
@@ -103,7 +107,7 @@ class Keys:
                 old = self._known.get(id)
                 if old is not None:
                     key._tokens, key._filled = old._tokens, old._filled
-            self._known, self._read_at = found, time.monotonic()
+            self._known, self._claimed_at = found, time.monotonic()
 
     @property
     def is_open(self) -> bool:

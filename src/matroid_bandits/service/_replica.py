@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import takewhile
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
@@ -84,18 +83,21 @@ class Replica:
         if seq != self.seq + 1:
             raise ReplayError(f"expected event {self.seq + 1} of {self.name} next, got {seq}")
         try:
-            event = json.loads(payload)
+            event = from_json(payload)
             kind = event["event"]
             if kind == "created":
-                self._learner = Learner.replay([event], record=self.record)
+                self._learner = Learner.replay([event])
             elif kind not in OWN_EVENTS:
+                self.learner._record = None  # what is in the log need not be written again
                 self._apply(event, seq <= trusted or bool(self.mismatch))
-            self._emitted.clear()
             self.note(event, at, seq)
         except MatroidBanditsError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ReplayError(f"event {seq} of {self.name} is malformed: {error!r}") from error
+        finally:
+            if self._learner is not None:
+                self._learner._record = self.record
 
     def _apply(self, event: dict[str, Any], trust: bool) -> None:
         try:
@@ -148,7 +150,7 @@ class Replica:
         history.waiting = len(waiting)
 
     def _note_answer(self, event: dict[str, Any], at: float) -> None:
-        told = [weight for _, weight in event["weights"]]
+        told = [entry[1] if isinstance(entry, list) else entry for entry in event["weights"]]
         n, total = len(told), math.fsum(told)
         if told:
             low, high = self.weights

@@ -113,9 +113,15 @@ class Database:
         self.engine.dispose()
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A connection to read from, which sees one state of the database."""
-        with self.engine.connect() as connection, connection.begin():
+    def reading(self, connection: Connection | None = None) -> Iterator[Connection]:
+        """A transaction that reads; on a connection of one's own, or on a fresh one."""
+        if connection is None:
+            with self.engine.connect() as fresh, fresh.begin():
+                yield fresh
+            return
+        if self.is_sqlite:
+            connection = connection.execution_options(writes=False)
+        with connection.begin():
             yield connection
 
     @contextlib.contextmanager

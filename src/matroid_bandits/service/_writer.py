@@ -142,7 +142,7 @@ class Writer(threading.Thread):
         reads = [operation for operation in batch if not operation.is_write]
         if writes:
             if self.replicas.is_shared:  # read what others did before anybody has to wait for the lock
-                self._catch_up({operation.campaign for operation in batch})
+                self._catch_up({operation.campaign for operation in batch}, connection=self._connected())
             self._commit(writes)
         if reads:
             self._catch_up({operation.campaign for operation in reads})
@@ -257,9 +257,11 @@ class Writer(threading.Thread):
         elif self._touched:
             self._answer([])
 
-    def _catch_up(self, names: set[str | None] | None, rows: list[Any] | None = None) -> None:
+    def _catch_up(
+        self, names: set[str | None] | None, rows: list[Any] | None = None, connection: Connection | None = None
+    ) -> None:
         """Read what other processes appended, without a lock."""
-        with self.database.reading() as connection:
+        with self.database.reading(connection) as connection:
             if rows is None:
                 assert names is not None
                 ids = sorted(self.replicas.find(name).id for name in names if name is not None)

@@ -1,0 +1,12 @@
+"""The learner of a server, called as if it were here: the same methods as `Learner`, over HTTP."""
+
+try:
+    import httpx  # noqa: F401 - the files below need it, and a person without it a sentence
+except ImportError as error:  # pragma: no cover - installed wherever the tests run
+    from matroid_bandits.exceptions import MissingDependencyError
+
+    raise MissingDependencyError("the client needs httpx: pip install 'matroid-bandits[client]'") from error
+
+from matroid_bandits.client._client import AsyncClient, Client
+
+__all__ = ["AsyncClient", "Client"]

@@ -1,0 +1,207 @@
+"""The clients: how each sends and waits, which is all that they differ in."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Generator
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+
+from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.text import shown
+from matroid_bandits._version import __version__
+from matroid_bandits.client._exchange import Attempt, Steps
+from matroid_bandits.client._methods import Methods
+from matroid_bandits.exceptions import MalformedRequestError
+
+T = TypeVar("T")
+
+_LONGEST_TIMEOUT = 86400.0
+
+
+class Client(Methods):
+    """A campaign of a server, with the methods of `Learner`: code moves to the service by changing one line.
+
+    Every request that changes something carries an id of its own, and is sent again when the connection breaks, the
+    server is busy (429) or its database is away (503): it happens once however often it is sent. Errors are those of
+    the library. A client may be shared between threads.
+
+    Parameters
+    ----------
+    url : str
+        Where the server is, such as ``http://127.0.0.1:8080``.
+    campaign : str
+        The name of the campaign.
+    key : str, optional
+        The key, ``mb_...``, where the server has keys.
+    timeout : float, default 30.0
+        Seconds for one call, all attempts included; then the last error is raised.
+    http : httpx.Client, optional
+        For proxies, certificates and the like. It stays open when the client is closed.
+
+    Notes
+    -----
+    What belongs to a learner in the same process is not here: ``save``, ``load``, ``apply``, ``replay``, ``policy``,
+    ``check_ask`` and ``check_tell``. Arrays of integers and masks name items by the numbers that they had when the
+    client last looked; where others change the items, use labels.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> learner = mb.Client("http://127.0.0.1:1", "front-page", timeout=0.2)
+    >>> learner.ask()
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnavailableError: the server does not answer (ConnectError: ...
+    >>> learner.disconnect()
+    """
+
+    def __init__(
+        self,
+        url: str,
+        campaign: str,
+        *,
+        key: str | None = None,
+        timeout: float = 30.0,
+        http: httpx.Client | None = None,
+    ) -> None:
+        super().__init__(*_checked(url, campaign, timeout))
+        self._is_own = http is None
+        self._http = httpx.Client() if http is None else http
+        self._headers = _headers(key)
+
+    def _drive(self, steps: Steps[T]) -> T:
+        outcome: Any = None
+        try:
+            while True:
+                step = steps.send(outcome)
+                outcome = None
+                if isinstance(step, Attempt):
+                    outcome = self._attempt(step)
+                else:
+                    time.sleep(step)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    def _attempt(self, step: Attempt) -> httpx.Response | httpx.TransportError:
+        try:
+            return self._http.request(**_request(self._url, step, self._headers))
+        except httpx.TransportError as error:
+            return error
+
+    def disconnect(self) -> None:
+        """Close the connections; `close` is for decisions."""
+        if self._is_own:
+            self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.disconnect()
+
+
+class AsyncClient(Methods):
+    """A campaign of a server for programs with an event loop: `Client`, with everything awaited, properties too.
+
+    Parameters
+    ----------
+    url, campaign, key, timeout
+        As for `Client`.
+    http : httpx.AsyncClient, optional
+        For proxies, certificates and the like. It stays open when the client is closed.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> import matroid_bandits as mb
+    >>> async def visit():
+    ...     async with mb.AsyncClient("http://127.0.0.1:1", "front-page", timeout=0.2) as learner:
+    ...         decision = await learner.ask()
+    ...         await learner.tell(decision, [1.0] * len(decision.items))
+    >>> asyncio.run(visit())
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnavailableError: the server does not answer (ConnectError: ...
+    """
+
+    def __init__(
+        self,
+        url: str,
+        campaign: str,
+        *,
+        key: str | None = None,
+        timeout: float = 30.0,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        super().__init__(*_checked(url, campaign, timeout))
+        self._is_own = http is None
+        self._http = httpx.AsyncClient() if http is None else http
+        self._headers = _headers(key)
+
+    async def _drive(self, steps: Generator[Any, Any, T]) -> T:
+        outcome: Any = None
+        try:
+            while True:
+                step = steps.send(outcome)
+                outcome = None
+                if isinstance(step, Attempt):
+                    outcome = await self._attempt(step)
+                else:
+                    await asyncio.sleep(step)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    async def _attempt(self, step: Attempt) -> httpx.Response | httpx.TransportError:
+        try:
+            return await self._http.request(**_request(self._url, step, self._headers))
+        except httpx.TransportError as error:
+            return error
+
+    async def disconnect(self) -> None:
+        """Close the connections; `close` is for decisions."""
+        if self._is_own:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+
+def _checked(url: str, campaign: str, timeout: float) -> tuple[str, str, float]:
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        raise MalformedRequestError(f"expected the address of a server, http://... or https://...; got {shown(url)}")
+    if not isinstance(campaign, str) or not campaign:
+        raise MalformedRequestError(f"expected the name of a campaign, got {shown(campaign)}")
+    seconds = as_number("timeout", timeout, 0.0, _LONGEST_TIMEOUT, error=MalformedRequestError)
+    return url.rstrip("/"), campaign, seconds
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    headers = {"User-Agent": f"matroid-bandits/{__version__}"}
+    if key is not None:
+        if not isinstance(key, str) or not key.isascii() or not key.isprintable():
+            raise MalformedRequestError("expected a key, a string such as mb_..., got something else")
+        headers["Authorization"] = f"Bearer {key}"
+    return headers
+
+
+def _request(url: str, step: Attempt, headers: dict[str, str]) -> dict[str, Any]:
+    return {
+        "method": step.method,
+        "url": url + step.path,
+        "content": step.content,
+        "headers": headers | step.headers,
+        "timeout": step.timeout,
+    }

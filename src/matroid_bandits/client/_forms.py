@@ -1,0 +1,227 @@
+"""Arguments as the server's JSON, and its answers as the objects that a `Learner` gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._util.names import decode, encode, pairs_of, plain
+from matroid_bandits.constraint import Constraint, constraint_from_dict
+from matroid_bandits.exceptions import FeedbackError, ItemError, PolicyError
+from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation
+from matroid_bandits.policies import Policy
+
+
+class _ServedDecision(Decision):
+    """A decision that a server made, which knows whether a larger set could have been chosen."""
+
+    __slots__ = ("_is_full",)
+
+    def __init__(self, campaign: Campaign, form: Mapping[str, Any], pinned: Any) -> None:
+        items = campaign.items(form["items"])
+        fixed = campaign.constraint.as_items(pinned) if len(pinned) else None
+        super().__init__(
+            form["decision"], items, campaign.constraint, campaign.id, fixed, form.get("held_out", False)
+        )
+        self._is_full = bool(form.get("full", False))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the set is as large as any that may be chosen."""
+        return self._is_full
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What a client remembers of its campaign: its learner's id, its items, and whether weights are costs."""
+
+    id: str
+    constraint: Constraint
+    minimize: bool
+
+    @classmethod
+    def of(cls, form: Mapping[str, Any]) -> Campaign:
+        """From the server's description."""
+        return cls(form["id"], constraint_from_dict(form["constraint"]), form["minimize"])
+
+    def knows(self, labels: Iterable[Any]) -> bool:
+        """Whether every label, in its JSON form, is one of the items'."""
+        try:
+            self.items(labels)
+        except ItemError:
+            return False
+        return True
+
+    def items(self, labels: Iterable[Any]) -> IntArray:
+        """The numbers of items whose labels come in their JSON form."""
+        return np.array([self.constraint.item(decode(label)) for label in labels], np.int64)
+
+    def decision(self, form: Mapping[str, Any], pinned: Any = ()) -> Decision:
+        """A decision of the server."""
+        return _ServedDecision(self, form, pinned)
+
+    def estimates(self, form: Mapping[str, Any]) -> Estimates:
+        """What the server believes of each item."""
+        return Estimates(
+            labels=tuple(decode(label) for label in form["labels"]) if self.constraint.has_labels
+            else range(len(form["labels"])),
+            counts=np.array(form["counts"], np.int64),
+            waiting=np.array(form["waiting"], np.int64),
+            means=_floats(form["means"], math.nan),
+            indices=_floats(form["indices"], self._best),
+        )  # fmt: skip
+
+    def best(self, form: Mapping[str, Any]) -> BestSet:
+        """The server's set of best means."""
+        labels = tuple(decode(label) for label in form["items"])
+        means, counts = _floats(form["means"], math.nan), np.array(form["counts"], np.int64)
+        return BestSet(self.items(form["items"]), labels, means, counts)
+
+    def explanation(self, form: Mapping[str, Any]) -> Explanation:
+        """Why an item is in or out, in the server's view."""
+        return Explanation(
+            form["item"],
+            decode(form["label"]),
+            form["standing"],
+            _float(form["mean"], math.nan),
+            form["plays"],
+            _float(form["index"], self._best),
+            self.items(form["rivals"]),
+            tuple(decode(label) for label in form["rivals"]),
+            _floats(form["margins"], math.inf),
+            form["held_out"],
+            self.minimize,
+        )
+
+    @property
+    def _best(self) -> float:
+        """The index of an item to be tried first, which JSON cannot write."""
+        return -math.inf if self.minimize else math.inf
+
+    def request(self, available: Any, exclude: Any, pinned: Any, features: Any) -> dict[str, Any]:
+        """The arguments of `ask` as the server takes them; what is not given is left out."""
+        form: dict[str, Any] = {}
+        if available is not None:
+            form["available"] = self._listed("available", available, may_be_mask=True)
+        for name, given in (("exclude", exclude), ("pinned", pinned)):
+            if (listed := self._listed(name, given)) or not isinstance(given, (tuple, list)):
+                form[name] = listed
+        if features is not None:
+            form["features"] = features_form(features)
+        return form
+
+    def _listed(self, name: str, items: Any, may_be_mask: bool = False) -> list[Any]:
+        """Items as labels: those of an array of integers, and of a mask, are numbers in the order known here."""
+        try:
+            given = items if isinstance(items, np.ndarray) else list(items)
+        except TypeError:
+            raise ItemError(f"expected {name} to be items or labels, got {items!r}") from None
+        is_mask = len(given) > 0 and all(isinstance(value, (bool, np.bool_)) for value in given)
+        if is_mask and may_be_mask:
+            if len(given) != self.constraint.n_items:
+                expected = f"expected a mask of {self.constraint.n_items} values, one per item"
+                raise ItemError(f"{expected}, got shape ({len(given)},)")
+            given = np.flatnonzero(given)
+        if isinstance(given, np.ndarray):
+            labels = self.constraint.labels
+            given = [labels[e] for e in self.constraint.as_items(given).tolist()]
+        return [encode(plain(label), "label") for label in given]
+
+
+def weights_form(weights: Any) -> list[Any]:
+    """Weights as the server takes them: a list, or pairs of label and weight."""
+    named = None if isinstance(weights, np.ndarray) else pairs_of(weights)
+    if named is None:
+        try:
+            values = np.asarray(weights)
+            if values.dtype.kind not in "fiub" or values.ndim != 1:
+                raise TypeError
+        except (TypeError, ValueError):
+            raise FeedbackError(f"expected a number per item, got {weights!r}") from None
+        return [_weight("a weight", value) for value in values.tolist()]
+    return [[encode(plain(key), "label"), _weight(repr(key), value)] for key, value in zip(*named, strict=True)]
+
+
+def default_form(default: Any) -> float | None:
+    """The weight of what was not told; None for none."""
+    return None if default is None else _weight("default", default)
+
+
+def features_form(features: Any) -> list[Any] | None:
+    """Features as the server takes them: rows, or pairs of label and row."""
+    if features is None:
+        return None
+    try:
+        if isinstance(features, Mapping):
+            return [
+                [encode(plain(key), "label"), np.asarray(row, np.float64).tolist()] for key, row in features.items()
+            ]
+        rows = np.asarray(features, np.float64)
+    except (TypeError, ValueError):
+        raise PolicyError("expected features as a row of numbers per item") from None
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise PolicyError(f"expected finite features, a row per item; got shape {rows.shape}")
+    found: list[Any] = rows.tolist()
+    return found
+
+
+def priors_form(priors: Any) -> Any:
+    """Priors as the server takes them: pairs of label and (mean, plays), or a word."""
+    if priors is None or isinstance(priors, str):
+        return priors
+    try:
+        return [[encode(plain(key), "label"), [float(mean), float(plays)]] for key, (mean, plays) in priors.items()]
+    except (AttributeError, TypeError, ValueError):
+        raise FeedbackError(f"expected priors by item, each a mean and a number of plays; got {priors!r}") from None
+
+
+def labels_form(labels: Iterable[Any]) -> list[Any]:
+    """Labels as the server takes them."""
+    return [encode(plain(label), "label") for label in labels]
+
+
+def policy_form(policy: Policy | str | Mapping[str, Any]) -> Any:
+    """A policy as the server takes it: its name and its arguments; a name or a form are left as they are."""
+    if isinstance(policy, (str, Mapping)):
+        return policy
+    if not isinstance(policy, Policy):
+        raise PolicyError(f"expected a policy, its name or its form; got {type(policy).__name__}")
+    params = {key: value for key, value in policy.params().items() if value is not None}
+    for key, value in params.items():
+        if isinstance(value, Policy):
+            raise PolicyError(f"expected a policy that the service can be told of, got {policy!r}")
+        params[key] = value.tolist() if isinstance(value, np.ndarray) else value
+    return {"policy": type(policy).__name__, **params}
+
+
+def constraint_form(constraint: Constraint | Mapping[str, Any]) -> Any:
+    """A matroid as the server takes it; a form is left as it is."""
+    if isinstance(constraint, Mapping):
+        return constraint
+    if not isinstance(constraint, Constraint):
+        raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
+    return constraint.to_dict()
+
+
+def _weight(key: str, value: Any) -> float:
+    is_number = isinstance(value, (bool, int, float, np.integer, np.floating, np.bool_))
+    try:
+        weight = float(value) if is_number else math.nan
+    except OverflowError:
+        weight = math.inf
+    if not math.isfinite(weight):
+        raise FeedbackError(f"expected a finite number for {key}, got {value!r}")
+    return weight
+
+
+def _float(value: float | None, missing: float) -> float:
+    return missing if value is None else float(value)
+
+
+def _floats(values: Iterable[float | None], missing: float) -> FloatArray:
+    return np.array([_float(value, missing) for value in values], np.float64)

@@ -1,0 +1,359 @@
+"""What can be asked of a campaign, written once: generators of steps, which each client drives in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+from matroid_bandits._typing import ArrayLike
+from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.names import decode
+from matroid_bandits.client import _forms as forms
+from matroid_bandits.client._exchange import Exchange, Steps
+from matroid_bandits.client._remote import remote, remote_property
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import MalformedRequestError, UnknownDecisionError
+from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation
+from matroid_bandits.policies import Policy
+
+#: An answer of the server as it is, where a `Learner` has nothing like it.
+Form: TypeAlias = Any
+
+#: How many waiting decisions the server lists.
+_MOST_LISTED = 10_000
+
+
+class Methods:
+    """The methods of both clients: those of `Learner` by the same names, and what a service has besides."""
+
+    def __init__(self, url: str, campaign: str, timeout: float) -> None:
+        self._url, self._name = url, campaign
+        self._path = f"/v1/campaigns/{quote(campaign, safe='')}"
+        self._exchange = Exchange(timeout)
+        self._known: forms.Campaign | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign."""
+        return self._name
+
+    # As `Learner` has them
+
+    @remote
+    def ask(
+        self,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    ) -> Steps[Decision]:
+        """Choose a set for one request; see `Learner.ask`."""
+        (decision,) = yield from self._asked([(available, exclude, pinned, features)], is_batch=False)
+        return decision
+
+    @remote
+    def ask_batch(self, requests: Iterable[Mapping[str, Any]]) -> Steps[list[Decision]]:
+        """Choose a set for each of several requests, the arguments of `ask` each; all of them, or none."""
+        listed = []
+        for request in requests:
+            if unknown := request.keys() - _NOTHING.keys():
+                raise MalformedRequestError(f"expected arguments of ask, got {min(unknown)!r}")
+            listed.append(tuple((_NOTHING | dict(request)).values()))
+        return (yield from self._asked(listed, is_batch=True))
+
+    @remote
+    def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
+        """Say what the items of a decision were worth, late, in parts and in any order; see `Learner.tell`."""
+        id = yield from self._id_of(decision)
+        yield from self._post("tell", {"decision": id, "weights": forms.weights_form(weights)})
+
+    @remote
+    def tell_batch(self, answers: Iterable[tuple[Decision | int, Any]]) -> Steps[None]:
+        """Say what the items of several decisions, each paired with its weights, were worth; all or nothing."""
+        listed = []
+        for decision, weights in answers:
+            id = yield from self._id_of(decision)
+            listed.append({"decision": id, "weights": forms.weights_form(weights)})
+        yield from self._post("tell/batch", {"answers": listed})
+
+    @remote
+    def close(self, decision: Decision | int, default: float | None = None) -> Steps[None]:
+        """Stop waiting for what a decision has not been told; see `Learner.close`."""
+        id = yield from self._id_of(decision)
+        yield from self._post("close", {"decision": id, "default": forms.default_form(default)})
+
+    @remote
+    def close_before(self, episode: int, default: float | None = None) -> Steps[int]:
+        """Close every decision made before an episode that waits; how many there were."""
+        until = as_integer("episode", episode, error=UnknownDecisionError)
+        form = yield from self._post("close", {"before": until, "default": forms.default_form(default)})
+        return int(form["closed"])
+
+    @remote
+    def observe(self, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
+        """Count weights seen before the first decision; see `Learner.observe`."""
+        yield from self._post("observe", {"weights": forms.weights_form(weights)})
+
+    @remote
+    def change(
+        self,
+        constraint: Constraint | Mapping[str, Any],
+        *,
+        priors: Mapping[Any, tuple[float, float]] | str | None = None,
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        forget: Iterable[Any] = (),
+    ) -> Steps[None]:
+        """Go on with other items; see `Learner.change`."""
+        body = {
+            "matroid": forms.constraint_form(constraint),
+            "priors": forms.priors_form(priors),
+            "features": forms.features_form(features),
+            "forget": forms.labels_form(forget),
+        }
+        yield from self._post("change", body)
+        self._known = None
+
+    @remote
+    def restart(self, items: Iterable[Any] | None = None) -> Steps[None]:
+        """Forget what is known of some items, or of all; see `Learner.restart`."""
+        yield from self._post("restart", {"items": None if items is None else forms.labels_form(items)})
+
+    @remote
+    def estimates(self, *, features: ArrayLike | Mapping[Any, ArrayLike] | None = None) -> Steps[Estimates]:
+        """What is believed of each item now; see `Learner.estimates`."""
+        form = yield from self._post("estimates", {"features": forms.features_form(features)}, is_change=False)
+        campaign = yield from self._campaign(form["labels"])
+        return campaign.estimates(form)
+
+    @remote
+    def best_basis(self) -> Steps[BestSet]:
+        """The set of best means so far, without exploration; see `Learner.best_basis`."""
+        form = yield from self._get("best")
+        campaign = yield from self._campaign(form["items"])
+        return campaign.best(form)
+
+    @remote
+    def explain(
+        self,
+        item: Any,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        decision: Decision | int | None = None,
+    ) -> Steps[Explanation]:
+        """Why an item is in or out of the set for a request, or of a decision; see `Learner.explain`."""
+        campaign = yield from self._campaign()
+        body = campaign.request(available, exclude, pinned, features)
+        (body["item"],) = forms.labels_form([item])
+        if decision is not None:
+            body["decision"] = yield from self._id_of(decision)
+        form = yield from self._post("explain", body, is_change=False)
+        campaign = yield from self._campaign([form["label"], *form["rivals"]])
+        return campaign.explanation(form)
+
+    @remote_property
+    def constraint(self) -> Steps[Constraint]:
+        """Which sets may be chosen now."""
+        self._known = None
+        return (yield from self._campaign()).constraint
+
+    @remote_property
+    def id(self) -> Steps[str]:
+        """What decisions of this campaign carry."""
+        return (yield from self._campaign()).id
+
+    @remote_property
+    def minimize(self) -> Steps[bool]:
+        """Whether weights are costs."""
+        return (yield from self._campaign()).minimize
+
+    @remote_property
+    def seed(self) -> Steps[int]:
+        """The seed of the policy's random choices."""
+        return int((yield from self._shown())["seed"])
+
+    @remote_property
+    def holdout(self) -> Steps[float]:
+        """Probability with which a request is answered by a random set."""
+        return float((yield from self._shown())["holdout"])
+
+    @remote_property
+    def n_decisions(self) -> Steps[int]:
+        """How many decisions were asked for."""
+        return int((yield from self._shown())["decisions"])
+
+    @remote_property
+    def n_outstanding(self) -> Steps[int]:
+        """How many decisions still wait for weights."""
+        return int((yield from self._shown())["waiting"])
+
+    @remote_property
+    def outstanding(self) -> Steps[tuple[Decision, ...]]:
+        """Decisions that still wait for weights, oldest first, at most 10,000 of them."""
+        listed = (yield from self._get(f"waiting?limit={_MOST_LISTED}"))["decisions"]
+        campaign = yield from self._campaign([label for each in listed for label in each["items"]])
+        return tuple(campaign.decision(each) for each in listed)
+
+    # What a service has besides
+
+    @remote
+    def create(
+        self,
+        constraint: Constraint | Mapping[str, Any],
+        policy: Policy | str | Mapping[str, Any],
+        *,
+        minimize: bool = False,
+        seed: int | None = None,
+        priors: Mapping[Any, tuple[float, float]] | None = None,
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        holdout: float = 0.0,
+        title: str = "",
+        about: str = "",
+        answer_window: float | None = None,
+        default: float | None = None,
+    ) -> Steps[Form]:
+        """Create the campaign, with the arguments that a `Learner` takes.
+
+        Parameters
+        ----------
+        constraint : Matroid, or mapping
+            Which sets may be chosen; also in the words of a problem file.
+        policy : Policy, str, or mapping
+            How to choose; also by its name, or in the words of a problem file.
+        minimize, seed, priors, features, holdout
+            As for `Learner`.
+        title, about : str
+            What people read of the campaign.
+        answer_window : float, optional
+            Seconds after which what was not told counts as `default`, or is forgotten without one.
+        default : float, optional
+            The weight of what was not told in time.
+
+        Returns
+        -------
+        dict
+            The campaign, as `show` gives it.
+        """
+        body = {
+            "name": self._name,
+            "title": title,
+            "about": about,
+            "matroid": forms.constraint_form(constraint),
+            "policy": forms.policy_form(policy),
+            "direction": "minimize" if minimize else "maximize",
+            "seed": seed,
+            "holdout": holdout,
+            "answer_window": answer_window,
+            "default": forms.default_form(default),
+            "priors": forms.priors_form(priors),
+            "features": forms.features_form(features),
+        }
+        created: Form = yield from self._exchange.post("/v1/campaigns", body)
+        self._known = None
+        return created
+
+    @remote
+    def show(self) -> Steps[Form]:
+        """The campaign's settings and state, without its constraint."""
+        return (yield from self._shown())
+
+    @remote
+    def campaigns(self) -> Steps[list[Form]]:
+        """All campaigns of the server that the key may see, at a glance."""
+        found: list[Form] = (yield from self._exchange.get("/v1/campaigns"))["campaigns"]
+        return found
+
+    @remote
+    def preview(
+        self,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    ) -> Steps[tuple[Any, ...]]:
+        """The labels that the next `ask` would choose; nothing changes."""
+        campaign = yield from self._campaign()
+        body = campaign.request(available, exclude, pinned, features)
+        form = yield from self._post("preview", body, is_change=False)
+        return tuple(decode(label) for label in form["items"])
+
+    @remote
+    def pause(self) -> Steps[Form]:
+        """Refuse asks, and go on taking answers; the campaign."""
+        return (yield from self._post("pause"))
+
+    @remote
+    def resume(self) -> Steps[Form]:
+        """Go on after a pause; the campaign."""
+        return (yield from self._post("resume"))
+
+    @remote
+    def archive(self) -> Steps[Form]:
+        """End the campaign, for good; it can still be read."""
+        return (yield from self._post("archive"))
+
+    @remote
+    def events(self, after: int = 0, limit: int = 1000) -> Steps[list[Form]]:
+        """The log after an event, at most `limit` of it; the events of a learner are those of its own log."""
+        found: list[Form] = (yield from self._get(f"events?after={after}&limit={limit}"))["events"]
+        return found
+
+    @remote
+    def history(self, resolution: int = 60, after: float = 0.0) -> Steps[Form]:
+        """What happened over time, in steps of 1, 60, 3600 or 86400 seconds."""
+        return (yield from self._get(f"history?resolution={resolution}&after={after}"))
+
+    # Steps of the methods
+
+    def _asked(self, requests: list[Any], *, is_batch: bool) -> Steps[list[Decision]]:
+        campaign = yield from self._campaign()
+        listed = [tuple(map(_kept, request)) for request in requests]
+        bodies = [campaign.request(*request) for request in listed]
+        if is_batch:
+            answers = (yield from self._post("ask/batch", {"requests": bodies}))["decisions"]
+        else:
+            answers = [(yield from self._post("ask", bodies[0] or None))]
+        campaign = yield from self._campaign([label for answer in answers for label in answer["items"]])
+        return [campaign.decision(answer, request[2]) for answer, request in zip(answers, listed, strict=True)]
+
+    def _campaign(self, labels: Iterable[Any] = ()) -> Steps[forms.Campaign]:
+        """What is remembered of the campaign; asked for anew where a label is not known."""
+        if self._known is None or not self._known.knows(labels):
+            self._known = forms.Campaign.of((yield from self._exchange.get(self._path)))
+        return self._known
+
+    def _id_of(self, decision: Decision | int) -> Steps[int]:
+        if not isinstance(decision, Decision):
+            return as_integer("decision", decision, error=UnknownDecisionError)
+        campaign = yield from self._campaign()
+        if decision.learner != campaign.id:
+            raise UnknownDecisionError(
+                f"expected a decision of learner {campaign.id}, got {decision!r} of learner {decision.learner}"
+            )
+        return decision.id
+
+    def _shown(self) -> Steps[Form]:
+        return (yield from self._get("?constraint=false"))
+
+    def _get(self, what: str) -> Steps[Any]:
+        return self._exchange.get(self._path + ("" if what.startswith("?") else "/") + what)
+
+    def _post(self, what: str, body: Any = None, *, is_change: bool = True) -> Steps[Any]:
+        return self._exchange.post(f"{self._path}/{what}", body, is_change=is_change)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._url!r}, {self._name!r})"
+
+
+def _kept(given: Any) -> Any:
+    """An argument that can be read twice."""
+    return list(given) if isinstance(given, Iterator) else given
+
+
+#: The arguments of `ask`, and what they are where they are not given.
+_NOTHING: dict[str, Any] = {"available": None, "exclude": (), "pinned": (), "features": None}

@@ -1,0 +1,361 @@
+"""Client and AsyncClient against real servers: the same code as with a Learner, retries, errors."""
+
+import asyncio
+import json
+import math
+import subprocess
+import sys
+import threading
+
+import httpx
+import numpy as np
+import pytest
+
+import matroid_bandits as mb
+from matroid_bandits import exceptions
+from matroid_bandits.client._exchange import error_of
+from matroid_bandits.service import create_key
+from matroid_bandits.service._errors import STATUS, problem_of
+from service_kit import serving
+
+SHOES = mb.PartitionMatroid({"boots": "left", "heels": "left", "fedora": "right", "beret": "right"})
+WINTER = mb.PartitionMatroid({"boots": "left", "mocs": "left", "fedora": "right", "beanie": "right"})
+NETWORK = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
+
+
+def address(http):
+    return str(http.base_url)
+
+
+def play(learner, matroid, winter, seen):
+    """What a user writes, whatever the learner is; `seen` gets everything that can be compared."""
+    labels = list(matroid.labels)
+    learner.observe({labels[0]: 0.5, labels[1]: np.float64(0.25)})
+    for n in range(12):
+        wanted = [{}, {"exclude": [labels[0]]}, {"pinned": [labels[1]]}, {"available": np.arange(4) != n % 4}][n % 4]
+        decision = learner.ask(**wanted)
+        seen(decision.id, decision.labels, decision.items, decision.is_full, decision.pinned, decision.is_held_out)
+        weights = {label: ((n + 3) * len(str(label))) % 7 / 7 for label in decision.labels}
+        if n % 3 == 0:
+            learner.tell(decision, np.array(list(weights.values())))
+        elif n % 3 == 1:
+            first, *rest = decision.labels
+            learner.tell(decision.id, {first: True})
+            learner.tell(decision, {label: weights[label] for label in rest})
+        else:
+            learner.close(decision, default=0.5)
+    for label in labels:
+        found = learner.explain(label, exclude=labels[2:3])
+        seen(str(found), found.item, found.label, found.standing, found.mean, found.index, found.plays, found.rivals)
+        seen(found.rival_labels, found.margins, found.minimize, found.is_chosen)
+    late = learner.ask()
+    seen(str(learner.explain(labels[-1], decision=late)))
+    learner.change(winter, priors={winter.labels[1]: (0.5, 2)}, forget=labels[3:])
+    learner.tell(late, {late.labels[0]: 0.75})
+    learner.ask(pinned=np.array([1]))
+    seen(tuple(decision.labels for decision in learner.outstanding), learner.n_outstanding, learner.n_decisions)
+    seen(learner.close_before(learner.n_decisions + 1, default=0.0))
+    learner.restart([winter.labels[0]])
+    estimates, best = learner.estimates(), learner.best_basis()
+    seen(list(estimates.labels), estimates.counts, estimates.waiting, estimates.means, estimates.indices)
+    seen(best.labels, best.items, best.means, best.counts, best.value)
+    seen(learner.constraint == winter, learner.minimize, learner.seed, learner.holdout)
+    for call in (
+        lambda: learner.ask(exclude=["nobody"]),
+        lambda: learner.ask(exclude=3.5),
+        lambda: learner.ask(available=[True, False]),
+        lambda: learner.ask(pinned=winter.labels[:2], exclude=winter.labels[:2]),
+        lambda: learner.tell(1, [0.5, 0.5]),
+        lambda: learner.tell(99, [0.5, 0.5]),
+        lambda: learner.tell("x", [0.5, 0.5]),
+        lambda: learner.tell(learner.ask(), [0.5, 0.5, 0.5, 0.5, 0.5]),
+        lambda: learner.tell(learner.ask(), {winter.labels[0]: math.nan}),
+        lambda: learner.tell(learner.ask(), {winter.labels[0]: "much"}),
+        lambda: learner.tell(learner.ask(), ["much"]),
+        lambda: learner.tell(learner.ask(), [math.inf] * winter.rank),
+        lambda: learner.tell(learner.ask(), {winter.labels[0]: 10**400}),
+        lambda: learner.tell(mb.Learner(matroid, mb.OMM()).ask(), [0.5, 0.5]),
+        lambda: learner.close(1),
+        lambda: learner.close(learner.ask(), default="x"),
+        lambda: learner.observe([0.5] * 4),
+        lambda: learner.ask(features=[[1.0]] * 4),
+        lambda: learner.ask(features="x"),
+        lambda: learner.change("x"),
+        lambda: learner.change(winter, priors=7),
+        lambda: learner.restart(["nobody"]),
+        lambda: learner.explain("nobody"),
+    ):
+        with pytest.raises(mb.exceptions.MatroidBanditsError) as caught:
+            call()
+        seen(type(caught.value).__name__)
+
+
+class Seen(list):
+    def __call__(self, *values):
+        self.extend(values)
+
+
+@pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
+@pytest.mark.parametrize(
+    ("matroid", "winter", "minimize", "holdout"),
+    [
+        (SHOES, WINTER, False, 0.0),
+        (NETWORK, mb.GraphicMatroid([("a", "b"), ("b", "d"), ("c", "d"), ("c", "a")]), True, 0.3),
+    ],
+    ids=["ads", "network"],
+)
+def test_the_same_code_with_a_learner_and_with_a_client(url, matroid, winter, minimize, holdout):
+    here, there = Seen(), Seen()
+    play(mb.Learner(matroid, mb.OMM(), minimize=minimize, seed=5, holdout=holdout), matroid, winter, here)
+    with serving(url) as http, mb.Client(address(http), "ads") as learner:
+        learner.create(matroid, mb.OMM(), minimize=minimize, seed=5, holdout=holdout)
+        play(learner, matroid, winter, there)
+        events = [event for event in learner.events() if event["event"] != "alarm"]
+        assert mb.Learner.replay(events).ask().labels == learner.preview()
+    assert len(here) == len(there)
+    for ours, served in zip(here, there, strict=True):
+        np.testing.assert_equal(served, ours)
+
+
+class Nearest(mb.Policy):
+    """Takes the items whose features have the largest sum."""
+
+    n_features = 2
+
+    def indices(self, state, request):
+        return np.broadcast_to(request.features.sum(axis=-1), state.means.shape).copy()
+
+    def observe(self, state, feedback):
+        pass
+
+
+def test_policies_made_with_features_travel(url):
+    X = np.arange(8.0).reshape(4, 2) / 8
+    learner = mb.Learner(SHOES, mb.CombLinTS(X), seed=2)
+    with serving(url) as http, mb.Client(address(http), "ads") as client:
+        client.create(SHOES, mb.CombLinTS(X), seed=2)
+        for each in (learner, client):
+            each.tell(each.ask(), [0.5, 0.25])
+            each.change(WINTER, features={"mocs": [1.0, 0.0], "beanie": [0.0, 1.0]})
+            each.tell(each.ask(), [0.5, 0.25])
+        assert client.ask().labels == learner.ask().labels
+        np.testing.assert_equal(client.estimates().means, learner.estimates().means)
+
+
+def test_features_travel(url):
+    X = np.arange(8.0).reshape(4, 2) / 8
+    policy = Nearest()
+    learner = mb.Learner(SHOES, policy, seed=2, features=X)
+    with serving(url) as http, mb.Client(address(http), "ads") as client:
+        client.create(SHOES, policy, seed=2, features=X)
+        for each in (None, X[::-1], {label: X[n] for n, label in enumerate(SHOES.labels)}):
+            ours, served = learner.ask(features=each), client.ask(features=each)
+            assert served.labels == ours.labels
+            learner.tell(ours, [0.5, 0.25])
+            client.tell(served, [0.5, 0.25])
+            np.testing.assert_equal(client.estimates(features=each).indices, learner.estimates(features=each).indices)
+            assert str(client.explain("boots", features=each)) == str(learner.explain("boots", features=each))
+
+
+def test_batches_campaigns_and_states(url):
+    with serving(url) as http, mb.Client(address(http), "ads") as client:
+        with pytest.raises(exceptions.UnknownCampaignError):
+            client.ask()
+        made = client.create(SHOES.to_dict(), "OMM", seed=1, title="Ads", answer_window=60, default=0.0)
+        assert (made["title"], made["answer_window"]) == ("Ads", 60.0)
+        with pytest.raises(exceptions.CampaignStateError):
+            client.create(SHOES, {"policy": "OMM", "scale": 2.0})
+        decisions = client.ask_batch([{}, {"exclude": iter(["boots"])}, {"pinned": ["beret"]}])
+        learner = mb.Learner(SHOES, mb.OMM(), seed=1)
+        wanted = [{}, {"exclude": ["boots"]}, {"pinned": ["beret"]}]
+        assert [each.labels for each in decisions] == [learner.ask(**each).labels for each in wanted]
+        assert decisions[2].pinned.tolist() == [3]
+        client.tell_batch([(decisions[0], [0.5, 0.5]), (2, {decisions[1].labels[0]: 1})])
+        with pytest.raises(exceptions.DecisionClosedError):
+            client.tell_batch([(decisions[2], [0.5, 0.5]), (1, [0.5, 0.5])])
+        with pytest.raises(exceptions.MalformedRequestError):
+            client.ask_batch([{"without": ["boots"]}])
+        assert [each.id for each in client.outstanding] == [2, 3]
+        assert [event["event"] for event in client.events(after=4)] == ["told", "told"]
+        assert client.pause()["status"] == "paused"
+        with pytest.raises(exceptions.CampaignStateError):
+            client.ask()
+        client.resume()
+        assert [each["name"] for each in client.campaigns()] == ["ads"]
+        assert client.history(resolution=1)["waiting"] == 2
+        assert client.show()["waiting"] == 2
+        assert client.archive()["status"] == "archived"
+        assert "ads" in repr(client)
+        assert client.name == "ads"
+
+
+def test_a_client_notices_what_others_change(url):
+    with serving(url) as http, mb.Client(address(http), "ads") as one, mb.Client(address(http), "ads") as two:
+        one.create(SHOES, mb.OMM(), seed=1)
+        one.ask()
+        two.ask()
+        two.change(WINTER)
+        decision = one.ask(available=["mocs", "beanie"])
+        assert (decision.labels, decision.items.tolist()) == (("mocs", "beanie"), [1, 3])
+        assert one.constraint == WINTER
+
+
+def test_the_async_client_does_the_same(url):
+    async def visit(where):
+        async with mb.AsyncClient(where, "ads") as learner:
+            await learner.create(SHOES, mb.OMM(), seed=4)
+            decisions = await asyncio.gather(*(learner.ask() for _ in range(10)))
+            await asyncio.gather(*(learner.tell(each, [0.5, 0.5]) for each in decisions))
+            assert sorted(each.id for each in decisions) == list(range(1, 11))
+            assert await learner.n_decisions == 10
+            assert await learner.constraint == SHOES
+            with pytest.raises(exceptions.DecisionClosedError):
+                await learner.tell(3, [0.5, 0.5])
+            return (await learner.estimates()).counts.sum(), (await learner.best_basis()).value
+
+    with serving(url) as http:
+        assert asyncio.run(visit(address(http))) == (20, 1.0)
+
+
+class Flaky(httpx.BaseTransport):
+    """Lets requests through, and loses some on the way there or back."""
+
+    def __init__(self, inner, faults):
+        self.inner, self.faults, self.sent = inner, list(faults), []
+
+    def handle_request(self, request):
+        self.sent.append((request.method, request.headers.get("idempotency-key")))
+        fault = self.faults.pop(0) if self.faults else None
+        if fault == "there":
+            raise httpx.ConnectError("no route")
+        if isinstance(fault, int):
+            return httpx.Response(fault, headers={"Retry-After": "0"}, json={"error": "UnavailableError"})
+        answer = self.inner.handle_request(request)
+        if fault == "back":
+            answer.read()
+            answer.close()
+            raise httpx.ReadError("connection lost")
+        return answer
+
+    def close(self):
+        if self.inner is not None:
+            self.inner.close()
+
+
+def test_what_is_lost_on_the_way_happens_once(url):
+    with serving(url) as http:
+        with mb.Client(address(http), "ads") as client:
+            client.create(SHOES, mb.OMM(), seed=1)
+        flaky = Flaky(httpx.HTTPTransport(), [None, "back", "there", 503, 429, 502, "back"])
+        with httpx.Client(transport=flaky) as sender:
+            client = mb.Client(address(http), "ads", http=sender)
+            decision = client.ask()
+            assert decision.id == 1
+            client.tell(decision, [0.5, 0.5])
+            client.disconnect()  # leaves the given one open
+            assert client.n_decisions == 1
+        ids = [id for method, id in flaky.sent if method == "POST"]
+        assert len(ids) == 8
+        assert len(set(ids)) == 2  # one for the ask, one for the tell
+
+
+def test_a_deadline_ends_the_attempts():
+    for fault, error in ((503, exceptions.UnavailableError), ("there", exceptions.UnavailableError)):
+        flaky = Flaky(None, [fault] * 100)
+        with httpx.Client(transport=flaky) as sender, pytest.raises(error):
+            mb.Client("http://nowhere", "ads", timeout=0.3, http=sender).ask()
+        assert 2 <= len(flaky.sent) < 20
+
+
+def test_a_stopped_campaign_is_not_asked_again():
+    def stopped(request):
+        return httpx.Response(503, json={"error": "CampaignStoppedError", "detail": "its log does not replay"})
+
+    with (
+        httpx.Client(transport=httpx.MockTransport(stopped)) as sender,
+        pytest.raises(exceptions.CampaignStoppedError, match="does not replay"),
+    ):
+        mb.Client("http://nowhere", "ads", http=sender).ask()
+
+
+def test_every_error_of_the_server_comes_back_as_itself():
+    for kind in STATUS:
+        status, body = problem_of(kind("expected this, got that"))
+        error = error_of(httpx.Response(status, content=body))
+        assert str(error) == "expected this, got that"
+        assert type(error) is kind or issubclass(kind, type(error))
+        assert type(error) is not exceptions.MatroidBanditsError
+    for status, kind in (
+        (401, exceptions.AccessError),
+        (404, exceptions.MalformedRequestError),
+        (429, exceptions.RateLimitError),
+        (500, exceptions.UnavailableError),
+        (502, exceptions.UnavailableError),
+    ):
+        for content in (b"<html>", b"[]", json.dumps({"error": "print", "detail": ""}).encode()):
+            assert type(error_of(httpx.Response(status, content=content))) is kind
+
+
+def test_keys(url):
+    with serving(url) as http:
+        with mb.Client(address(http), "ads") as client:
+            client.create(SHOES, mb.OMM())
+        key = create_key(http.service.database, "read")
+        http.service.keys.refresh()
+        with mb.Client(address(http), "ads", key=key) as client:
+            assert client.n_decisions == 0
+            with pytest.raises(exceptions.AccessError):
+                client.ask()
+        with mb.Client(address(http), "ads") as client, pytest.raises(exceptions.AccessError):
+            client.show()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("ftp://x", "ads"), (8080, "ads"), ("http://x", ""), ("http://x", None)],
+)
+def test_bad_addresses_are_refused(arguments):
+    with pytest.raises(exceptions.MalformedRequestError):
+        mb.Client(*arguments)
+
+
+@pytest.mark.parametrize("more", [{"timeout": -1}, {"timeout": "x"}, {"timeout": math.nan}, {"key": 3}, {"key": "ü"}])
+def test_bad_settings_are_refused(more):
+    with pytest.raises(exceptions.MalformedRequestError):
+        mb.AsyncClient("http://x", "ads", **more)
+
+
+def test_what_is_no_server_of_ours_is_said_to_be():
+    with httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, text="hello"))) as sender:
+        client = mb.Client("http://nowhere", "ads", http=sender)
+        with pytest.raises(exceptions.UnavailableError, match="one of ours"):
+            client.show()
+        with pytest.raises(exceptions.PolicyError):
+            client.create(SHOES, 3)
+        with pytest.raises(exceptions.PolicyError):
+            client.create("x", mb.OMM())
+        with pytest.raises(exceptions.MalformedRequestError, match="JSON"):
+            client.create(SHOES, {"policy": "OMM", "scale": math.nan})
+
+
+def test_threads_may_share_a_client(url):
+    with serving(url) as http, mb.Client(address(http), "ads") as client:
+        client.create(SHOES, mb.OMM())
+
+        def visit():
+            for _ in range(5):
+                client.tell(client.ask(), [0.5, 0.5])
+
+        threads = [threading.Thread(target=visit) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (client.n_decisions, client.n_outstanding) == (20, 0)
+
+
+def test_importing_the_library_imports_no_httpx():
+    code = "import sys, matroid_bandits as mb; assert 'httpx' not in sys.modules; mb.Client; sys.modules['httpx']"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'Nobody'"):
+        mb.Nobody  # noqa: B018

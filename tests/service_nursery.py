@@ -1,0 +1,99 @@
+"""Servers as processes that can be killed: forked from one that has imported everything, so that a start is quick.
+
+As a script it reads lines of JSON, the settings of a server each, forks that server, and writes its process id.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+_ROOT = Path(__file__).parent.parent
+
+
+class Nursery:
+    """Starts servers of its own, and ends those that are left."""
+
+    def __init__(self):
+        paths = [str(_ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        self._alive = set()
+
+    def start(self, url, port, **more):
+        """The process id of a server that has begun to start."""
+        self._process.stdin.write(json.dumps({"db": str(url), "port": port, "tick": 0.2, **more}) + "\n")
+        self._process.stdin.flush()
+        pid = int(self._process.stdout.readline())
+        self._alive.add(pid)
+        return pid
+
+    def end(self, pid, sig=signal.SIGKILL):
+        """Kill a server, and wait until it is gone, and its port with it."""
+        self._alive.discard(pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, sig)
+            while True:
+                os.kill(pid, 0)
+                time.sleep(0.001)
+
+    def close(self):
+        for pid in list(self._alive):
+            self.end(pid)
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+
+@contextlib.contextmanager
+def nursery():
+    found = Nursery()
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def wait_until_ready(port, seconds=60.0):
+    """Wait until the server of a port has loaded its campaigns."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
+                return
+        except OSError:
+            assert time.monotonic() < end, "the server did not come"
+            time.sleep(0.02)
+
+
+def _main():
+    import matroid_bandits as mb
+    from matroid_bandits.service import Settings, run_server
+    from matroid_bandits.service._warm import warm_up
+
+    warm_up(mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM()))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            try:
+                run_server(Settings(**json.loads(line)), say=lambda words: None)
+            finally:
+                os._exit(0)
+        print(pid, flush=True)
+
+
+if __name__ == "__main__":
+    _main()
