@@ -94,7 +94,7 @@ def test_keys_and_campaigns_by_command(tmp_path):
 def test_schema_of_campaigns():
     schema = json.loads(call("schema", "campaign").stdout)
     assert {"name", "matroid", "policy"} == set(schema["required"])
-    assert "expected problem or campaign" in call("schema", "nonsense").stderr
+    assert "expected problem, sweep or campaign" in call("schema", "nonsense").stderr
 
 
 def test_a_server_for_other_machines_needs_keys():

@@ -11,12 +11,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numba
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import Connection, select
 
-from matroid_bandits._version import __version__
+from matroid_bandits._util.versions import versions
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._history import History
@@ -27,7 +25,7 @@ from matroid_bandits.service._tables import snapshots
 log = logging.getLogger("matroid_bandits.service")
 
 #: What decisions may depend on besides the log: a snapshot of another build is not used, so that a replay checks it.
-BUILD = f"{__version__} numpy {np.__version__} numba {numba.__version__} {platform.machine()}"
+BUILD = " ".join((*(f"{name} {version}" for name, version in versions().items()), platform.machine()))
 
 _KEPT = 2
 
