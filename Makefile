@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 
 # Tests that `make test` leaves to targets of their own.
 APART := long or cluster or browser or gpu
+# One process per core, each of which takes tests from the others when it has none left.
+SPREAD := -n logical --dist worksteal
 
 .PHONY: help reproduce test serve long cluster browser gpu-test torture coverage lint format bench clean
 .DEFAULT_GOAL := help
@@ -42,7 +44,7 @@ serve: $(VENV)/.serve
 	$(BIN)/matroid-bandits serve $(ARGS)
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m "not ($(APART))"
+	$(BIN)/python -m pytest $(SPREAD) -m "not ($(APART))"
 
 long: $(VENV)/.test
 	$(BIN)/python -m pytest -m long tests
@@ -54,8 +56,8 @@ gpu-test: $(VENV)/.test
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -m gpu tests/gpu
 
 coverage: $(VENV)/.test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -m "not (compiled or $(APART))" tests
-	$(BIN)/python -m coverage report
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term:skip-covered \
+	  -m "not (compiled or $(APART))" tests
 
 browser: $(VENV)/.browser
 	$(BIN)/python -m pytest -m browser tests/service

@@ -413,7 +413,7 @@ def test_a_vocabulary_that_grows():
     learner = mb.Learner(ground.matroid, campaign.policy.make(ground), seed=0)
     assert "c" in learner.ask().labels
     with pytest.raises(DataError, match=r"^policy\.policy: expected a policy, .*did you mean 'OMM'"):
-        parse(CampaignSpec, {"matroid": TEN, "policy": {"policy": "OMN"}})
+        parse(CampaignSpec, {"matroid": TEN, "policy": {"policy": "OMMN"}})
     with pytest.raises(DataError, match=r"^minimise: unknown key; did you mean 'minimize'"):
         parse(CampaignSpec, {"matroid": TEN, "policy": {"policy": "OMM"}, "minimise": True})
 

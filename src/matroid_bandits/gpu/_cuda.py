@@ -79,6 +79,16 @@ def find_device() -> Device:
     ------
     DeviceError
         There is none, its driver is missing, or it is too old.
+
+    Examples
+    --------
+    >>> from matroid_bandits.exceptions import DeviceError
+    >>> try:
+    ...     name = find_device().name
+    ... except DeviceError as error:
+    ...     name = str(error)  # why there is none
+    >>> name == ""
+    False
     """
     cuda = load()
     if is_simulated():
