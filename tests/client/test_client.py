@@ -312,7 +312,14 @@ def test_keys(url):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("ftp://x", "ads"), (8080, "ads"), ("http://x", ""), ("http://x", None)],
+    [
+        ("ftp://x", "ads"),
+        (8080, "ads"),
+        ("http://", "ads"),
+        ("http://[::1", "ads"),
+        ("http://x", ""),
+        ("http://x", None),
+    ],
 )
 def test_bad_addresses_are_refused(arguments):
     with pytest.raises(exceptions.MalformedRequestError):

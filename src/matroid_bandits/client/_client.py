@@ -87,10 +87,10 @@ class Client(Methods):
             value: T = end.value
             return value
 
-    def _attempt(self, step: Attempt) -> httpx.Response | httpx.TransportError:
+    def _attempt(self, step: Attempt) -> httpx.Response | httpx.RequestError:
         try:
             return self._http.request(**_request(self._url, step, self._headers))
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return error
 
     def disconnect(self) -> None:
@@ -159,10 +159,10 @@ class AsyncClient(Methods):
             value: T = end.value
             return value
 
-    async def _attempt(self, step: Attempt) -> httpx.Response | httpx.TransportError:
+    async def _attempt(self, step: Attempt) -> httpx.Response | httpx.RequestError:
         try:
             return await self._http.request(**_request(self._url, step, self._headers))
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return error
 
     async def disconnect(self) -> None:
@@ -180,12 +180,19 @@ class AsyncClient(Methods):
 
 
 def _checked(url: str, campaign: str, timeout: float) -> tuple[str, str, float]:
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")) or not _is_url(url):
         raise MalformedRequestError(f"expected the address of a server, http://... or https://...; got {shown(url)}")
     if not isinstance(campaign, str) or not campaign:
         raise MalformedRequestError(f"expected the name of a campaign, got {shown(campaign)}")
     seconds = as_number("timeout", timeout, 0.0, _LONGEST_TIMEOUT, error=MalformedRequestError)
     return url.rstrip("/"), campaign, seconds
+
+
+def _is_url(url: str) -> bool:
+    try:
+        return bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        return False
 
 
 def _headers(key: str | None) -> dict[str, str]:
