@@ -95,7 +95,7 @@ from problem_files import HEAD, MEAN, OMM, UNIFORM, write_problem
         (HEAD + UNIFORM + MEAN.replace("bernoulli", "beta") + "concentration = 0\n" + OMM, "weights.concentration"),
         (HEAD + UNIFORM + '[weights]\nobservations = "items.csv"\n' + OMM, "items.csv:1: expected a column 'weight'"),
         (HEAD + UNIFORM + MEAN + "[policies]\n", "policies: expected a policy or more, got none"),
-        (HEAD + UNIFORM + MEAN + "[policies]\nOMMN = {}\n", "policies.OMMN: expected a policy, .*; did you mean .OMM"),
+        (HEAD + UNIFORM + MEAN + "[policies]\nOMMN = {}\n", "policies.OMMN: expected a policy, .* did you mean .OMM"),
         (HEAD + UNIFORM + MEAN + "[policies]\nOMM = 1\n", "policies.OMM: expected a table, got 1"),
         (
             HEAD + UNIFORM + MEAN + '[policies]\nmine = { policy = "epsilongreedy" }\n',
