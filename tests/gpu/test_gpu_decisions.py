@@ -11,7 +11,6 @@ import matroid_bandits as mb
 from gpu_cases import IS_LARGE, NEEDS_GPU, POLICIES, differences, pairwise_cases, simulate_twice
 from matroid_bandits.exceptions import DeviceError
 
-
 pytestmark = NEEDS_GPU
 #: (items, episodes, runs): what the simulator plays in a second, and what a GPU does.
 SMALL, LARGE = (9, 4, 2), (600, 60, 2000)
