@@ -79,6 +79,14 @@ def find_device() -> Device:
     ------
     DeviceError
         There is none, its driver is missing, or it is too old.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> try:
+    ...     where = mb.gpu.find_device().name
+    ... except mb.exceptions.DeviceError:
+    ...     where = "no GPU here"
     """
     cuda = load()
     if is_simulated():
