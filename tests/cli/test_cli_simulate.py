@@ -48,6 +48,22 @@ def test_executors_that_are_not_known():
     assert not Path("report").exists()
 
 
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [("abacus", "expected device to be"), ("gpu", "'KLOSM' cannot be simulated on a GPU: KLOSM is not among")],
+)
+def test_devices_that_are_not_known_and_what_does_not_fit(device, words):
+    result = call("simulate", EXAMPLES / "partition.toml", "--runs", "1", "--episodes", "2", "--device", device)
+    assert result.exit_code == 1
+    assert words in one_sentence(result)
+    assert not Path("report").exists()
+
+
+def test_simulate_where_it_fits():
+    result = call("simulate", EXAMPLES / "graph.toml", "--runs", "1", "--episodes", "3", "--device", "auto")
+    assert result.exit_code == 0, result.output
+
+
 BRACKETS = """
 title = "Cables [/bold] x [red]y"
 episodes = 3

@@ -72,6 +72,16 @@ def test_ctrl_c_says_where_to_go_on(monkeypatch):
     assert "nothing was finished; not run to the end: sweep" in one_sentence(result)
 
 
+def test_devices(tiny):
+    result = call("sweep", tiny, "--runs", "1", "--device", "abacus")
+    assert result.exit_code == 1
+    assert 'expected device to be "cpu", "gpu" or "auto"' in one_sentence(result)
+    assert call("sweep", tiny, "--runs", "1", "--device", "auto").exit_code == 0
+    Path(tiny).write_text(Path(tiny).read_text().replace('"OMM": {}', '"KLOSM": {}'))
+    result = call("sweep", tiny, "--runs", "1", "--device", "gpu")
+    assert "'KLOSM on ads' cannot be simulated on a GPU" in one_sentence(result)
+
+
 @pytest.mark.parametrize("executor", ["0", "-1", "two", "tcp://x:1", ""])
 def test_executors_that_are_none(executor):
     result = call("sweep", SWEEP, *TINY, "--executor", executor)

@@ -3,9 +3,28 @@
 from itertools import combinations, product
 
 import numpy as np
+import pytest
 import scipy.sparse
 
 import matroid_bandits as mb
+from matroid_bandits.exceptions import DeviceError
+
+
+def _device():
+    try:
+        return mb.gpu.find_device()
+    except DeviceError:
+        return None
+
+
+DEVICE = _device()
+#: The marks of tests that play on one.
+NEEDS_GPU = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(DEVICE is None, reason="there is no GPU, and NUMBA_ENABLE_CUDASIM is not set"),
+]
+#: Whether tests are as large as a GPU plays them in a second, or as small as the simulator does.
+IS_LARGE = DEVICE is not None and not DEVICE.is_simulated
 
 
 class Constant(mb.AffinePolicy):
@@ -38,6 +57,7 @@ WORLDS = {
     "exponential": lambda n, rng: mb.ExponentialEnvironment(rng.integers(1, 9, n)),
     "rows": lambda n, rng: mb.RowEnvironment(rng.integers(0, 2, (7, n))),
     "sparse rows": lambda n, rng: mb.RowEnvironment(scipy.sparse.random(9, n, 0.4, "csr", random_state=rng)),
+    "piecewise": lambda n, rng: _piecewise(n, rng),
     "extreme": lambda n, rng: mb.RowEnvironment(rng.choice([-1e100, 1e100, 5e-324, -1e-300, 0.0, 1.0], (5, n))),
 }
 STARTS = ("observe", "explore")
@@ -72,7 +92,20 @@ def simulate_twice(case, n_items, n_episodes, n_runs, seed=1):
 def differences(ours, theirs):
     """The names of the arrays in which two results differ in any bit."""
     names = ("choices", "run_returns", "run_regret", "final_returns", "final_regret", "regret", "regret_se")
-    return [name for name in names if not np.array_equal(getattr(ours, name), getattr(theirs, name), equal_nan=True)]
+    if ours.optimum is not None or theirs.optimum is not None:
+        names += ("optimum", "optimal_value")
+    return [
+        name
+        for name in names
+        if getattr(theirs, name) is None
+        or not np.array_equal(getattr(ours, name), getattr(theirs, name), equal_nan=True)
+    ]
+
+
+def _piecewise(n, rng):
+    """Coins, rows, and the coins again."""
+    coins, rows = mb.BernoulliEnvironment(rng.random(n)), mb.RowEnvironment(rng.integers(0, 2, (7, n)))
+    return mb.PiecewiseEnvironment([coins, rows, coins], changes=[2, 4])
 
 
 def _mixed(n, rng):

@@ -8,25 +8,13 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from gpu_cases import POLICIES, differences, pairwise_cases, simulate_twice
+from gpu_cases import IS_LARGE, NEEDS_GPU, POLICIES, differences, pairwise_cases, simulate_twice
 from matroid_bandits.exceptions import DeviceError
 
-
-def _device():
-    try:
-        return mb.gpu.find_device()
-    except DeviceError:
-        return None
-
-
-DEVICE = _device()
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(DEVICE is None, reason="there is no GPU, and NUMBA_ENABLE_CUDASIM is not set"),
-]
+pytestmark = NEEDS_GPU
 #: (items, episodes, runs): what the simulator plays in a second, and what a GPU does.
 SMALL, LARGE = (9, 4, 2), (600, 60, 2000)
-SIZE = SMALL if DEVICE is None or DEVICE.is_simulated else LARGE
+SIZE = LARGE if IS_LARGE else SMALL
 
 
 @pytest.mark.parametrize("case", pairwise_cases(), ids=lambda case: " ".join(map(str, case)))
@@ -39,7 +27,7 @@ def test_decisions_and_totals_are_those_of_the_cpu(case):
 @pytest.mark.parametrize("world", ["ties", "exponential", "bernoulli"])
 def test_more_items_than_are_ranked_one_by_one(world):
     """The intervals of the quotas are halved, for many equal keys and for all different ones."""
-    n_items = 150 if SIZE is SMALL else 1500
+    n_items = 1500 if IS_LARGE else 150
     ours, theirs = simulate_twice(("mixed capacities", "OMM", world, "observe", False), n_items, *SIZE[1:])
     assert differences(ours, theirs) == []
 
@@ -60,7 +48,9 @@ def test_tasks_are_played_side_by_side_and_a_slice_of_runs_is_that_of_all():
         mb.gpu.Task(_problem(n), policy, 5, first, 4, seed=7, start="observe", checkpoints=points)
         for n, policy, first in ((6, mb.OMM(), 0), (8, mb.EpsilonGreedy(), 2), (6, mb.OMM(), 2))
     ]
-    all_runs, others, last_runs = mb.gpu.play(tasks)
+    found = dict(mb.gpu.play(tasks))
+    all_runs, others, last_runs = (found[number] for number in range(3))
+    assert [(each.first, each.last) for each in (all_runs, others, last_runs)] == [(0, 4), (2, 4), (2, 4)]
     assert np.array_equal(all_runs.regret[2:], last_runs.regret)
     assert others.choices.sum() == 5 * 2 * 2
     cpu = mb.simulate(_problem(), mb.OMM(), n_episodes=5, n_runs=4, seed=7, checkpoints=points, keep_runs=True)

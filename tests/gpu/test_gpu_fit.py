@@ -35,14 +35,74 @@ class Own(mb.OMM):
         return state.means, state.radii
 
 
+class Rescaled(mb.OMM):
+    """OMM whose radii are divided by two."""
+
+    def exponent(self, state):
+        return 1
+
+
+class Hidden(mb.OMM):
+    """OMM that engines should not follow."""
+
+    def affine(self):
+        return None
+
+
+class Alarmed(mb.OMM):
+    """OMM that counts alarms, of which there are none."""
+
+    def alarms(self, state):
+        return np.zeros_like(state.counts), np.zeros_like(state.counts)
+
+
+class Unknown(mb.Environment):
+    """Weights of 1, whose means nobody says."""
+
+    def draw(self, stream, t, items):
+        return np.ones((stream.n_runs, items.shape[-1]))
+
+
+class OwnPieces(mb.PiecewiseEnvironment):
+    """Pieces that a subclass may play otherwise."""
+
+
+UNKNOWN = Unknown(n_items=4)
+DRIFT = mb.DriftingEnvironment(COINS, to=[0.1, 0.2, 0.3, 0.4], over=9)
+
+
 @pytest.mark.parametrize(
     ("constraint", "environment", "policy", "words"),
     [
         (PROBLEM.constraint, COINS, mb.KLOSM(), "KLOSM is not among the policies for a GPU"),
         (PROBLEM.constraint, COINS, mb.FixedSet([0]), "FixedSet is not among the policies for a GPU"),
         (PROBLEM.constraint, COINS, Own(), r"Own has lines\(\) of its own"),
+        (PROBLEM.constraint, COINS, Rescaled(), r"Rescaled has exponent\(\) of its own"),
+        (PROBLEM.constraint, COINS, Hidden(), r"Hidden has affine\(\) of its own"),
+        (PROBLEM.constraint, COINS, Alarmed(), "Alarmed makes items start anew by itself"),
+        (PROBLEM.constraint, COINS, mb.DiscountedOMM(0.9), r"DiscountedOMM has lines\(\) of its own"),
+        (PROBLEM.constraint, COINS, mb.SlidingWindowOMM(9), r"SlidingWindowOMM has lines\(\) of its own"),
+        (PROBLEM.constraint, COINS, mb.Restarting(mb.OMM()), "Restarting makes items start anew by itself"),
+        (PROBLEM.constraint, COINS, mb.Restarting(mb.UniformRandom()), "Restarting makes items start anew by itself"),
+        (PROBLEM.constraint, COINS, mb.DiscountedThompson(0.9), "DiscountedThompson is not among the policies"),
         (PROBLEM.constraint, COINS, Curious(), "Curious.coefficient looks at 'counts'"),
         (PROBLEM.constraint, mb.GaussianEnvironment([1, 2, 3, 4]), mb.OMM(), "GaussianEnvironment is not among"),
+        (
+            PROBLEM.constraint,
+            mb.PiecewiseEnvironment([COINS, UNKNOWN], [3]),
+            mb.OMM(),
+            "Unknown is not among the env",
+        ),
+        (PROBLEM.constraint, mb.PiecewiseEnvironment([COINS, DRIFT], [99]), mb.OMM(), "DriftingEnvironment is not"),
+        (PROBLEM.constraint, DRIFT, mb.OMM(), "DriftingEnvironment is not among .* PiecewiseEnvironment of these"),
+        (PROBLEM.constraint, OwnPieces([COINS, COINS], [2]), mb.OMM(), "OwnPieces is not among the environments"),
+        (PROBLEM.constraint, mb.DelayedEnvironment(COINS, 2), mb.OMM(), "DelayedEnvironment is not among"),
+        (
+            PROBLEM.constraint,
+            mb.AvailabilityEnvironment(COINS, 0.5),
+            mb.OMM(),
+            "AvailabilityEnvironment is not among",
+        ),
         (mb.UniformMatroid(4, 0), COINS, mb.OMM(), "rank 0 leaves nothing to choose"),
         (mb.LinearMatroid(np.eye(4, dtype=int)), COINS, mb.OMM(), "LinearMatroid is not among the matroids"),
         (mb.LaminarMatroid(4, [([0, 1], 1), ([0, 1, 2, 3], 2)]), COINS, mb.OMM(), "are nested"),
@@ -56,6 +116,48 @@ def test_what_does_not_fit_is_named(constraint, environment, policy, words):
     device, why = mb.gpu.explain(problem, {"it": policy}, n_episodes=4, n_runs=2)
     assert device == "cpu"
     assert why == mb.gpu.obstacle(problem, policy)
+
+
+@pytest.mark.parametrize("policy", [mb.OMM(), mb.EpsilonGreedy(), mb.UniformRandom(), mb.ThompsonSampling()])
+def test_what_fits_has_no_obstacle(policy):
+    turns = mb.PiecewiseEnvironment([COINS, mb.PiecewiseEnvironment([COINS, COINS], [7])], [2])
+    for environment in (COINS, turns):
+        assert mb.gpu.obstacle(mb.Problem(mb.UniformMatroid(4, 2), environment), policy) is None
+
+
+def test_a_sweep_names_the_policy_and_the_problem_that_do_not_fit(tmp_path):
+    problems = {"ads": PROBLEM, "noise": mb.Problem(mb.UniformMatroid(4, 2), mb.GaussianEnvironment([1, 2, 3, 4]))}
+    for store in (None, tmp_path / "store"):
+        with pytest.raises(DeviceError, match=r"'KLOSM on ads' cannot be simulated on a GPU: KLOSM is not among"):
+            mb.sweep({"ads": PROBLEM}, [mb.OMM(), mb.KLOSM()], device="gpu", store=store, **SETTINGS)
+        with pytest.raises(DeviceError, match=r"'OMM on noise' cannot .*: GaussianEnvironment is not among"):
+            mb.sweep(problems, mb.OMM(), device="gpu", store=store, **SETTINGS)
+
+
+def test_devices_and_executors_of_a_sweep():
+    with pytest.raises(SimulationError, match='expected device to be "cpu", "gpu" or "auto", got'):
+        mb.sweep(PROBLEM, mb.OMM(), device="cuda", **SETTINGS)
+    with pytest.raises(SimulationError, match='expected no executor with device="gpu"'):
+        mb.sweep(PROBLEM, mb.OMM(), device="gpu", executor=2, **SETTINGS)
+
+
+def test_auto_sweeps_on_the_cpu_where_that_is_sooner_or_there_is_no_gpu(monkeypatch):
+    def nothing():
+        raise DeviceError("no GPU can be used: there is none")
+
+    assert mb.sweep(PROBLEM, mb.OMM(), device="auto", **SETTINGS)["problem 1"].device == "cpu"
+    monkeypatch.setattr(mb.gpu, "LEAST_EPISODES", 1)
+    monkeypatch.setattr(mb.gpu, "find_device", nothing)
+    assert mb.sweep(PROBLEM, mb.OMM(), device="auto", **SETTINGS)["problem 1"].device == "cpu"
+
+
+def test_auto_knows_how_much_fast_memory_there_is(monkeypatch):
+    small = mb.gpu.Device("a small GPU", n_processors=1, free_bytes=2**30, block_bytes=100)
+    monkeypatch.setattr(_explain, "find_device", lambda: small)
+    device, why = mb.gpu.explain(PROBLEM, mb.OMM(), n_episodes=10_000, n_runs=10_000)
+    assert device == "cpu"
+    assert "bytes of fast memory, and a small GPU has 100 for a block of threads" in why
+    assert why == mb.gpu.obstacle(PROBLEM, mb.OMM(), device=small)
 
 
 def test_more_episodes_than_kernels_count():

@@ -33,6 +33,16 @@ ExecutorOption = Annotated[
     ),
 ]
 
+#: Which kind of processor plays the runs.
+DeviceOption = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        metavar="cpu|gpu|auto",
+        help="What plays the runs, with the same numbers: the CPU, a GPU, or auto: a GPU for what fits on it.",
+    ),
+]
+
 #: The folder in which data is looked for.
 DataOption = Annotated[
     Path | None,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from matroid_bandits.cli._app import app
-from matroid_bandits.cli._options import ExecutorOption, number_option
+from matroid_bandits.cli._options import DeviceOption, ExecutorOption, number_option
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def simulate(
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the report; by default report/PROBLEM.")
     ] = None,
     executor: ExecutorOption = None,
+    device: DeviceOption = "cpu",
 ) -> None:
     """Race policies on a problem of your own: a TOML or JSON file that names a matroid, weights and policies.
 
@@ -50,10 +51,10 @@ def simulate(
     folder = Path("report") / spec.name if out is None else out
     report = Report(folder, spec.title, _LEAD, typed_command())
     with named_executor(executor) as where:
-        run_jobs([spec.name], lambda: [_job(spec, where)], report)
+        run_jobs([spec.name], lambda: [_job(spec, where, device)], report)
 
 
-def _job(spec: SimulationPlan, executor: ExecutorChoice) -> Job:
+def _job(spec: SimulationPlan, executor: ExecutorChoice, device: Any) -> Job:
     from matroid_bandits.reporting import report_checkpoints, simulation_chapter
     from matroid_bandits.simulation import simulate as race
 
@@ -67,6 +68,7 @@ def _job(spec: SimulationPlan, executor: ExecutorChoice) -> Job:
             start=spec.start,
             checkpoints=report_checkpoints(spec.n_episodes),
             executor=executor,
+            device=device,
             progress=lambda done, total: progress(spec.title, done, total),
         )
 

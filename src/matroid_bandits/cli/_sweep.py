@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matroid_bandits.cli._app import EXIT_INTERRUPTED, app, complain
-from matroid_bandits.cli._options import number_option
+from matroid_bandits.cli._options import DeviceOption, number_option
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def sweep(
             help="Play on N processes, on the Dask cluster of a scheduler, or on Ray; by default on threads.",
         ),
     ] = None,
+    device: DeviceOption = "cpu",
     runs: Annotated[int | None, number_option("--runs", "Runs of each policy, instead of the file's.")] = None,
     episodes: Annotated[
         int | None, number_option("--episodes", "Episodes of each run, instead of the file's.")
@@ -65,10 +66,10 @@ def sweep(
     folder = Path("report") / plan.name if out is None else out
     report = Report(folder, plan.title, _LEAD, typed_command())
     with named_executor(executor) as where, _warnings_told():
-        run_jobs([plan.name], lambda: [_job(plan, store, where)], report)
+        run_jobs([plan.name], lambda: [_job(plan, store, where, device)], report)
 
 
-def _job(plan: SweepPlan, store: Path | None, executor: Any) -> Job:
+def _job(plan: SweepPlan, store: Path | None, executor: Any, device: Any) -> Job:
     from matroid_bandits.reporting import report_checkpoints, sweep_chapter
     from matroid_bandits.simulation import sweep as play_all
 
@@ -84,6 +85,7 @@ def _job(plan: SweepPlan, store: Path | None, executor: Any) -> Job:
                 checkpoints=report_checkpoints(plan.n_episodes),
                 store=store,
                 executor=executor,
+                device=device,
                 progress=lambda done, total: progress(plan.title, done, total),
             )
         except KeyboardInterrupt:

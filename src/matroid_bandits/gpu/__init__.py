@@ -1,7 +1,7 @@
 """Simulations on a GPU: which fit, and how they are played; numba-cuda is imported when one is played."""
 
 from matroid_bandits.gpu._cuda import Device, find_device
-from matroid_bandits.gpu._explain import explain, obstacle
+from matroid_bandits.gpu._explain import LEAST_EPISODES, explain, obstacle
 from matroid_bandits.gpu._play import Outcome, Task, play
 
-__all__ = ["Device", "Outcome", "Task", "explain", "find_device", "obstacle", "play"]
+__all__ = ["LEAST_EPISODES", "Device", "Outcome", "Task", "explain", "find_device", "obstacle", "play"]

@@ -82,13 +82,11 @@ def find_device() -> Device:
 
     Examples
     --------
-    >>> from matroid_bandits.exceptions import DeviceError
+    >>> import matroid_bandits as mb
     >>> try:
-    ...     name = find_device().name
-    ... except DeviceError as error:
-    ...     name = str(error)  # why there is none
-    >>> name == ""
-    False
+    ...     where = mb.gpu.find_device().name
+    ... except mb.exceptions.DeviceError:
+    ...     where = "no GPU here"
     """
     cuda = load()
     if is_simulated():

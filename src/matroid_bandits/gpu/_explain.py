@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from matroid_bandits._util.text import counted
 from matroid_bandits.exceptions import DeviceError
-from matroid_bandits.gpu._cuda import find_device
-from matroid_bandits.gpu._fit import Misfit, check_length, family_of, form_of, worlds_of
+from matroid_bandits.gpu._cuda import Device, find_device
+from matroid_bandits.gpu._fit import Misfit, check_length, check_world, family_of, form_of
+from matroid_bandits.gpu._play import threads_of
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
@@ -15,8 +16,10 @@ from matroid_bandits.problem import Problem
 LEAST_EPISODES = 10_000_000
 
 
-def obstacle(problem: Problem, policy: Policy, n_episodes: int = 1) -> str | None:
+def obstacle(problem: Problem, policy: Policy, n_episodes: int = 1, device: Device | None = None) -> str | None:
     """What of a problem or a policy keeps it off a GPU, as a sentence; None where all fits.
+
+    With a `device` it may also be that a run needs more than that one's fast memory.
 
     Examples
     --------
@@ -29,9 +32,11 @@ def obstacle(problem: Problem, policy: Policy, n_episodes: int = 1) -> str | Non
     """
     try:
         check_length(n_episodes)
-        family_of(problem.constraint)
+        family = family_of(problem.constraint)
         form_of(policy, problem)
-        worlds_of(problem)
+        check_world(problem)
+        if device is not None:
+            threads_of(family, problem.n_items, device)
     except Misfit as misfit:
         return str(misfit)
     return None
@@ -75,4 +80,8 @@ def explain(
         device = find_device()
     except DeviceError as error:
         return "cpu", str(error)
+    for policy in named.values():
+        reason = obstacle(problem, policy, n_episodes, device)
+        if reason is not None:
+            return "cpu", reason
     return "gpu", f"everything fits on {device.name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,14 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import offsets
 from matroid_bandits._util.text import counted
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.environments import BernoulliEnvironment, Environment, ExponentialEnvironment, RowEnvironment
+from matroid_bandits.environments import (
+    BernoulliEnvironment,
+    Environment,
+    ExponentialEnvironment,
+    PiecewiseEnvironment,
+    RowEnvironment,
+)
 from matroid_bandits.gpu import _codes
-from matroid_bandits.kernels import statistics
 from matroid_bandits.matroids import GraphicMatroid, Matroid
 from matroid_bandits.policies import (
     AffinePolicy,
@@ -29,6 +34,14 @@ from matroid_bandits.problem import Problem
 
 #: Kernels count episodes in 32 bits.
 MOST_EPISODES = 2**31 - 1
+
+_ENVIRONMENTS = (BernoulliEnvironment, ExponentialEnvironment, RowEnvironment)
+
+#: What an affine policy must leave as it is; a GPU computes a + c_t b with the state's means and radii.
+_HOOKS = ("lines", "exponent", "affine", "prepare", "advance", "observe", "wait", "drop")
+
+#: Episodes whose worth is added up at once, for the sake of memory.
+_CHUNK = 2**20
 
 
 class Misfit(Exception):
@@ -149,6 +162,8 @@ def _forest(matroid: GraphicMatroid) -> Family:
 
 def form_of(policy: Policy, problem: Problem) -> Form:
     """The policy as numbers; `Misfit` for one that kernels do not know."""
+    if type(policy).alarms is not Policy.alarms:
+        raise Misfit(f"{type(policy).__name__} makes items start anew by itself; on a GPU no policy does")
     if isinstance(policy, AffinePolicy):
         return Form(_codes.AFFINE, 0.0, _coefficients_of(policy, problem))
     kind = type(policy)
@@ -169,7 +184,7 @@ def form_of(policy: Policy, problem: Problem) -> Form:
 def _coefficients_of(policy: AffinePolicy, problem: Problem) -> Callable[[int, int], FloatArray]:
     """c_t of episodes ahead, for an affine policy with the state's own lines whose c_t depends on t alone."""
     name = type(policy).__name__
-    for hook in ("lines", "prepare", "advance", "observe", "wait", "drop"):
+    for hook in _HOOKS:
         if getattr(type(policy), hook) is not getattr(AffinePolicy, hook):
             raise Misfit(f"{name} has {hook}() of its own; a GPU plays affine ones with the state's means and radii")
     state: Any = _Blank(name, constraint=problem.constraint, minimize=problem.minimize, n_items=problem.n_items)
@@ -199,25 +214,48 @@ def _zeros(first: int, n: int) -> FloatArray:
     return np.zeros(n)
 
 
+def check_world(problem: Problem) -> None:
+    """Raise `Misfit` for an environment that kernels do not know, or one with such a piece."""
+    for _, environment in _pieces(problem.environment):
+        if type(environment) not in _ENVIRONMENTS:
+            known = ", ".join(kind.__name__ for kind in _ENVIRONMENTS)
+            raise Misfit(
+                f"{type(environment).__name__} is not among the environments for a GPU: {known}, and "
+                "PiecewiseEnvironment of these"
+            )
+
+
 def worlds_of(problem: Problem) -> list[World]:
     """The environment as arrays, one entry for each stretch of episodes in which it stays the same."""
-    return [_world(problem, first, environment) for first, environment in _pieces(problem.environment)]
+    check_world(problem)
+    made: dict[int, World] = {}  # pieces that come back are made once
+    worlds = []
+    for first, environment in _pieces(problem.environment):
+        if id(environment) not in made:
+            made[id(environment)] = _world(problem, environment)
+        worlds.append(replace(made[id(environment)], first=first))
+    return worlds
 
 
-def _pieces(environment: Environment) -> list[tuple[int, Environment]]:
-    """The environments that hold from some episode on; the place for one made of pieces."""
-    return [(1, environment)]
+def _pieces(environment: Environment, first: int = 1, end: float = np.inf) -> list[tuple[int, Environment]]:
+    """The environments that hold from some episode on, in the episodes from `first` up to `end`."""
+    if type(environment) is not PiecewiseEnvironment:
+        return [(first, environment)]
+    begins = (1, *environment.changes)
+    stretches = zip(environment.pieces, begins, (*environment.changes, np.inf), strict=True)
+    return [
+        found
+        for piece, begin, stop in stretches
+        if max(begin, first) < min(stop, end)
+        for found in _pieces(piece, max(begin, first), min(stop, end))
+    ]
 
 
-def _world(problem: Problem, first: int, environment: Environment) -> World:
+def _world(problem: Problem, environment: Environment) -> World:
     means = environment.mean_weights
     nothing, no_table = np.zeros(1, np.int64), np.zeros(1)
     arrays: tuple[int, FloatArray, int, AnyArray, IntArray, IntArray]
-    if type(environment) is BernoulliEnvironment:
-        arrays = (_codes.BERNOULLI, means, 0, no_table, nothing, nothing)
-    elif type(environment) is ExponentialEnvironment:
-        arrays = (_codes.EXPONENTIAL, means - 1.0, 0, no_table, nothing, nothing)
-    elif type(environment) is RowEnvironment:
+    if isinstance(environment, RowEnvironment):
         rows = environment.rows
         if isinstance(rows, tuple):
             indptr, indices, data = rows
@@ -226,16 +264,30 @@ def _world(problem: Problem, first: int, environment: Environment) -> World:
                       np.append(indices.astype(np.int64), 0))  # fmt: skip
         else:
             arrays = (_codes.DENSE, means, environment.n_rows, rows.astype(np.float64).reshape(-1), nothing, nothing)
+    elif isinstance(environment, ExponentialEnvironment):
+        arrays = (_codes.EXPONENTIAL, means - 1.0, 0, no_table, nothing, nothing)
     else:
-        raise Misfit(
-            f"{type(environment).__name__} is not among the environments for a GPU: BernoulliEnvironment, "
-            "ExponentialEnvironment, RowEnvironment"
-        )
-    gains = -means if problem.minimize else means
-    items, sizes = problem.constraint.best_sets(gains[None])
-    best = np.empty(1)
-    statistics.total_means(items, sizes, means, best)
-    return World(first, float(best[0]), means, *arrays)
+        arrays = (_codes.BERNOULLI, means, 0, no_table, nothing, nothing)
+    best = problem.best_sets(np.array(means[None]))[2]
+    return World(1, float(best[0]), means, *arrays)
+
+
+def optimum_of(worlds: list[World], checkpoints: IntArray) -> FloatArray:
+    """What the best sets were worth in all by each checkpoint.
+
+    Added up episode by episode, as the CPU does where means change, so that the last digits are the same.
+    """
+    starts = np.array([world.first for world in worlds])
+    best = np.array([world.best for world in worlds])
+    found, total, t = np.empty(checkpoints.size), 0.0, 1
+    for place, point in enumerate(checkpoints):
+        while t <= point:
+            episodes = np.arange(t, min(point + 1, t + _CHUNK))
+            worth = best[np.searchsorted(starts, episodes, side="right") - 1]
+            total = float(np.add.accumulate(np.append(total, worth))[-1])
+            t += episodes.size
+        found[place] = total
+    return found
 
 
 def check_length(n_episodes: int) -> None:

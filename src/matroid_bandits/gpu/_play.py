@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,17 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.exceptions import DeviceError
 from matroid_bandits.gpu import _codes
 from matroid_bandits.gpu._cuda import PLAIN_BLOCK_BYTES, Device, find_device, is_simulated, load, widen
-from matroid_bandits.gpu._fit import Family, Form, Misfit, World, check_length, family_of, form_of, worlds_of
+from matroid_bandits.gpu._fit import (
+    Family,
+    Form,
+    Misfit,
+    World,
+    check_length,
+    family_of,
+    form_of,
+    optimum_of,
+    worlds_of,
+)
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
@@ -44,6 +55,9 @@ class Task:
         As in `simulate`.
     checkpoints : int64 array (C,)
         The episodes at which totals are kept, ascending; the last is `n_episodes`.
+    by_run : bool
+        Whether the choices of every run are kept apart. Then fewer runs are played at a time, no more than fill the
+        GPU, so that outcomes come soon.
 
     Examples
     --------
@@ -63,6 +77,7 @@ class Task:
     seed: int
     start: Literal["observe", "explore"]
     checkpoints: IntArray
+    by_run: bool = False
 
     @property
     def n_runs(self) -> int:
@@ -72,29 +87,37 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task found.
+    """What was found on some runs of a task.
 
     Attributes
     ----------
+    first, last : int
+        The runs are those from `first` up to `last`, which is not among them.
     returns, regret : float64 arrays (R, C)
         Cumulative return and regret of each run at each checkpoint.
-    choices : int64 array (L,)
-        How often each item was chosen, over all runs.
+    choices : int64 array (L,), or unsigned array (R, L)
+        How often each item was chosen, over these runs; with `Task.by_run` in each of them, in as few bytes as hold
+        one for each episode.
+    optimum : float64 array (C,), or None
+        What the best sets were worth in all by each checkpoint, where they change because means do.
 
     Examples
     --------
     >>> import numpy as np
     >>> import matroid_bandits as mb
-    >>> mb.gpu.Outcome(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(3, int)).choices.sum()
+    >>> mb.gpu.Outcome(0, 2, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(3, int)).choices.sum()
     np.int64(0)
     """
 
+    first: int
+    last: int
     returns: FloatArray
     regret: FloatArray
     choices: IntArray
+    optimum: FloatArray | None = None
 
 
-def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) -> list[Outcome]:
+def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) -> Iterator[tuple[int, Outcome]]:
     """Play tasks on the GPU, several at once where one does not fill it.
 
     Decisions and totals are those of the CPU, bit for bit.
@@ -106,49 +129,54 @@ def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) 
     tick : callable, optional
         Called after every launch with the number of episodes that have been played since the last call.
 
+    Yields
+    ------
+    (int, Outcome)
+        The number of a task, and what was found on some of its runs, as soon as it is known. Most often these are all
+        of its runs; where memory is short, or with `by_run`, there are several such intervals.
+
     Raises
     ------
     DeviceError
-        There is no GPU that can be used, a task does not fit on it, or it lacks the memory.
+        There is no GPU that can be used, a task does not fit on it, or it lacks the memory: before anything is
+        played.
 
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> mb.gpu.play([])  # on a machine without a GPU nothing but this
+    >>> list(mb.gpu.play([]))  # on a machine without a GPU nothing but this
     []
     """
     if not tasks:
-        return []
+        return
     device = find_device()
-    plans = [Plan.of(task, device) for task in tasks]
-    outcomes = [
-        Outcome(
-            np.empty((task.n_runs, task.checkpoints.size)),
-            np.empty((task.n_runs, task.checkpoints.size)),
-            np.zeros(task.problem.n_items, np.int64),
-        )
-        for task in tasks
-    ]
+    known: dict[int, tuple[Family, list[World]]] = {}
+    plans = [Plan.of(task, device, known) for task in tasks]
     budget = int(_MEMORY_SHARE * device.free_bytes)
     pending = [
         (number, first, min(first + plan.most_runs(budget), plan.task.last))
         for number, plan in enumerate(plans)
         for first in range(plan.task.first, plan.task.last, plan.most_runs(budget))
-    ]
+    ][::-1]
     active: list[tuple[int, _Wave]] = []
     while pending or active:
-        while pending and _has_room(active, plans[pending[0][0]], pending[0], budget, device):
-            number, first, last = pending.pop(0)
+        while pending and _has_room(active, plans[pending[-1][0]], pending[-1], budget, device):
+            number, first, last = pending.pop()
             active.append((number, _Wave(plans[number], first, last)))
-        for _, wave in active:
-            wave.launch()
-        for _, wave in active:
-            tick(wave.wait())
-        for number, wave in active:
-            if wave.is_done:
-                wave.collect(outcomes[number])
-        active = [(number, wave) for number, wave in active if not wave.is_done]
-    return outcomes
+        _go_on([wave for _, wave in active], tick)
+        done = [each for each in active if each[1].is_done]
+        active = [each for each in active if not each[1].is_done]
+        while done:  # nothing else refers to these: their memory is free when the next begin
+            number, outcome = done[0][0], done.pop(0)[1].outcome()
+            yield number, outcome
+
+
+def _go_on(waves: list[_Wave], tick: Callable[[int], object]) -> None:
+    """Play the next episodes of some runs."""
+    for wave in waves:
+        wave.launch()
+    for wave in waves:
+        tick(wave.wait())
 
 
 def _has_room(
@@ -172,24 +200,26 @@ class Plan:
     form: Form
     worlds: list[World]
     n_threads: int
+    most_at_once: int
 
     @classmethod
-    def of(cls, task: Task, device: Device) -> Plan:
-        """The plan of a task; `DeviceError` where it does not fit."""
+    def of(cls, task: Task, device: Device, known: dict[int, tuple[Family, list[World]]]) -> Plan:
+        """The plan of a task; `DeviceError` where it does not fit.
+
+        `known` has what was made of problems, by their ids, and gets what is made of this one.
+        """
+        problem = task.problem
         try:
             check_length(task.n_episodes)
-            family, form = family_of(task.problem.constraint), form_of(task.policy, task.problem)
-            worlds = worlds_of(task.problem)
+            if id(problem) not in known:
+                known[id(problem)] = family_of(problem.constraint), worlds_of(problem)
+            family, worlds = known[id(problem)]
+            form = form_of(task.policy, problem)
+            n_threads = threads_of(family, problem.n_items, device)
         except Misfit as misfit:
             raise DeviceError(f"this simulation does not fit on a GPU: {misfit}") from None
-        n_threads = _n_threads(family, task.problem.n_items, device)
-        needed = family.shared_bytes(n_threads)
-        if needed > device.block_bytes:
-            raise DeviceError(
-                f"this simulation does not fit on a GPU: a run needs {needed:,} bytes of fast memory, and "
-                f"{device.name} has {device.block_bytes:,} for a block of threads"
-            )
-        plan = cls(task, family, form, worlds, n_threads)
+        most_at_once = _ENOUGH_RUNS * device.n_processors if task.by_run else 2**31 - 1
+        plan = cls(task, family, form, worlds, n_threads, most_at_once)
         budget = int(_MEMORY_SHARE * device.free_bytes)
         if plan.most_runs(budget) < 1:
             needed = (plan.fixed_bytes + plan.bytes_per_run) >> 20
@@ -208,20 +238,36 @@ class Plan:
     @property
     def fixed_bytes(self) -> int:
         """The memory that all runs share."""
-        arrays = [array for world in self.worlds for array in vars(world).values() if isinstance(array, np.ndarray)]
-        return sum(array.nbytes for array in arrays) + (1 << 20)
+        sizes = [
+            sum(each.nbytes for each in vars(world).values() if isinstance(each, np.ndarray)) for world in self.worlds
+        ]
+        return sum(sorted(sizes)[-2:]) + (1 << 20)  # of two worlds while one takes the other's place
 
     def most_runs(self, budget: int) -> int:
         """How many runs fit at once into so many bytes."""
-        return max(0, min((budget - self.fixed_bytes) // self.bytes_per_run, 2**31 - 1))
+        return max(0, min((budget - self.fixed_bytes) // self.bytes_per_run, self.most_at_once))
+
+    @cached_property
+    def optimum(self) -> FloatArray | None:
+        """What the best sets were worth in all by each checkpoint; None where means stay the same."""
+        if self.task.problem.environment.is_stationary:
+            return None
+        return optimum_of(self.worlds, self.task.checkpoints)
 
 
-def _n_threads(family: Family, n_items: int, device: Device) -> int:
-    """Threads per run: from a warp for small problems to eight."""
-    if device.is_simulated:
-        return max(4, family.least_threads)
+def threads_of(family: Family, n_items: int, device: Device) -> int:
+    """Threads per run: from a warp for small problems to eight; `Misfit` where they lack the shared memory."""
     wanted = max(2 * family.least_threads, n_items // family.items_per_thread)
-    return next((n for n in (32, 64, 128) if n >= wanted), 256)
+    n_threads = next((n for n in (32, 64, 128) if n >= wanted), 256)
+    if device.is_simulated:
+        n_threads = max(4, family.least_threads)
+    needed = family.shared_bytes(n_threads)
+    if needed > device.block_bytes:
+        raise Misfit(
+            f"a run needs {needed:,} bytes of fast memory, and {device.name} has {device.block_bytes:,} for a block "
+            "of threads"
+        )
+    return n_threads
 
 
 class _Wave:
@@ -252,6 +298,7 @@ class _Wave:
         self._kernel = KERNELS[plan.family.kernel]
         self._grid = (self.n_runs, plan.n_threads, self._stream, plan.family.shared_bytes(plan.n_threads))
         self._t, self._n, self._chunk, self._began = 1, 0, 1, 0.0
+        self._n_before = 1 if task.start == "observe" else 0
         self._world: list[Any] = []
         self._ahead = self._coefficients()
 
@@ -295,7 +342,7 @@ class _Wave:
             self._first,
             t,
             start,
-            1 if task.start == "observe" else 0,
+            self._n_before,
             t + self._n > task.n_episodes,
             task.problem.minimize,
             world.best,
@@ -329,11 +376,15 @@ class _Wave:
             self._chunk = int(min(max(1.0, _LAUNCH_S / pace), 8.0 * self._chunk))
         return self._n * self.n_runs
 
-    def collect(self, outcome: Outcome) -> None:
-        """Copy what the runs found into their rows of the task's outcome."""
-        rows = slice(self._first - self._plan.task.first, self._first - self._plan.task.first + self.n_runs)
+    def outcome(self) -> Outcome:
+        """What the runs found, once all is played."""
+        task, first = self._plan.task, self._first
         curves = self._curves.copy_to_host(stream=self._stream)
-        choices = self._choices.copy_to_host(stream=self._stream)
+        choices = (self._state[1] if task.by_run else self._choices).copy_to_host(stream=self._stream)
         self._stream.synchronize()
-        outcome.returns[rows], outcome.regret[rows] = curves
-        outcome.choices[:] += choices.astype(np.int64)
+        if task.by_run:  # counted before the first episode too, where that looked at everything
+            choices -= self._n_before
+            choices = choices.astype(np.min_scalar_type(task.n_episodes))
+        else:
+            choices = choices.astype(np.int64)
+        return Outcome(first, first + self.n_runs, curves[0], curves[1], choices, self._plan.optimum)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import DeviceError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation._execute import run_jobs
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._play import Part, Settings
 from matroid_bandits.simulation._progress import Reporter
@@ -20,7 +21,7 @@ DeviceChoice = Literal["cpu", "gpu", "auto"]
 
 
 def choose_device(device: Any, named: Mapping[str, Policy], settings: Settings, executor: ExecutorChoice) -> str:
-    """Where to play, "cpu" or "gpu".
+    """Where to play a simulation, "cpu" or "gpu".
 
     Raises
     ------
@@ -29,31 +30,85 @@ def choose_device(device: Any, named: Mapping[str, Policy], settings: Settings, 
     DeviceError
         A GPU was asked for, and a policy or the problem does not fit on it.
     """
-    if device not in ("cpu", "gpu", "auto"):
-        raise SimulationError(f'expected device to be "cpu", "gpu" or "auto", got {shown(device)}')
-    if device == "cpu":
-        return "cpu"
     cpu_only = "executor" if executor is not None else "engine" if settings.engine != "auto" else None
+    if not _may_use_gpu(device, cpu_only):
+        return "cpu"
     if device == "auto":
-        if cpu_only is not None:
-            return "cpu"
         n_episodes, n_runs = settings.n_episodes, settings.n_runs
         return gpu.explain(settings.problem, named, n_episodes=n_episodes, n_runs=n_runs)[0]
-    if cpu_only is not None:
-        raise SimulationError(f'expected no {cpu_only} with device="gpu": it is for the CPU')
     for name, policy in named.items():
-        reason = gpu.obstacle(settings.problem, policy, settings.n_episodes)
-        if reason is not None:
-            raise DeviceError(f"{name!r} cannot be simulated on a GPU: {reason}")
+        _check_fit(name, settings, policy)
     return "gpu"
 
 
-def run_gpu(jobs: Sequence[Job], report: Reporter) -> Generator[tuple[Job, Part], None, None]:
-    """Play jobs on the GPU, and yield each with what it found; as `run_jobs` does elsewhere."""
-    tasks = [_task(job, job.settings) for job in jobs]
-    for job, found in zip(jobs, gpu.play(tasks, report.add), strict=True):
-        surplus = np.zeros(job.last - job.first)
-        yield job, Part(job.first, job.last, found.returns, found.regret, found.choices, surplus)
+def jobs_for_gpu(device: Any, jobs: Sequence[Job], executor: ExecutorChoice) -> set[Hashable]:
+    """The keys of those jobs of a sweep that are played on a GPU.
+
+    With "gpu" these are all, and with "auto" those that fit, where there is a GPU and they are enough to pay.
+
+    Raises
+    ------
+    SimulationError, DeviceError
+        As `choose_device` does; a job that does not fit is named.
+    """
+    if not _may_use_gpu(device, None if executor is None else "executor"):
+        return set()
+    if device == "gpu":
+        for job in jobs:
+            _check_fit(job.name, job.settings, job.policy)
+        return {job.key for job in jobs}
+    if sum((job.last - job.first) * job.settings.n_episodes for job in jobs) < gpu.LEAST_EPISODES:
+        return set()
+    try:
+        found = gpu.find_device()
+    except DeviceError:
+        return set()
+    fitting = [
+        job for job in jobs if gpu.obstacle(job.settings.problem, job.policy, job.settings.n_episodes, found) is None
+    ]
+    n_episodes = sum((job.last - job.first) * job.settings.n_episodes for job in fitting)
+    return {job.key for job in fitting} if n_episodes >= gpu.LEAST_EPISODES else set()
+
+
+def _may_use_gpu(device: Any, cpu_only: str | None) -> bool:
+    """Whether a GPU comes into question; `cpu_only` is a setting that was given and is for the CPU."""
+    if device not in ("cpu", "gpu", "auto"):
+        raise SimulationError(f'expected device to be "cpu", "gpu" or "auto", got {shown(device)}')
+    if device == "gpu" and cpu_only is not None:
+        raise SimulationError(f'expected no {cpu_only} with device="gpu": it is for the CPU')
+    return device != "cpu" and cpu_only is None
+
+
+def _check_fit(name: str, settings: Settings, policy: Policy) -> None:
+    reason = gpu.obstacle(settings.problem, policy, settings.n_episodes)
+    if reason is not None:
+        raise DeviceError(f"{name!r} cannot be simulated on a GPU: {reason}")
+
+
+def run_anywhere(
+    jobs: Sequence[Job],
+    on_gpu: Collection[Hashable],
+    executor: ExecutorChoice,
+    *,
+    report: Reporter,
+    seconds: float | None = None,
+) -> Generator[tuple[Job, Part], None, None]:
+    """Play the jobs whose keys are in `on_gpu` on the GPU, then the others as `run_jobs` does."""
+    there = [job for job in jobs if job.key in on_gpu]
+    others = [job for job in jobs if job.key not in on_gpu]
+    yield from _run_gpu(there, report)
+    if others:
+        yield from run_jobs(others, executor, report=report, seconds=seconds)
+
+
+def _run_gpu(jobs: Sequence[Job], report: Reporter) -> Generator[tuple[Job, Part], None, None]:
+    """Play jobs on the GPU, and yield parts of them as soon as they are known."""
+    for number, found in gpu.play([_task(job, job.settings) for job in jobs], report.add):
+        surplus, optimum = np.zeros(found.last - found.first), found.optimum
+        if optimum is not None:
+            optimum = np.tile(optimum, (surplus.size, 1))
+        part = Part(found.first, found.last, found.returns, found.regret, found.choices, surplus, optimum)
+        yield jobs[number], part
 
 
 def _task(job: Job, settings: Settings) -> gpu.Task:
@@ -66,4 +121,5 @@ def _task(job: Job, settings: Settings) -> gpu.Task:
         settings.seed,
         settings.start,
         settings.checkpoints,
+        settings.by_run,
     )

@@ -396,13 +396,13 @@ class SimulationResult:
         return _file.load(cls, path)
 
     def __eq__(self, other: object) -> bool:
-        """Equal results; wall time and versions may differ."""
+        """Equal results; wall time, versions and the device may differ."""
         if not isinstance(other, SimulationResult):
             return NotImplemented
         return all(
             _is_same(value, getattr(other, name))
             for name, value in vars(self).items()
-            if name not in ("wall_time", "versions")
+            if name not in ("wall_time", "versions", "device")
         )
 
     __hash__ = None  # type: ignore[assignment]

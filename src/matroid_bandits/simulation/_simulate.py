@@ -18,8 +18,7 @@ from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
-from matroid_bandits.simulation._device import DeviceChoice, choose_device, run_gpu
-from matroid_bandits.simulation._execute import run_jobs
+from matroid_bandits.simulation._device import DeviceChoice, choose_device, run_anywhere
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._play import Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
@@ -101,9 +100,9 @@ def simulate(
     report = Reporter(progress, n_episodes * n_runs * len(named))
     jobs = [Job(name, settings, name, policy, 0, n_runs) for name, policy in named.items()]
     tally = Tally(tuple(named), settings)
-    playing = run_gpu(jobs, report) if where == "gpu" else run_jobs(jobs, executor, report=report)
+    on_gpu = set(named) if where == "gpu" else set()
     try:
-        with closing(playing) as parts:
+        with closing(run_anywhere(jobs, on_gpu, executor, report=report)) as parts:
             for job, part in parts:
                 tally.add(job.name, part)
     finally:

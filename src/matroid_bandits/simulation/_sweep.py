@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -16,7 +16,8 @@ from matroid_bandits.exceptions import MatroidBanditsError, SimulationError, Swe
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
-from matroid_bandits.simulation._execute import SLICE_S, run_jobs
+from matroid_bandits.simulation._device import DeviceChoice, jobs_for_gpu, run_anywhere
+from matroid_bandits.simulation._execute import SLICE_S
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._families import Family, expand
 from matroid_bandits.simulation._keys import problem_key
@@ -51,6 +52,7 @@ def sweep(
     checkpoints: ArrayLike | None = None,
     start: Start = "observe",
     progress: bool | Progress = False,
+    device: DeviceChoice = "cpu",
 ) -> Sweep:
     """Play every policy on every problem, and go on from what is stored.
 
@@ -80,6 +82,10 @@ def sweep(
         Where to play, as in `simulate`.
     checkpoints, start, progress
         As in `simulate`.
+    device : "cpu", "gpu" or "auto", default "cpu"
+        Where to play; the numbers are the same. "gpu" plays everything on a GPU, several problems side by side.
+        "auto" plays there what fits, policy by policy and problem by problem, if that is long enough in all to pay,
+        and the rest on the CPU. `device` of a result is "gpu" where this call played all of its runs on one.
 
     Returns
     -------
@@ -89,6 +95,8 @@ def sweep(
     ------
     SimulationError
         The settings are wrong, or the store is another folder; with the problem's name where it is about one.
+    DeviceError
+        A GPU was asked for, and there is none, or a policy or a problem, which is named, does not fit on it.
     SerializationError
         Something cannot be stored since it has no name, or a stored file is damaged.
 
@@ -119,9 +127,9 @@ def sweep(
         if plans[-1].families != plans[0].families or list(plans[-1].policies) != list(plans[0].policies):
             raise SimulationError(f"expected policies of the same names for every problem, got others for {name!r}")
     if store is None:
-        results, n_played, n_stored = _play(plans, executor, progress)
+        results, n_played, n_stored = _play(plans, executor, progress, device)
     else:
-        results, n_played, n_stored = _play_stored(plans, Store(store), executor, progress)
+        results, n_played, n_stored = _play_stored(plans, Store(store), executor, progress, device)
     wall_time = time.perf_counter() - began
     results = {name: replace(results[name], wall_time=wall_time) for name in named}
     players = {plan.name: plan.policies for plan in plans}
@@ -147,11 +155,24 @@ class _Task:
     name: str
     policy: Policy
     n_left: int = 0
+    n_on_gpu: int = 0
     give_back: Callable[[], None] = lambda: None
+
+    def job(self, first: int, last: int) -> Job:
+        """Some of the runs, to be played."""
+        return Job(self.cell.key, self.settings, self.name, self.policy, first, last)
+
+
+@dataclass(frozen=True)
+class _Where:
+    """Where the jobs of a sweep are played: those of some keys on a GPU, others on an executor."""
+
+    on_gpu: Collection[Hashable]
+    executor: ExecutorChoice
 
 
 def _play(
-    plans: Sequence[_Plan], executor: ExecutorChoice, progress: bool | Progress
+    plans: Sequence[_Plan], executor: ExecutorChoice, progress: bool | Progress, device: DeviceChoice
 ) -> tuple[dict[str, SimulationResult], int, int]:
     """Play everything; the curves of a problem's runs are let go of when its last run is done."""
     places: dict[Job, tuple[_Plan, str]] = {}
@@ -160,13 +181,14 @@ def _play(
     for plan in plans:
         left[plan.name] = len(plan.policies) * plan.settings.n_runs
         for name, policy in plan.policies.items():
-            job = Job(name, plan.settings, f"{name} on {plan.name}", policy, 0, plan.settings.n_runs)
+            job = Job((plan.name, name), plan.settings, f"{name} on {plan.name}", policy, 0, plan.settings.n_runs)
             places[job] = plan, name
     results: dict[str, SimulationResult] = {}
     n_runs = sum(left.values())
+    on_gpu = jobs_for_gpu(device, list(places), executor)
     with (
         _reporting(progress, plans[0].settings.n_episodes * n_runs) as report,
-        contextlib.closing(run_jobs(list(places), executor, report=report)) as parts,
+        contextlib.closing(run_anywhere(list(places), on_gpu, executor, report=report)) as parts,
     ):
         for job, part in parts:
             plan, name = places[job]
@@ -175,12 +197,17 @@ def _play(
             tallies[plan.name].add(name, part)
             left[plan.name] -= part.last - part.first
             if not left[plan.name]:
-                results[plan.name] = tallies.pop(plan.name).result(0.0, keep_runs=False)
+                where = "gpu" if all((plan.name, each) in on_gpu for each in plan.policies) else "cpu"
+                results[plan.name] = tallies.pop(plan.name).result(0.0, keep_runs=False, device=where)
     return results, n_runs, 0
 
 
 def _play_stored(
-    plans: Sequence[_Plan], store: Store, executor: ExecutorChoice, progress: bool | Progress
+    plans: Sequence[_Plan],
+    store: Store,
+    executor: ExecutorChoice,
+    progress: bool | Progress,
+    device: DeviceChoice,
 ) -> tuple[dict[str, SimulationResult], int, int]:
     """Play what is not stored, store it, and read everything."""
     cells: dict[tuple[str, str], Cell] = {}
@@ -201,9 +228,10 @@ def _play_stored(
         )
     for task in tasks.values():
         task.n_left = _n_runs(missing(store.intervals(task.cell), task.settings.n_runs))
+    on_gpu = jobs_for_gpu(device, [task.job(0, task.n_left) for task in tasks.values()], executor)
     todo = [task for task in tasks.values() if task.n_left]
     with _reporting(progress, plans[0].settings.n_episodes * sum(task.n_left for task in todo)) as report:
-        n_played = _fill(todo, store, executor, report)
+        n_played = _fill(todo, store, _Where(on_gpu, executor), report)
     results = {}
     for plan in plans:
         tally = Tally(tuple(plan.policies), plan.settings)
@@ -211,11 +239,12 @@ def _play_stored(
             cell = cells[plan.name, name]
             for interval, taken in covered(store.intervals(cell), plan.settings.n_runs):
                 tally.add(name, store.read(cell, interval, taken, plan.settings))
-        results[plan.name] = tally.result(0.0, keep_runs=False)
+        are_on_gpu = (tasks[cells[plan.name, name].key].n_on_gpu == plan.settings.n_runs for name in plan.policies)
+        results[plan.name] = tally.result(0.0, keep_runs=False, device="gpu" if all(are_on_gpu) else "cpu")
     return results, n_played, plans[0].settings.n_runs * len(tasks) - n_played
 
 
-def _fill(tasks: list[_Task], store: Store, executor: ExecutorChoice, report: Reporter) -> int:
+def _fill(tasks: list[_Task], store: Store, where: _Where, report: Reporter) -> int:
     """Play and store what is missing, and wait for what other processes play; how many runs were played here.
 
     Some tasks are claimed at a time, so that another process finds some to do, and none is held while waiting.
@@ -238,9 +267,9 @@ def _fill(tasks: list[_Task], store: Store, executor: ExecutorChoice, report: Re
                 report.add((task.n_left - _n_runs(gaps)) * task.settings.n_episodes)
                 task.n_left = _n_runs(gaps)
                 for first, last in gaps:
-                    jobs[Job(task.name, task.settings, task.name, task.policy, first, last)] = task
+                    jobs[task.job(first, last)] = task
             if jobs:
-                n_played += _store_parts(jobs, store, executor, report)
+                n_played += _store_parts(jobs, store, where, report)
         finally:
             for task in claimed:
                 task.give_back()
@@ -253,14 +282,16 @@ def _n_runs(intervals: Iterable[Interval]) -> int:
     return sum(last - first for first, last in intervals)
 
 
-def _store_parts(jobs: Mapping[Job, _Task], store: Store, executor: ExecutorChoice, report: Reporter) -> int:
+def _store_parts(jobs: Mapping[Job, _Task], store: Store, where: _Where, report: Reporter) -> int:
     """Play jobs and store their parts as they come, in short slices, since a crash costs those; how many runs."""
     n_played = 0
-    with contextlib.closing(run_jobs(list(jobs), executor, report=report, seconds=SLICE_S)) as parts:
+    playing = run_anywhere(list(jobs), where.on_gpu, where.executor, report=report, seconds=SLICE_S)
+    with contextlib.closing(playing) as parts:
         for job, part in parts:
             task, n_runs = jobs[job], part.last - part.first
             store.write(task.cell, part)
             n_played += n_runs
+            task.n_on_gpu += n_runs if job.key in where.on_gpu else 0
             task.n_left -= n_runs
             if not task.n_left:
                 task.give_back()
