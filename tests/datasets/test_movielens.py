@@ -16,7 +16,8 @@ def test_movies_and_ratings(tmp_path):
     ratings = write(
         tmp_path / "ratings.dat", "9::5::5::1\n9::1::1::2\n3::5::3::3\n3::2::3::3\n8::2::3::3\n8::4::1::3"
     )
-    person, position = read_ratings(ratings, movies)
+    person, position, users = read_ratings(ratings, movies)
+    assert users.tolist() == [3, 8, 9]
     assert person.tolist() == [2, 2, 0, 0, 1, 1]
     assert position.tolist() == [2, 0, 2, 1, 1, 3]
     audience = choose_movies(movies, person, position, 1, 2)  # Beta has a colon
