@@ -9,7 +9,6 @@ from matroid_bandits.paper._experiment import Experiment, Outcome, Trial, run
 from matroid_bandits.paper._fit import ScaleFit, fit_scale
 from matroid_bandits.paper._graphic import EXPERIMENT as _GRAPHIC
 from matroid_bandits.paper._linear import EXPERIMENT as _LINEAR
-from matroid_bandits.paper._part import Part, PartOutcome
 from matroid_bandits.paper._transversal import EXPERIMENT as _TRANSVERSAL
 
 #: The paper's experiments by name, in its order.
@@ -21,8 +20,6 @@ __all__ = [
     "Beyond",
     "Experiment",
     "Outcome",
-    "Part",
-    "PartOutcome",
     "ScaleFit",
     "Trial",
     "fit_scale",

@@ -98,9 +98,9 @@ def write(outcome: PartOutcome) -> Sequence[Block]:
         Text(
             "Drift. The paper's ISP network 1755, whose latencies do not stay. Congestion: five times another three"
             " in ten of the links become 2 to 5 times as slow as on the map, and the others as on the map. Swings:"
-            " every latency goes up and down between that of the map and three times as much, three times in all, each"
-            " link in its own phase. The noise is the paper's, −1 + Exp(1) ms, and the scales are around it: 0.5, 1 and 3"
-            " ms. The horizon is a thirtieth of the episodes and the window twice as long."
+            " every latency goes up and down between that of the map and three times as much, three times in all,"
+            " each link in its own phase. The noise is the paper's, −1 + Exp(1) ms, and the scales are around it:"
+            " 0.5, 1 and 3 ms. The horizon is a thirtieth of the episodes and the window twice as long."
         ),
         best_table(
             outcome,
