@@ -56,7 +56,7 @@ def reproduce(
             "--quick",
             metavar="",
             help="A taste in seconds: 10 runs of 1,000 episodes (graphic), 4 of 3,000 (transversal), 4 of 5,000"
-            " (linear), 3 of some hundreds (beyond); --runs and --episodes override it.",
+            " (linear), 3 of at most 2,000 (beyond); --runs and --episodes override it.",
         ),
     ] = False,
 ) -> None:

@@ -84,6 +84,6 @@ RACE = Part(
     problems=race_problems,
     policies=race_policies,
     n_episodes=50_000,
-    n_quick=5_000,
+    n_quick=2_000,
     write=write,
 )
