@@ -75,7 +75,7 @@ def test_version():
     [
         (["--nope"], "No such option: --nope"),
         (["reproduce", "--nope"], "No such option: --nope"),
-        (["reproduce", "spanning"], "expected graphic, transversal or linear; got 'spanning'"),
+        (["reproduce", "spanning"], "expected graphic, transversal, linear or beyond; got 'spanning'"),
         (["reproduce", "--runs", "0"], "--runs"),
         (["reproduce", "--runs", "many"], "--runs"),
         (["reproduce", "--episodes", "-1"], "--episodes"),

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,21 @@ def test_reproducing_more_adds_chapters():
     page = Path("report/index.html").read_text()
     assert page.index("Microfinance") < page.index("Diverse movies")
     assert len(list(Path("report/figures").iterdir())) >= 4
+
+
+@pytest.mark.compiled
+def test_beyond_the_paper(monkeypatch):
+    beyond = replace(paper.BEYOND, parts=paper.BEYOND.parts[2:3])  # delays alone
+    monkeypatch.setattr(paper, "BEYOND", beyond)
+    result = call("reproduce", "beyond", *TINY)
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.stdout.split())
+    for text in ("Beyond the paper", "1 run of 3 (delays) episodes, seed 2014", "(stand-in data)", "mean delay"):
+        assert text in words
+    results = json.loads(Path("report/results.json").read_text())["experiments"]
+    assert list(results) == ["beyond"]
+    assert results["beyond"]["episodes"] == {"delays": 3}
+    assert Path("report/figures/beyond-delays.png").exists()
 
 
 def test_quick_is_shorter(monkeypatch):

@@ -124,7 +124,8 @@ def test_means_are_checked(means, match):
         (None, np.ones((2, 1)), "Odd to have n_features and features, or neither; got n_features = None"),
         (1, None, "got n_features = 1 and no features"),
         (2, np.ones((2, 1)), r"Odd\.features to give float64 of shape \(2, 2\) or \(4, 2, 2\)"),
-        (1, np.array([[1.0], [math.inf]]), "to be finite; got NaN or infinity for item 1 in episode 5"),
+        (1, np.array([[1.0], [math.inf]]), "to be finite .*; got NaN or infinity for item 1 in episode 5"),
+        (1, np.array([[1.0], [-1e51]]), r"at most 1e\+50 in size; got -1e\+51 for item 1 in episode 5"),
     ],
 )
 def test_features_are_checked(d, features, match):
@@ -345,7 +346,9 @@ def test_without_spread_it_is_the_linear_environment():
         (([[1.0]], [1.0]), {"noise": -1}, "noise to be a finite number of at least 0, got -1"),
         (([[1.0]], [1.0]), {"distribution": "beta"}, 'to be "gaussian" or "bernoulli"; got \'beta\''),
         (([[1.0]], [1.0]), {"distribution": "bernoulli"}, r"means in \[0, 1\], .* item 0, .* between 0 and 2"),
-        (([[1e60]], [1e60]), {}, r"means in \[-1e\+100, 1e\+100\]"),
+        (([[1e50]], [1e60], 0.0), {}, r"means in \[-1e\+100, 1e\+100\]"),
+        (([[1.0, 1e60]], [1.0, 1e-60]), {}, r"features of at most 1e\+50 in size, .*; got 1e\+60 for item 0"),
+        (([[1.0]], [1e-60], 1e60), {}, r"features of at most 1e\+50 in size, .*; got 1e\+60 for item 0"),
     ],
 )
 def test_bad_contexts(arguments, options, match):

@@ -90,6 +90,16 @@ def test_families_are_named_by_what_varies():
     names, families = named({"all": [mb.OMM(), mb.KLOSM()]})
     assert names == ("all, 1", "all, 2")
     assert families["all"].parameter is None
+    restarting = [mb.Restarting(mb.OMM(s)) for s in (0.5, 1.0)]
+    names, families = named({"R": restarting})
+    assert names == ("R, base.scale=0.5", "R, base.scale=1")
+    assert (families["R"].parameter, families["R"].values) == ("base.scale", (0.5, 1.0))
+    names, _ = named({"R": [restarting[0], mb.Restarting(mb.OMM(1.0), mb.CUSUM(threshold=9))]})
+    assert names == (
+        "R, base.scale=0.5, detector.threshold=20",
+        "R, base.scale=1, detector.threshold=9",
+    )
+    assert named({"R": [restarting[0], mb.Restarting(mb.ThompsonSampling())]})[0] == ("R, 1", "R, 2")
     rows = np.eye(12)
     names, _ = named({"C": [mb.CombLinUCB(rows), mb.CombLinUCB(2 * rows)]})
     assert names == ("C, 1", "C, 2")

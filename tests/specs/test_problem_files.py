@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matroid_bandits import SimulationResult, simulate
+from matroid_bandits import SimulationResult, Stream, simulate
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.reporting import simulation_chapter
 from matroid_bandits.specs import SimulationSpec, read_simulation
@@ -55,6 +55,25 @@ def test_examples(name, n_items, rank, optimum):
     assert len(chapter.tables[1].rows) == rank
 
 
+@pytest.mark.parametrize(
+    ("name", "n_items", "rank", "optima"),
+    [("drift", 9, 3, {1: 1.65, 2000: 1.35, 2001: 1.70, 4001: 1.65}), ("context", 6, 2, {})],
+)
+def test_examples_of_worlds_that_move(name, n_items, rank, optima):
+    spec = read_simulation(EXAMPLES / f"{name}.toml")
+    problem = spec.problem
+    assert (problem.n_items, problem.rank) == (n_items, rank)
+    for t, optimum in optima.items():
+        assert problem.optimum(t, Stream(0, [0]))[2] == pytest.approx(optimum, abs=1e-3)
+    result = play(spec.resized(n_episodes=30, n_runs=2))
+    assert result.is_regret_known
+    chapter = simulation_chapter(
+        problem, spec.policies, result, name=name, title=spec.title, description=spec.description, lead=spec.about
+    )
+    assert chapter.lead
+    assert [table.name for table in chapter.tables] == ["policies"]
+
+
 def test_every_example_is_run():
     assert {path.stem for path in EXAMPLES.glob("*.toml")} - {"sweep"} == {  # whose tests are beside these
         "graph",
@@ -63,6 +82,8 @@ def test_every_example_is_run():
         "linear",
         "uniform",
         "quotas",
+        "drift",
+        "context",
     }
 
 

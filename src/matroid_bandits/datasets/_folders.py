@@ -56,7 +56,7 @@ class DatasetStatus:
     >>> from matroid_bandits.datasets import list_datasets
     >>> status = list_datasets(tempfile.mkdtemp())[1]
     >>> status.name, status.is_present, len(status.files)
-    ('movielens', False, 3)
+    ('movielens', False, 4)
     """
 
     name: str

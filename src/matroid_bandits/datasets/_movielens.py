@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from matroid_bandits.datasets import _printed
 from matroid_bandits.datasets._dataset import Dataset
 from matroid_bandits.datasets._folders import find
 from matroid_bandits.datasets._lines import fail, is_whole, read_lines
-from matroid_bandits.datasets._records import GENRES, Audience, genre_vectors
+from matroid_bandits.datasets._records import AGES, GENRES, Audience, Visitors, genre_vectors
 from matroid_bandits.datasets._registry import SOURCES
 from matroid_bandits.datasets._standins import standin_audience
 from matroid_bandits.environments import RowEnvironment
@@ -30,7 +30,8 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
     Parameters
     ----------
     data : path, optional
-        Data folder; the files are ``movielens-1m/movies.dat`` and ``ratings.dat``. See :func:`rocketfuel`.
+        Data folder; the files are ``movielens-1m/movies.dat`` and ``ratings.dat``, and ``users.dat`` where it is
+        there. See :func:`rocketfuel`.
     standin : bool, optional
         See :func:`rocketfuel`.
 
@@ -38,7 +39,8 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
     -------
     Dataset
         Facts: ``movies``, ``people``, ``genre_names``, and one entry for each item in ``titles`` (as the
-        paper writes them, without year and article) and ``genres``.
+        paper writes them, without year and article) and ``genres``. ``rated`` has a row for each person,
+        and ``visitors`` what is known of them, `is_woman` and `ages`, or None without ``users.dat``.
 
     Raises
     ------
@@ -63,7 +65,7 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
         audience = standin_audience()
         about = "Made-up movies around the twelve that the paper prints, and as many people as it had."
     else:
-        audience = _read_audience(*(folder / file for file in files))
+        audience = _read_audience(folder / "movielens-1m")
         about = "MovieLens 1M: the 25 most rated movies and 75 of the least rated ones, and who rated them."
     return Dataset(
         name="movielens",
@@ -81,15 +83,19 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
             "genre_names": GENRES,
             "titles": tuple(_short(title) for title in audience.titles),
             "genres": tuple(audience.genres),
+            "rated": audience.rated,
+            "visitors": audience.visitors,
         },
     )
 
 
-def _read_audience(movies_path: Path, ratings_path: Path) -> Audience:
-    """The paper's 100 movies and who rated them, from MovieLens's two files."""
-    movies = read_movies(movies_path)
-    person, position = read_ratings(ratings_path, movies)
-    return choose_movies(movies, person, position, _printed.N_POPULAR, _printed.N_OBSCURE)
+def _read_audience(folder: Path) -> Audience:
+    """The paper's 100 movies and who rated them, from MovieLens's files, and who they are where that is told."""
+    movies = read_movies(folder / "movies.dat")
+    person, position, users = read_ratings(folder / "ratings.dat", movies)
+    audience = choose_movies(movies, person, position, _printed.N_POPULAR, _printed.N_OBSCURE)
+    path = folder / "users.dat"
+    return replace(audience, visitors=read_visitors(path, users)) if path.is_file() else audience
 
 
 def _short(title: str) -> str:
@@ -137,10 +143,11 @@ _RATINGS = re.compile(rb"(?:\d{1,9}::\d{1,9}::[1-5]::\d{1,12}\r?\n)*+")
 _RATING_FIELDS = re.compile(r"\d{1,9}::\d{1,9}::(.*)::\d{1,12}")
 
 
-def read_ratings(path: Path, movies: Movies) -> tuple[IntArray, IntArray]:
+def read_ratings(path: Path, movies: Movies) -> tuple[IntArray, IntArray, IntArray]:
     """Read MovieLens's ``ratings.dat``: ``user::movie::rating::time`` a line.
 
-    Returns the person and the position in `movies` of each rating; persons are numbered from 0.
+    Returns the person and the position in `movies` of each rating, and the user id of each person; persons are
+    numbered from 0.
     """
     try:
         data = path.read_bytes()
@@ -164,13 +171,35 @@ def read_ratings(path: Path, movies: Movies) -> tuple[IntArray, IntArray]:
     unknown = np.flatnonzero(movies.ids[position] != ids)
     if unknown.size:
         fail(path, int(unknown[0]) + 1, f"unknown movie {ids[unknown[0]]}")
-    person = np.unique(users, return_inverse=True)[1]
+    people, person = np.unique(users, return_inverse=True)
     pairs = person * movies.ids.size + position
     _, first = np.unique(pairs, return_index=True)
     if first.size < pairs.size:
         again = int(np.setdiff1d(np.arange(pairs.size), first)[0])
         fail(path, again + 1, f"user {users[again]} has rated movie {ids[again]} already")
-    return person, position
+    return person, position, people
+
+
+def read_visitors(path: Path, users: IntArray) -> Visitors:
+    """Read MovieLens's ``users.dat``, ``user::gender::age::occupation::zip`` a line: who the given users are."""
+    found: dict[int, tuple[bool, int]] = {}
+    for line, text in read_lines(path, encoding="latin-1"):
+        fields = text.split("::")
+        if len(fields) != 5 or not is_whole(fields[0]):
+            fail(path, line, f"expected 'user::gender::age::occupation::zip', got {text!r}")
+        user, gender, age = fields[:3]
+        if gender not in ("F", "M"):
+            fail(path, line, f"expected F or M as gender, got {gender!r}")
+        if not is_whole(age) or int(age) not in AGES:
+            fail(path, line, f"expected one of the ages {', '.join(map(str, AGES))}; got {age!r}")
+        if int(user) in found:
+            fail(path, line, f"user {user} is there already")
+        found[int(user)] = gender == "F", int(age)
+    for user in users.tolist():
+        if user not in found:
+            raise DataError(f"{path}: expected a line for user {user}, who has ratings; got none")
+    women, ages = zip(*(found[user] for user in users.tolist()), strict=True)
+    return Visitors(np.array(women, np.bool_), np.array(ages, np.int64))
 
 
 def choose_movies(movies: Movies, person: IntArray, position: IntArray, n_popular: int, n_obscure: int) -> Audience:

@@ -102,6 +102,13 @@ SOURCES: dict[str, Source] = {
                     "ml-1m/ratings.dat",
                 ),
                 DataFile(
+                    "movielens-1m/users.dat",
+                    134_368,
+                    "1dc3a95300cb19f7c10e027daf29b8cdf1d908dab65b5edfb45950aa389a10a3",
+                    "ml-1m/users.dat",
+                    is_needed=False,
+                ),
+                DataFile(
                     "movielens-1m/README",
                     5_577,
                     "2d5ddce86ccbd247207456165827b4b9ddf27282bca93807d4c763e28414f133",

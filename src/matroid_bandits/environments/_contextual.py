@@ -8,7 +8,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits._util.checks import MOST_WEIGHT, as_number
+from matroid_bandits._util.checks import MOST_FEATURE, MOST_WEIGHT, as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, as_table, as_vector
 from matroid_bandits.exceptions import InvalidEnvironmentError
@@ -25,7 +25,7 @@ class ContextualEnvironment(Environment):
     Parameters
     ----------
     features : array_like of float, shape (L, d)
-        What is usual for each item, :math:`F`; a row per item.
+        What is usual for each item, :math:`F`; a row per item. No feature may exceed 1e50 in size.
     theta : array_like of float, shape (d,)
         The coefficients a learner does not know.
     spread : float, or array_like of float, shape (d,) or (L, d), default 1.0
@@ -75,7 +75,7 @@ class ContextualEnvironment(Environment):
             raise InvalidEnvironmentError(f"expected fewer than 2**32 features in all; got {n_items} times {d}")
         self._spread = _as_spread(spread, (n_items, d))
         self._noise = as_number("noise", noise, 0.0, error=InvalidEnvironmentError)
-        if distribution not in ("gaussian", "bernoulli"):
+        if not isinstance(distribution, str) or distribution not in ("gaussian", "bernoulli"):
             raise InvalidEnvironmentError(
                 f'expected distribution to be "gaussian" or "bernoulli"; got {shown(distribution)}'
             )
@@ -113,9 +113,17 @@ class ContextualEnvironment(Environment):
         return np.clip(means, 0.0, 1.0) if self._is_binary else means  # where rounding leads out
 
     def _check_range(self) -> None:
-        """Raise where an item's mean may leave the range that it must stay in."""
+        """Raise where an item's features or its mean may leave the range that they must stay in."""
         with np.errstate(over="ignore", invalid="ignore"):
+            far = np.abs(self._usual) + self._spread
             middle, reach = self._usual @ self._theta, self._spread @ np.abs(self._theta)
+        is_far = ~(far <= MOST_FEATURE)
+        if is_far.any():
+            e, j = np.argwhere(is_far)[0].tolist()
+            raise InvalidEnvironmentError(
+                f"expected features of at most {MOST_FEATURE:g} in size, with their spread; got {far[e, j]:g} for "
+                f"item {e}"
+            )
         low, high = (0.0, 1.0) if self._is_binary else (-MOST_WEIGHT, MOST_WEIGHT)
         is_out = ~((middle - reach >= low - 1e-12) & (middle + reach <= high + 1e-12))
         if is_out.any():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, Family, as_vector, per_item, sized
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
@@ -64,7 +65,7 @@ class DriftingEnvironment(Environment):
             hint = " (the class; an instance is needed)" if isinstance(environment, type) else ""
             raise InvalidEnvironmentError(
                 "expected a family of weights around means, such as a BernoulliEnvironment or a GaussianEnvironment; "
-                f"got {environment!r}{hint}"
+                f"got {shown(environment)}{hint}"
             )
         means, n = environment.mean_weights, environment.n_items
         self._amplitude = per_item("amplitude", amplitude, n, 0.0)

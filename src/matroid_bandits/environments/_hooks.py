@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
-from matroid_bandits._util.checks import MOST_WEIGHT
+from matroid_bandits._util.checks import MOST_FEATURE, MOST_WEIGHT
 from matroid_bandits.environments._base import Environment
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
@@ -64,10 +64,13 @@ def features_of(environment: Environment, stream: Stream, t: int) -> FloatArray 
         raise InvalidEnvironmentError(f"expected {who} to have n_features and features, or neither; got {given}")
     rows = (environment.n_items, d)
     _expect(f"{who}.features", features, np.float64, rows, (stream.n_runs, *rows))
-    if not np.isfinite(features).all():
-        item = int(np.argwhere(~np.isfinite(features))[0, -2])
+    is_wrong = ~(np.abs(features) <= MOST_FEATURE)
+    if is_wrong.any():
+        item = int(np.argwhere(is_wrong)[0, -2])
+        given = "NaN or infinity" if not np.isfinite(features[is_wrong][0]) else f"{features[is_wrong][0]:g}"
         raise InvalidEnvironmentError(
-            f"expected {who}.features to be finite; got NaN or infinity for item {item} in episode {t}"
+            f"expected {who}.features to be finite and at most {MOST_FEATURE:g} in size; got {given} for item {item} "
+            f"in episode {t}"
         )
     return features
 

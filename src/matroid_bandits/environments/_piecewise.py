@@ -121,7 +121,7 @@ def _as_pieces(pieces: Sequence[Environment]) -> tuple[Environment, ...]:
     for piece in found:
         if not isinstance(piece, Environment):
             hint = " (the class; an instance is needed)" if isinstance(piece, type) else ""
-            raise InvalidEnvironmentError(f"expected every piece to be an Environment; got {piece!r}{hint}")
+            raise InvalidEnvironmentError(f"expected every piece to be an Environment; got {shown(piece)}{hint}")
     if not found:
         raise InvalidEnvironmentError(f"expected a sequence of environments, one or more; got {shown(pieces)}")
     return found
@@ -129,9 +129,11 @@ def _as_pieces(pieces: Sequence[Environment]) -> tuple[Environment, ...]:
 
 def _as_changes(changes: Sequence[int] | IntArray, n_pieces: int) -> tuple[int, ...]:
     try:
-        given = list(changes)
+        given = None if isinstance(changes, (str, bytes)) else list(changes)
     except TypeError:
-        raise InvalidEnvironmentError(f"expected changes to be a row of episodes; got {shown(changes)}") from None
+        given = None
+    if given is None:
+        raise InvalidEnvironmentError(f"expected changes to be a row of episodes; got {shown(changes)}")
     found = [as_integer("a change", each, 2, 2**47, error=InvalidEnvironmentError) for each in given]
     if len(found) != n_pieces - 1:
         raise InvalidEnvironmentError(

@@ -26,7 +26,7 @@ def make_chapter(outcome: Outcome, lead: str, blocks: Sequence[Block]) -> Chapte
             start=experiment.start,
             policies={name: repr(policy) for name, policy in experiment.policies.items()},
             data=tuple(
-                DataSource(trial.dataset.title, _where_from(trial.dataset), trial.is_standin)
+                DataSource(trial.dataset.title, where_from(trial.dataset), trial.is_standin)
                 for trial in outcome.trials
             ),
             wall_time=outcome.wall_time,
@@ -59,7 +59,7 @@ def any_standin(trials: Sequence[Trial]) -> bool:
     return any(trial.is_standin for trial in trials)
 
 
-def _where_from(dataset: Dataset) -> str:
+def where_from(dataset: Dataset) -> str:
     """A data set's description and its file, without the folders of this machine."""
     path, about = dataset.path, dataset.description
     return about if path is None or path.name in about else f"{about} Read from {path.parent.name}/{path.name}."

@@ -10,6 +10,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_FEATURE, as_integer, as_number
+from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import statistics
@@ -247,8 +248,10 @@ class CombLinTS(_LinearPolicy):
 def _as_features(features: ArrayLike) -> FloatArray:
     try:
         F = np.array(features, np.float64)
-    except (ValueError, TypeError):
-        raise PolicyError("expected features as a 2-d array of numbers, one row per item") from None
+    except (ValueError, TypeError, OverflowError):
+        raise PolicyError(
+            f"expected features as a 2-d array of numbers, one row per item; got {shown(features)}"
+        ) from None
     if F.ndim != 2 or F.shape[1] == 0 or not np.isfinite(F).all():
         raise PolicyError(f"expected finite features of shape (n_items, n_features), got shape {F.shape}")
     largest = np.abs(F).max(initial=0.0)

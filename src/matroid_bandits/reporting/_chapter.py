@@ -31,8 +31,10 @@ class RunFacts:
 
     Attributes
     ----------
-    n_episodes, n_runs, seed : int
-        Episodes of each run, runs of each policy on each problem, and which random numbers.
+    n_episodes : int, or mapping of name to int
+        Episodes of each run; by part where a chapter has parts of different lengths, each with policies of its own.
+    n_runs, seed : int
+        Runs of each policy on each problem, and which random numbers.
     start : {"observe", "explore"}
         Whether every item was seen once before episode 1.
     policies : mapping of name to str
@@ -50,7 +52,7 @@ class RunFacts:
     '20 runs of 1,000 episodes, seed 2014'
     """
 
-    n_episodes: int
+    n_episodes: int | Mapping[str, int]
     n_runs: int
     seed: int
     start: str
@@ -61,13 +63,19 @@ class RunFacts:
     @property
     def size(self) -> str:
         """How often and how long, with which seed."""
-        return f"{counted(self.n_runs, 'run')} of {counted(self.n_episodes, 'episode')}, seed {self.seed}"
+        if isinstance(self.n_episodes, int):
+            length = counted(self.n_episodes, "episode")
+        else:
+            length = ", ".join(f"{n:,} ({part})" for part, n in self.n_episodes.items()) + " episodes"
+        return f"{counted(self.n_runs, 'run')} of {length}, seed {self.seed}"
 
     @property
     def summary(self) -> str:
         """Everything that was run, in two sentences."""
         names = ", ".join(dict.fromkeys(_short(policy) for policy in self.policies.values()))
         start = "every item seen once" if self.start == "observe" else "nothing seen"
+        if not isinstance(self.n_episodes, int):
+            return f"{self.size}, {start} before episode 1. {names}."
         return (
             f"{counted(len(self.data), 'problem')} × {len(self.policies)} policies × {self.size},"
             f" {start} before episode 1. {names}."
@@ -76,7 +84,7 @@ class RunFacts:
     def to_dict(self) -> dict[str, Any]:
         """The facts that decide the numbers, as plain data; nothing of the machine or the time it took."""
         return {
-            "episodes": self.n_episodes,
+            "episodes": self.n_episodes if isinstance(self.n_episodes, int) else dict(self.n_episodes),
             "runs": self.n_runs,
             "seed": self.seed,
             "start": self.start,

@@ -87,7 +87,7 @@ class Report:
 
     def to_json(self) -> str:
         """Everything found; the same bytes for the same seed, options and data, on any machine."""
-        names = sorted(self._records, key=lambda name: str(self._records[name].get("section", "")))
+        names = sorted(self._records, key=lambda name: _place(str(self._records[name].get("section", ""))))
         results = {
             "format": _FORMAT,
             "version": 1,
@@ -98,8 +98,13 @@ class Report:
 
     def to_html(self) -> str:
         """The page, with its style and figures inside."""
-        sections = sorted(self._sections.values(), key=lambda section: section.number)
+        sections = sorted(self._sections.values(), key=lambda section: _place(section.number))
         return render_page(sections, title=self._title, lead=self._lead, wall_time=self.wall_time)
+
+
+def _place(section: str) -> tuple[bool, str]:
+    """Where a chapter stands: in the paper's order, and after all of those what is not in the paper."""
+    return not section, section
 
 
 def _draw_panels(plot: Plot) -> Iterator[tuple[str, str]]:

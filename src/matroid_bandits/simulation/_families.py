@@ -9,7 +9,7 @@ from typing import Any
 from matroid_bandits._util.names import plain
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import PolicyError, SimulationError
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import Detector, Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._simulate import check_policies
 
@@ -99,8 +99,10 @@ def _varied(members: Sequence[Policy]) -> dict[str, list[Any]]:
     if len({type(member) for member in members}) > 1:
         return {}
     try:
-        params = [member.params() for member in members]
+        params = [_params(member) for member in members]
     except PolicyError:  # of a class that does not keep its arguments
+        return {}
+    if any(each.keys() != params[0].keys() for each in params):  # of policies around policies of several classes
         return {}
     varied = {}
     for key in params[0]:
@@ -111,6 +113,17 @@ def _varied(members: Sequence[Policy]) -> dict[str, list[Any]]:
         elif any(value != values[0] for value in values):
             varied[key] = values
     return varied
+
+
+def _params(policy: Policy | Detector) -> dict[str, Any]:
+    """The arguments of a policy, and as "base.scale" those of a policy or detector among them."""
+    found: dict[str, Any] = {}
+    for key, value in policy.params().items():
+        if isinstance(value, (Policy, Detector)):
+            found |= {key: type(value).__name__} | {f"{key}.{inner}": each for inner, each in _params(value).items()}
+        else:
+            found[key] = value
+    return found
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,182 @@
+"""The chapter beyond the paper: changes, drift, delay and context, on made-up problems and on the paper's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from matroid_bandits.datasets import Dataset
+from matroid_bandits.paper._chapter import where_from
+from matroid_bandits.paper._delays import DELAYS
+from matroid_bandits.paper._movies import VISITORS
+from matroid_bandits.paper._networks import NETWORKS
+from matroid_bandits.paper._part import Part, PartOutcome
+from matroid_bandits.paper._race import RACE
+from matroid_bandits.reporting import Chapter, DataSource, RunFacts, simulation_record
+from matroid_bandits.simulation import ExecutorChoice, sweep
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What is run for the chapter, fixed in code, so that anyone can run it again.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        What is played, one after the other, each as long as it needs.
+    n_runs, seed : int
+        How often, and which random numbers.
+    n_quick : int
+        Runs of a short version.
+    is_full : bool
+        Whether it is as long as it is meant to be.
+
+    Examples
+    --------
+    >>> from matroid_bandits.paper import BEYOND
+    >>> [(part.name, part.n_episodes) for part in BEYOND.parts]
+    [('race', 50000), ('networks', 6000), ('delays', 3000), ('visitors', 4000)]
+    """
+
+    parts: tuple[Part, ...]
+    n_runs: int
+    seed: int
+    n_quick: int
+    is_full: bool = True
+    name: str = "beyond"
+    title: str = "Beyond the paper"
+
+    def resized(
+        self,
+        *,
+        n_episodes: int | None = None,
+        n_runs: int | None = None,
+        seed: int | None = None,
+        quick: bool = False,
+    ) -> Beyond:
+        """The same, longer or shorter; what is not given stays."""
+
+        def length(part: Part) -> int:
+            return n_episodes if n_episodes is not None else part.n_quick if quick else part.n_episodes
+
+        return replace(
+            self,
+            parts=tuple(replace(part, n_episodes=length(part)) for part in self.parts),
+            n_runs=n_runs if n_runs is not None else self.n_quick if quick else self.n_runs,
+            seed=self.seed if seed is None else seed,
+            is_full=self.is_full and all(length(part) >= part.n_episodes for part in self.parts),
+        )
+
+    def loaded(self, data: str | os.PathLike[str] | None = None) -> Beyond:
+        """The same with its data in memory, so that what is wrong with the data is known before a run."""
+        return replace(self, parts=tuple(_loaded(part, part.load(data)) for part in self.parts))
+
+    def write(self, outcomes: Sequence[PartOutcome]) -> Chapter:
+        """The chapter on what was found."""
+        return Chapter(
+            name=self.name,
+            title=self.title,
+            lead=_LEAD,
+            run=RunFacts(
+                n_episodes={outcome.part.name: outcome.part.n_episodes for outcome in outcomes},
+                n_runs=self.n_runs,
+                seed=self.seed,
+                start="observe",
+                policies={
+                    f"{outcome.part.name}: {name}": repr(policy)
+                    for outcome in outcomes
+                    for name, policy in next(iter(outcome.sweep.players.values())).items()
+                },
+                data=tuple(source for outcome in outcomes for source in _sources(outcome)),
+                wall_time=sum(outcome.sweep.wall_time for outcome in outcomes),
+            ),
+            blocks=tuple(block for outcome in outcomes for block in outcome.part.write(outcome)),
+            records={
+                "trials": [
+                    simulation_record(
+                        problem,
+                        outcome.sweep[name],
+                        name=f"{outcome.part.name}: {name}",
+                        title=name,
+                        source="stand-in" if outcome.is_standin else "real",
+                        facts={},
+                    )
+                    for outcome in outcomes
+                    for name, problem in outcome.sweep.problems.items()
+                ]
+            },
+        )
+
+
+_LEAD = (
+    "What the paper leaves for later: weights that change, answers that come late, and visitors of whom something"
+    " is known. None of this is in the paper. The problems of the race are made up; those after it are the paper's."
+)
+
+
+def run_beyond(
+    beyond: Beyond,
+    data: str | os.PathLike[str] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    executor: ExecutorChoice = None,
+) -> list[PartOutcome]:
+    """Load the data and play every part.
+
+    Parameters
+    ----------
+    beyond : Beyond
+        What to run.
+    data : path, optional
+        The one data folder; by default ``MATROID_BANDITS_DATA`` and the user's cache folder are searched.
+    progress : callable, optional
+        Called with (name of the part, episodes done, episodes in all) now and then.
+    executor : int, Executor, Dask Client or "ray", optional
+        Where the runs are played, as in `simulate`.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from matroid_bandits.paper import BEYOND, run_beyond
+    >>> networks = replace(BEYOND, parts=BEYOND.parts[1:2]).resized(n_episodes=6, n_runs=2)
+    >>> [list(outcome.sweep) for outcome in run_beyond(networks)]
+    [['congestion', 'swings']]
+    """
+    outcomes = []
+    for part in beyond.parts:
+        datasets = part.load(data)
+
+        def report(done: int, total: int, name: str = part.name) -> None:
+            assert progress is not None
+            progress(name, done, total)
+
+        found = sweep(
+            part.problems(datasets, part.n_episodes),
+            partial(part.policies, n_episodes=part.n_episodes),
+            n_episodes=part.n_episodes,
+            n_runs=beyond.n_runs,
+            seed=beyond.seed,
+            checkpoints=part.checkpoints,
+            executor=executor,
+            progress=report if progress is not None else False,
+        )
+        outcomes.append(PartOutcome(part, datasets, found, beyond.is_full))
+    return outcomes
+
+
+def _loaded(part: Part, datasets: Sequence[Dataset]) -> Part:
+    return replace(part, load=lambda _: datasets)
+
+
+def _sources(outcome: PartOutcome) -> list[DataSource]:
+    """Where the problems of a part come from."""
+    if not outcome.datasets:
+        return [DataSource(name, repr(problem)) for name, problem in outcome.sweep.problems.items()]
+    return [
+        DataSource(f"{dataset.title} ({outcome.part.name})", where_from(dataset), dataset.source == "stand-in")
+        for dataset in outcome.datasets
+    ]
+
+
+BEYOND = Beyond(parts=(RACE, NETWORKS, DELAYS, VISITORS), n_runs=10, seed=2014, n_quick=3)

@@ -1,0 +1,100 @@
+"""The paper's problems with answers that come late."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from matroid_bandits.datasets import Dataset, kiva, movielens, rocketfuel
+from matroid_bandits.environments import DelayedEnvironment
+from matroid_bandits.paper._part import Part, PartOutcome
+from matroid_bandits.paper._part_tables import final_regret
+from matroid_bandits.policies import OMM, Policy, ThompsonSampling
+from matroid_bandits.problem import Problem
+from matroid_bandits.reporting import Block, Cell, Column, Plot, Table, Text, regret_panel, size_note
+
+#: How late answers are on average, in episodes.
+_DELAYS = (0, 30, 300)
+
+
+def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
+    """One of the paper's networks, its partners and its movies."""
+    return [rocketfuel(1755, data), kiva(data), movielens(data)]
+
+
+def problems(datasets: Sequence[Dataset], _: int) -> dict[str, Problem]:
+    """Each problem with each mean delay."""
+    return {
+        _name(dataset, delay): Problem(
+            dataset.problem.constraint,
+            DelayedEnvironment(dataset.problem.environment, mean=float(delay)),
+            dataset.problem.minimize,
+        )
+        for dataset in datasets
+        for delay in _DELAYS
+    }
+
+
+def policies(problem: Problem, n_episodes: int) -> Mapping[str, Policy | Sequence[Policy]]:
+    """OMM as it is, with a narrower radius, and Thompson sampling; what is normal for latencies is beta elsewhere."""
+    thompson = ThompsonSampling("beta" if problem.environment.support == (0.0, 1.0) else "normal")
+    return {"OMM": OMM(), "OMM, scale 0.25": OMM(0.25), "Thompson": thompson}
+
+
+def write(outcome: PartOutcome) -> Sequence[Block]:
+    """Text, a table and curves on delays."""
+    sweep, datasets = outcome.sweep, outcome.datasets
+    rows: list[tuple[Cell, ...]] = [
+        (dataset.title, policy, *(final_regret(sweep, _name(dataset, delay), policy) for delay in _DELAYS))
+        for dataset in datasets
+        for policy in sweep.policies
+    ]
+    any_result = next(iter(sweep.results.values()))
+    return (
+        Text(
+            "Delay. The paper's problems, with answers that come late: a geometric number of episodes after the"
+            " decision, on average 0, 30 or 300. A play that waits narrows the radius at once and moves the mean when"
+            " it is answered, so exploration goes on meanwhile. Every item is seen once, at once, before episode 1."
+        ),
+        Table(
+            name="delays",
+            title="Regret with answers that come late",
+            columns=(
+                Column("problem", is_text=True),
+                Column("policy", is_text=True),
+                *(Column(str(delay), ",.0f", "mean delay in episodes") for delay in _DELAYS),
+            ),
+            rows=tuple(rows),
+            note=f"{size_note(any_result)} On the network regret is in ms.",
+            is_standin=outcome.is_standin,
+        ),
+        Plot(
+            "beyond-delays",
+            f"Regret with answers that are {_DELAYS[-1]} episodes late on average",
+            tuple(
+                regret_panel(
+                    sweep[_name(dataset, _DELAYS[-1])],
+                    dataset.title,
+                    unit="ms" if dataset.problem.minimize else "",
+                    is_standin=dataset.source == "stand-in",
+                )
+                for dataset in datasets
+            ),
+            "Bands are 95% confidence intervals.",
+        ),
+    )
+
+
+def _name(dataset: Dataset, delay: int) -> str:
+    return f"{dataset.title}, delay {delay}"
+
+
+DELAYS = Part(
+    name="delays",
+    load=load,
+    problems=problems,
+    policies=policies,
+    n_episodes=3_000,
+    n_quick=600,
+    write=write,
+)

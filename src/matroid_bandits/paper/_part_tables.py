@@ -1,0 +1,95 @@
+"""Tables and plots that the parts of the chapter beyond the paper share: every family of policies at its best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from matroid_bandits.paper._part import PartOutcome
+from matroid_bandits.reporting import Cell, Column, Estimate, Panel, Plot, Table, regret_panel, size_note
+from matroid_bandits.simulation import Sweep
+
+
+def at_its_best(sweep: Sweep, problem: str) -> dict[str, str]:
+    """The policy with the least regret on a problem for each family, by the family's name, in the order given."""
+    result = sweep[problem]
+    regret = dict(zip(result.policies, result.regret[:, -1].tolist(), strict=True))
+    return {family: min(policies, key=regret.__getitem__) for family, policies in sweep.groups.items()}
+
+
+def final_regret(sweep: Sweep, problem: str, policy: str) -> Estimate:
+    """A policy's regret on a problem after the last episode, with its standard error."""
+    own = sweep[problem][policy]
+    return Estimate(float(own.regret[-1]), float(own.regret_se[-1]))
+
+
+def value_of(sweep: Sweep, policy: str) -> Any:
+    """The value of the parameter in which a policy differs from others of its family; None without one."""
+    for family in sweep.families.values():
+        if policy in family.policies and family.values:
+            return family.values[family.policies.index(policy)]
+    return None
+
+
+def best_table(outcome: PartOutcome, problems: Sequence[str], name: str, title: str, note: str = "") -> Table:
+    """The regret of each family of policies at its best scale, which is said."""
+    sweep = outcome.sweep
+    rows: list[tuple[Cell, ...]] = []
+    for family in sweep.groups:
+        row: list[Cell] = [family]
+        for problem in problems:
+            policy = at_its_best(sweep, problem)[family]
+            row += [final_regret(sweep, problem, policy), value_of(sweep, policy)]
+        rows.append(tuple(row))
+    return Table(
+        name=name,
+        title=title,
+        columns=(
+            Column("policy", is_text=True),
+            *(
+                column
+                for problem in problems
+                for column in (Column("regret", ",.0f", problem), Column("scale", "g", problem))
+            ),
+        ),
+        rows=tuple(rows),
+        note=f"{size_note(sweep[problems[0]])} {note}".strip(),
+        is_standin=outcome.is_standin,
+    )
+
+
+def full_table(outcome: PartOutcome, name: str, title: str, note: str = "") -> Table:
+    """The regret of every policy on every problem of a part."""
+    sweep = outcome.sweep
+    return Table(
+        name=name,
+        title=title,
+        columns=(Column("policy", is_text=True), *(Column(problem, ",.0f") for problem in sweep)),
+        rows=tuple(
+            (policy, *(final_regret(sweep, problem, policy) for problem in sweep)) for policy in sweep.policies
+        ),
+        note=f"{size_note(next(iter(sweep.results.values())))} {note}".strip(),
+        is_standin=outcome.is_standin,
+    )
+
+
+def best_plot(
+    outcome: PartOutcome, problems: Sequence[str], name: str, title: str, caption: str = "", unit: str = ""
+) -> Plot:
+    """Cumulative regret of each family of policies at its best scale, a panel for each problem."""
+    return Plot(
+        name,
+        title,
+        tuple(_best_panel(outcome, problem, unit) for problem in problems),
+        f"{caption} Bands are 95% confidence intervals.".strip(),
+    )
+
+
+def _best_panel(outcome: PartOutcome, problem: str, unit: str) -> Panel:
+    best = at_its_best(outcome.sweep, problem)
+    panel = regret_panel(
+        outcome.sweep[problem], problem, policies=list(best.values()), unit=unit, is_standin=outcome.is_standin
+    )
+    curves = (replace(curve, label=family) for curve, family in zip(panel.curves, best, strict=True))
+    return replace(panel, curves=tuple(curves))
