@@ -71,7 +71,12 @@ def test_beyond_the_paper(monkeypatch):
     result = call("reproduce", "beyond", *TINY)
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
-    for text in ("Beyond the paper", "1 run of 3 (delays) episodes, seed 2014", "(stand-in data)", "mean delay"):
+    for text in (
+        "Beyond the paper",
+        "1 run of 3 (delays) episodes, seed 2014",
+        "(stand-in data)",
+        "delay in episodes",
+    ):
         assert text in words
     results = json.loads(Path("report/results.json").read_text())["experiments"]
     assert list(results) == ["beyond"]
