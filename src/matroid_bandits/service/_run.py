@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -26,6 +27,10 @@ from matroid_bandits.service._settings import Settings
 from matroid_bandits.specs import read_campaign
 
 log = logging.getLogger("matroid_bandits.service")
+
+#: Python's threads take turns so often, in seconds: a thread that comes back from the database waits no longer than
+#: this for the one that reads requests.
+_SWITCH_S = 0.0005
 
 
 def run_server(
@@ -77,6 +82,7 @@ def run_server(
     set_up_logs(settings.log_level, settings.json_logs)
     warnings.simplefilter("ignore", ScaleWarning)  # told as an alarm instead
     os.environ.setdefault("UV_USE_IO_URING", "0")  # a thread that polls costs a core of a small machine
+    sys.setswitchinterval(_SWITCH_S)
     service.start()
     try:
         for spec, place in specs:
