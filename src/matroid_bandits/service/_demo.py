@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, Final
 
-from matroid_bandits.exceptions import CampaignStateError, MatroidBanditsError
+from matroid_bandits.exceptions import CampaignStateError, MatroidBanditsError, UnavailableError
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service._operation import Operation
 from matroid_bandits.service._schemas import TellBody
@@ -59,7 +59,7 @@ class Demo(threading.Thread):
 
     def run(self) -> None:
         """Create the campaign where it is not there, and visit it."""
-        with contextlib.suppress(CampaignStateError):
+        with contextlib.suppress(CampaignStateError, UnavailableError):  # it is there, or the server ends already
             self._service.create(demo_spec())
         answers: list[tuple[float, int, Any]] = []
         visit = 0
