@@ -22,7 +22,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.skipif(files.fcntl is None, reason="no locks")
+@pytest.mark.skipif(files.fcntl is None, reason="this system has no flock, so nothing is claimed : tested apart")
 def test_a_claim_ends_with_its_process(tmp_path):
     path = tmp_path / "lock"
     environment = os.environ | {"PYTHONPATH": str(Path(matroid_bandits.__file__).parent.parent)}
@@ -46,7 +46,7 @@ def test_without_locks_everybody_has_it(tmp_path, monkeypatch):
     assert (tmp_path / ".x.0.saving").exists()
 
 
-@pytest.mark.skipif(files.fcntl is None, reason="no locks")
+@pytest.mark.skipif(files.fcntl is None, reason="this system has no flock, so nothing is claimed : tested apart")
 def test_a_file_system_without_locks(tmp_path, monkeypatch):
     def refuse(handle, kind):
         raise OSError("no locks here")
@@ -57,7 +57,7 @@ def test_a_file_system_without_locks(tmp_path, monkeypatch):
         give_back()
 
 
-@pytest.mark.skipif(files.fcntl is None, reason="no locks")
+@pytest.mark.skipif(files.fcntl is None, reason="this system has no flock, so nothing is claimed : tested apart")
 def test_what_crashes_left_behind_is_removed(tmp_path):
     (tmp_path / ".x.0.saving").write_text("half of it")
     (tmp_path / "mine.saving").write_text("a user's own")
@@ -65,7 +65,7 @@ def test_what_crashes_left_behind_is_removed(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.saving"]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_holds_no_claim(tmp_path):
     path = tmp_path / "lock"
     give_back = claim(path)

@@ -126,7 +126,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path):
     assert process.returncode == 1
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full disk")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full to stand for a full disk")
 @pytest.mark.parametrize("arguments", [("schema",), ("data", "list"), ("--version",), ("--help",)])
 def test_a_full_disk_is_one_sentence(tmp_path, arguments):
     code = "from matroid_bandits.cli import main; main()"
@@ -178,7 +178,7 @@ def test_the_first_compilation_is_announced(monkeypatch):
     assert [text.count("Compiling for this machine") for text in said] == [1, 0]
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_reproduce_says_how_to_call_the_command():
     plain = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}  # not a part of make test
     command = ["make", "-n", "reproduce"]

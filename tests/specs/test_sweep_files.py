@@ -117,6 +117,10 @@ def test_json_says_the_same(tmp_path):
         (HEAD + '[problems.a]\nfile = "none.toml"\nrank = 1\n' + FAMILY, r"problems\.a\.rank: unknown key"),
         (HEAD + '[problems.a]\nfile = "my sweep.toml"\n' + FAMILY, r"my sweep.toml: matroid: .* the key is missing"),
         (BOTH + "[policies]\nOMMN = {}\n", r"policies\.OMMN: expected a policy, one of"),
+        (
+            BOTH + "[policies]\nlinear = { policy = 'CombLinUCB', n_features = 2 }\n",
+            r"policies\.linear: CombLinUCB\(.*\) needs 2 features of every item in each episode; .* has none",
+        ),
         (BOTH + "[policies]\nOMM = { vary = {} }\n", r"policies\.OMM\.vary: expected a parameter or more, got none"),
         (
             BOTH + "[policies]\nOMM = { vary = { scale = [] } }\n",

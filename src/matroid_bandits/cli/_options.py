@@ -23,6 +23,11 @@ def number_option(option: str, help: str) -> Any:
     return typer.Option(option, callback=_check_number, metavar="N", help=help)
 
 
+#: Sizes of a simulation, instead of those that a file gives.
+RunsOption = Annotated[int | None, number_option("--runs", "Runs of each policy, instead of the file's.")]
+EpisodesOption = Annotated[int | None, number_option("--episodes", "Episodes of each run, instead of the file's.")]
+SeedOption = Annotated[int | None, number_option("--seed", "Seed of all random numbers, instead of the file's.")]
+
 #: Where the runs are played.
 ExecutorOption = Annotated[
     str | None,

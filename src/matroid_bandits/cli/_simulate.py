@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matroid_bandits.cli._app import app
-from matroid_bandits.cli._options import DeviceOption, ExecutorOption, number_option
+from matroid_bandits.cli._options import DeviceOption, EpisodesOption, ExecutorOption, RunsOption, SeedOption
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ def simulate(
         Path,
         typer.Argument(metavar="PROBLEM.toml", help="The problem, a TOML or JSON file; see the examples folder."),
     ],
-    runs: Annotated[int | None, number_option("--runs", "Runs of each policy, instead of the file's.")] = None,
-    episodes: Annotated[
-        int | None, number_option("--episodes", "Episodes of each run, instead of the file's.")
-    ] = None,
-    seed: Annotated[int | None, number_option("--seed", "Seed of all random numbers, instead of the file's.")] = None,
+    runs: RunsOption = None,
+    episodes: EpisodesOption = None,
+    seed: SeedOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the report; by default report/PROBLEM.")
     ] = None,

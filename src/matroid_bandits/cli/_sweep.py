@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matroid_bandits.cli._app import EXIT_INTERRUPTED, app, complain
-from matroid_bandits.cli._options import DeviceOption, number_option
+from matroid_bandits.cli._options import DeviceOption, EpisodesOption, ExecutorOption, RunsOption, SeedOption
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
 
 if TYPE_CHECKING:
@@ -35,20 +35,11 @@ def sweep(
             "--store", metavar="DIR", help="Folder to keep runs in and go on from; by default nothing is kept."
         ),
     ] = None,
-    executor: Annotated[
-        str | None,
-        typer.Option(
-            "--executor",
-            metavar="N|dask://HOST:PORT|ray",
-            help="Play on N processes, on the Dask cluster of a scheduler, or on Ray; by default on threads.",
-        ),
-    ] = None,
+    executor: ExecutorOption = None,
     device: DeviceOption = "cpu",
-    runs: Annotated[int | None, number_option("--runs", "Runs of each policy, instead of the file's.")] = None,
-    episodes: Annotated[
-        int | None, number_option("--episodes", "Episodes of each run, instead of the file's.")
-    ] = None,
-    seed: Annotated[int | None, number_option("--seed", "Seed of all random numbers, instead of the file's.")] = None,
+    runs: RunsOption = None,
+    episodes: EpisodesOption = None,
+    seed: SeedOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the report; by default report/SWEEP.")
     ] = None,

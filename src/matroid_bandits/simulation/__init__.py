@@ -5,7 +5,7 @@ from matroid_bandits.simulation._families import Family
 from matroid_bandits.simulation._plot import curve_panel, regret_panel
 from matroid_bandits.simulation._progress import Progress
 from matroid_bandits.simulation._result import PolicyResult, SimulationResult
-from matroid_bandits.simulation._simulate import check_features, check_support, simulate
+from matroid_bandits.simulation._simulate import check_fit, simulate
 from matroid_bandits.simulation._sweep import sweep
 from matroid_bandits.simulation._sweep_plot import parameter_panels, regret_panels
 from matroid_bandits.simulation._sweep_result import Best, Difference, Sweep
@@ -19,8 +19,7 @@ __all__ = [
     "Progress",
     "SimulationResult",
     "Sweep",
-    "check_features",
-    "check_support",
+    "check_fit",
     "curve_panel",
     "named_executor",
     "parameter_panels",

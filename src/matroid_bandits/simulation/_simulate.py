@@ -14,6 +14,7 @@ from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.text import counted
 from matroid_bandits.engines import EngineChoice
+from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -151,39 +152,30 @@ def check_policies(problem: Problem, policies: Mapping[str, Policy] | Iterable[P
             hint = " (the class; an instance is needed)" if isinstance(policy, type) else ""
             raise SimulationError(f"expected {name!r} to be a Policy, got {policy!r}{hint}")
         policy.check(problem.constraint)
-        check_support(policy, problem.environment.support)
-        check_features(policy, problem.environment.n_features)
+        check_fit(policy, problem.environment)
     return named
 
 
-def check_support(policy: Policy, support: tuple[float, float]) -> None:
-    """Raise `PolicyError` unless the policy can take all weights in `support`.
+def check_fit(policy: Policy, environment: Environment) -> None:
+    """Raise `PolicyError` unless the policy can take all weights of the environment, and has the features it needs.
 
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> from matroid_bandits.simulation import check_support
-    >>> check_support(mb.KLOSM(), (0.0, 1.0))
+    >>> from matroid_bandits.simulation import check_fit
+    >>> check_fit(mb.KLOSM(), mb.BernoulliEnvironment([0.2, 0.5]))
+    >>> check_fit(mb.KLOSM(), mb.GaussianEnvironment([0.2, 0.5]))
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.PolicyError: KLOSM(c=0.0) needs weights in [0, 1]; this environment's lie in [-inf, inf]
     """
-    low, high = policy.support
-    if support[0] < low or support[1] > high:
+    (low, high), (least, most) = policy.support, environment.support
+    if least < low or most > high:
         raise PolicyError(
-            f"{policy!r} needs weights in [{low:g}, {high:g}]; "
-            f"this environment's lie in [{support[0]:g}, {support[1]:g}]"
+            f"{policy!r} needs weights in [{low:g}, {high:g}]; this environment's lie in [{least:g}, {most:g}]"
         )
-
-
-def check_features(policy: Policy, n_features: int | None) -> None:
-    """Raise `PolicyError` unless an environment that gives so many features of every item has what the policy needs.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.simulation import check_features
-    >>> check_features(mb.OMM(), 3)  # does without
-    """
-    if policy.n_features is not None and policy.n_features != n_features:
-        given = "none" if n_features is None else n_features
+    if policy.n_features is not None and policy.n_features != environment.n_features:
+        given = "none" if environment.n_features is None else environment.n_features
         raise PolicyError(
             f"{policy!r} needs {counted(policy.n_features, 'feature')} of every item in each episode; this "
             f"environment has {given}"

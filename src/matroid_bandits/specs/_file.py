@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import TypeAdapter
 
@@ -22,8 +22,31 @@ from matroid_bandits.specs._problem import SimulationSpec
 from matroid_bandits.specs._spec import parse
 
 
-@dataclass(frozen=True)
-class SimulationPlan:
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What the plans of problem files and of sweep files share: names, sizes, and where they come from."""
+
+    name: str
+    title: str
+    about: str
+    n_episodes: int
+    n_runs: int
+    seed: int
+    start: Literal["observe", "explore"]
+    path: Path
+
+    def resized(self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None) -> Self:
+        """The same plan, longer or shorter; what is not given stays."""
+        return replace(
+            self,
+            n_episodes=self.n_episodes if n_episodes is None else n_episodes,
+            n_runs=self.n_runs if n_runs is None else n_runs,
+            seed=self.seed if seed is None else seed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationPlan(Plan):
     """What a problem file comes to: a problem, who plays on it, how long and how often.
 
     Attributes
@@ -59,33 +82,14 @@ class SimulationPlan:
     (100, 5, 'A uniform matroid of 2 items and rank 1, from ads.toml.')
     """
 
-    name: str
-    title: str
-    about: str
     problem: Problem
     policies: Mapping[str, Policy]
-    n_episodes: int
-    n_runs: int
-    seed: int
-    start: Literal["observe", "explore"]
-    path: Path
 
     @property
     def description(self) -> str:
         """What kind of problem it is and where it comes from, in a sentence."""
         problem, kind = self.problem, self.problem.constraint.kind
         return f"A {kind} matroid of {problem.n_items} items and rank {problem.rank}, from {self.path.name}."
-
-    def resized(
-        self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None
-    ) -> SimulationPlan:
-        """The same simulation, longer or shorter; what is not given stays."""
-        return replace(
-            self,
-            n_episodes=self.n_episodes if n_episodes is None else n_episodes,
-            n_runs=self.n_runs if n_runs is None else n_runs,
-            seed=self.seed if seed is None else seed,
-        )
 
 
 def read_simulation(path: str | os.PathLike[str]) -> SimulationPlan:

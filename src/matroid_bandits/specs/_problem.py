@@ -10,7 +10,7 @@ from matroid_bandits._util.plots import OPTIMAL
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation import check_features, check_support
+from matroid_bandits.simulation import check_fit
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._limits import RANGES, out_of_range
 from matroid_bandits.specs._operations import ConstraintSpec
@@ -126,8 +126,7 @@ class SimulationSpec(RunsSpec, ProblemSpec):
         for name, spec in self.policies.items():
             policies[name] = spec.make(ground, place.at(name))
             try:
-                check_support(policies[name], problem.environment.support)
-                check_features(policies[name], problem.environment.n_features)
+                check_fit(policies[name], problem.environment)
             except MatroidBanditsError as error:
                 raise place.at(name).error(str(error)) from error
         return policies

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -15,8 +15,8 @@ from matroid_bandits._util.text import counted, did_you_mean, shown
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation import check_support
-from matroid_bandits.specs._file import check_name, name_of, read_file
+from matroid_bandits.simulation import check_fit
+from matroid_bandits.specs._file import Plan, check_name, name_of, read_file
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec, add_parameters, parameters
@@ -158,14 +158,14 @@ class SweepSpec(RunsSpec):
         for name, given in made.items():
             for policy in given if isinstance(given, list) else [given]:
                 try:
-                    check_support(policy, problem.environment.support)
+                    check_fit(policy, problem.environment)
                 except MatroidBanditsError as error:
                     raise place.at(name).error(str(error)) from error
         return made
 
 
-@dataclass(frozen=True)
-class SweepPlan:
+@dataclass(frozen=True, kw_only=True)
+class SweepPlan(Plan):
     """What a sweep file comes to: problems, who plays on them, how long and how often.
 
     Attributes
@@ -203,33 +203,14 @@ class SweepPlan:
     (5, {'OMM': [OMM(scale=0.5), OMM(scale=1.0)]})
     """
 
-    name: str
-    title: str
-    about: str
     problems: Mapping[str, Problem]
     policies: Callable[[Problem], Mapping[str, Any]]
-    n_episodes: int
-    n_runs: int
-    seed: int
-    start: Literal["observe", "explore"]
     baseline: str | None
-    path: Path
 
     @property
     def description(self) -> str:
         """How many problems there are and where they come from, in a sentence."""
         return f"{counted(len(self.problems), 'problem')}, from {self.path.name}."
-
-    def resized(
-        self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None
-    ) -> SweepPlan:
-        """The same sweep, longer or shorter; what is not given stays."""
-        return replace(
-            self,
-            n_episodes=self.n_episodes if n_episodes is None else n_episodes,
-            n_runs=self.n_runs if n_runs is None else n_runs,
-            seed=self.seed if seed is None else seed,
-        )
 
 
 def read_sweep(path: str | os.PathLike[str]) -> SweepPlan:
