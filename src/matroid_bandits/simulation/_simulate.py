@@ -167,7 +167,7 @@ def check_fit(policy: Policy, environment: Environment) -> None:
     >>> check_fit(mb.KLOSM(), mb.GaussianEnvironment([0.2, 0.5]))
     Traceback (most recent call last):
     ...
-    matroid_bandits.exceptions.PolicyError: KLOSM(c=0.0) needs weights in [0, 1]; this environment's lie in [-inf, inf]
+    matroid_bandits.exceptions.PolicyError: KLOSM(c=0.0) needs weights in [0, 1]; this environment's lie in...
     """
     (low, high), (least, most) = policy.support, environment.support
     if least < low or most > high:
