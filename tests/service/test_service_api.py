@@ -52,6 +52,23 @@ def test_asking_and_telling_is_what_the_library_does(url):
         assert client.get(at).json()["decisions"] == 29
 
 
+def test_campaigns_without_labels_can_be_read(url):
+    learner = mb.Learner(mb.UniformMatroid(5, 2), mb.OMM(), seed=1)
+    with serving(url) as client:
+        at = create(client, matroid=mb.UniformMatroid(5, 2).to_dict())
+        assert client.post(f"{at}/ask").json()["items"] == list(learner.ask().labels)
+        client.post(f"{at}/tell", json={"decision": 1, "weights": [[0, 1.0], [1, 0.5]]})
+        learner.tell(1, {0: 1.0, 1: 0.5})
+        for found in (client.get(f"{at}/estimates"), client.post(f"{at}/estimates", json={})):
+            assert found.json()["labels"] == [0, 1, 2, 3, 4]
+            assert found.json()["counts"] == learner.estimates().counts.tolist()
+        assert client.get(f"{at}/best").json()["items"] == [0, 1]
+        assert client.post(f"{at}/explain", json={"item": 3}).json()["text"] == str(learner.explain(3))
+        assert client.post(f"{at}/preview").json()["items"] == [2, 3]
+        assert client.get(f"{at}/waiting").json()["decisions"] == []
+        assert client.get("/campaigns/ads").status_code == 200
+
+
 def test_answers_in_parts_batches_and_closing(url):
     with serving(url) as client:
         at = create(client)
@@ -305,6 +322,17 @@ def test_events_and_the_stream(url):
         ("POST", "change", b'{"matroid": {"kind": "uniform", "file": "/etc/passwd", "rank": 1}}', 422, "DataError"),
         ("POST", "explain", b'{"item": "nobody"}', 422, "ItemError"),
         ("GET", "waiting?limit=many", b"", 400, "MalformedRequestError"),
+        ("GET", "waiting?limit=1.5", b"", 400, "MalformedRequestError"),
+        ("GET", "waiting?limit=%C2%B2", b"", 400, "MalformedRequestError"),
+        ("GET", "events?after=%C2%B2", b"", 400, "MalformedRequestError"),
+        ("GET", "events?after=%D9%A3", b"", 400, "MalformedRequestError"),
+        ("GET", "events?after=-1", b"", 400, "MalformedRequestError"),
+        ("GET", "events?after=9999999999999999999", b"", 400, "MalformedRequestError"),
+        ("GET", "history?resolution=1.5", b"", 400, "MalformedRequestError"),
+        ("GET", "history?resolution=2", b"", 400, "MalformedRequestError"),
+        ("GET", "history?after=%C2%B2", b"", 400, "MalformedRequestError"),
+        ("GET", "stream?after=%C2%B2", b"", 400, "MalformedRequestError"),
+        ("GET", "stream?after=9999999999999999999", b"", 400, "MalformedRequestError"),
         ("GET", "nowhere", b"", 404, "NotFound"),
         ("DELETE", "ask", b"", 405, "MethodNotAllowed"),
     ],
@@ -383,15 +411,61 @@ def test_the_document_lists_what_is_served(shared):
     document = client.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]["/v1/campaigns/{name}/estimates"]) == {"get", "post"}
-    text = json.dumps(document)
-    for ref in {part.split('"')[0] for part in text.split('"#/components/schemas/')[1:]}:
-        assert ref in document["components"]["schemas"]
     page = client.get("/docs")
     assert "http" not in page.text.replace(at, "")
     assert "/v1/campaigns/{name}/ask" in page.text
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
+
+
+def references(form):
+    """Every reference in a JSON document, with its keyword."""
+    if isinstance(form, dict):
+        for key, value in form.items():
+            if key in ("$ref", "$dynamicRef", "$recursiveRef"):
+                yield key, value
+            yield from references(value)
+    elif isinstance(form, list):
+        for value in form:
+            yield from references(value)
+
+
+def resolved(document, pointer):
+    """What a JSON pointer of a document leads to."""
+    for key in pointer.removeprefix("#/").split("/"):
+        document = document[key.replace("~1", "/").replace("~0", "~")]
+    return document
+
+
+def test_every_reference_of_the_document_leads_somewhere(shared):
+    client, _ = shared
+    document = client.get("/openapi.json").json()
+    found = list(references(document))
+    assert len(found) > 100
+    for keyword, target in found:
+        assert (keyword, target[:2]) == ("$ref", "#/"), target
+        assert resolved(document, target)
+    ids = [each["operationId"] for path in document["paths"].values() for each in path.values()]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_schemas_of_the_document_are_schemas(shared):
+    jsonschema = pytest.importorskip("jsonschema")
+    client, _ = shared
+    document = client.get("/openapi.json").json()
+    for schema in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator({**document, "$ref": "#/components/schemas/CampaignSpec"})
+    for policy, is_valid in (
+        ("OMM", True),
+        ({"policy": "Restarting", "base": {"policy": "OMM", "scale": 0.5}}, True),
+        ({"policy": "Restarting", "base": {"policy": "OMM", "scal": 0.5}}, False),
+        ({"policy": "Restarting", "base": {"policy": "DiscountedOMM"}}, False),
+        ({"policy": "Restarting", "base": {}}, False),
+        ({"policy": "Restarting"}, False),
+    ):
+        assert validator.is_valid({"name": "x", "matroid": ADS, "policy": policy}) == is_valid, policy
 
 
 def test_whoever_runs_it_can_ask_how_it_is(shared):

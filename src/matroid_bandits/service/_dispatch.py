@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError, UnavailableError
 from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
 from matroid_bandits.service._keys import KEY, SESSION, Key, Keys, Role
@@ -84,6 +85,11 @@ class Call:
             raise MalformedRequestError(f"expected {name} to be a number in [{low:g}, {high:g}], got {given[:100]!r}")
         return value
 
+    def integer(self, name: str, default: int, low: int, high: int) -> int:
+        """An integer from the query."""
+        given = self.request.query_params.get(name)
+        return default if given is None else read_integer(name, given, low, high)
+
     def flag(self, name: str, default: bool) -> bool:
         """True or false from the query."""
         given = self.request.query_params.get(name)
@@ -102,6 +108,20 @@ class Call:
             what = f"{self.request.method} {self.request.scope['path']}\n".encode()
             digest = hashlib.blake2b(what + self.content, digest_size=16).hexdigest()
         return await self.service.write(self.name, run, need, request_id, digest)
+
+
+def read_integer(name: str, text: str, low: int, high: int) -> int:
+    """The integer that digits of a query or a header write.
+
+    Examples
+    --------
+    >>> read_integer("after", "12", 0, 100)
+    12
+    """
+    is_written = text.isascii() and text.isdecimal() and len(text) <= len(str(high))
+    if not is_written or not low <= int(text) <= high:
+        raise MalformedRequestError(f"expected {name} to be an integer in [{low}, {high}], got {shown(text)}")
+    return int(text)
 
 
 #: An endpoint's own part: from a call to an answer.

@@ -79,7 +79,7 @@ def estimates_form(replica: Replica, features: Any = None) -> dict[str, Any]:
         radii = np.abs(found.indices - found.means)
     return {
         "seq": replica.seq,
-        "labels": found.labels,
+        "labels": list(found.labels),  # without labels a range, which JSON does not know
         "counts": found.counts.tolist(),
         "waiting": found.waiting.tolist(),
         "means": found.means.tolist(),

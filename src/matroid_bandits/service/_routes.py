@@ -20,7 +20,7 @@ from matroid_bandits.service._history import LEVELS
 from matroid_bandits.service._limits import check_batch, check_matroid, check_sizes
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._stream import stream
+from matroid_bandits.service._stream import LAST_EVENT, stream
 from matroid_bandits.specs import CampaignSpec, Place, parse
 
 _FAR = 1e15
@@ -143,12 +143,12 @@ async def _best(call: Call) -> Answer:
 
 
 async def _waiting(call: Call) -> Answer:
-    limit = int(call.number("limit", 100, 0, 10_000))
+    limit = call.integer("limit", 100, 0, 10_000)
     return await _read(call, lambda replica: reads.waiting_form(replica, limit))
 
 
 async def _history(call: Call) -> Answer:
-    resolution, after = int(call.number("resolution", 60, 1, 86400)), call.number("after", 0, 0, _FAR)
+    resolution, after = call.integer("resolution", 60, 1, 86400), call.number("after", 0, 0, _FAR)
     if resolution not in LEVELS:
         raise MalformedRequestError(f"expected resolution to be one of 1, 60, 3600, 86400; got {resolution}")
     now = await run_in_threadpool(call.service.database.now)
@@ -156,7 +156,7 @@ async def _history(call: Call) -> Answer:
 
 
 async def _events(call: Call) -> Answer:
-    after, limit = int(call.number("after", 0, 0, _FAR)), int(call.number("limit", 1000, 1, 10_000))
+    after, limit = call.integer("after", 0, 0, LAST_EVENT), call.integer("limit", 1000, 1, 10_000)
 
     def read() -> Answer:
         database, name = call.service.database, call.name

@@ -14,7 +14,10 @@ from starlette.responses import Response, StreamingResponse
 
 from matroid_bandits.exceptions import LimitError, MalformedRequestError, UnknownCampaignError
 from matroid_bandits.service import _reads as reads
-from matroid_bandits.service._dispatch import HEADERS, Call
+from matroid_bandits.service._dispatch import HEADERS, Call, read_integer
+
+#: The largest number of an event that is asked for; every database holds it.
+LAST_EVENT = 10**15
 
 _CHUNK = 500
 _SUMMARY_EVERY = 0.5
@@ -32,9 +35,7 @@ async def stream(call: Call, event_text: Callable[[Any], str]) -> Response:
         raise LimitError(f"expected at most {service.settings.max_streams} streams at a time, got one more")
     row = await run_in_threadpool(_row, call)
     begin = call.request.headers.get("last-event-id", "") or call.request.query_params.get("after", str(row.seq))
-    if not begin.isdigit() or len(begin) > 18:
-        raise MalformedRequestError(f"expected after to be the number of an event, got {begin[:100]!r}")
-    parts = _parts(call, row.id, int(begin), only == "summary", event_text)
+    parts = _parts(call, row.id, read_integer("after", begin, 0, LAST_EVENT), only == "summary", event_text)
     return StreamingResponse(parts, headers=HEADERS, media_type="text/event-stream")
 
 

@@ -100,8 +100,12 @@ class CampaignSpec(Spec):
     about: str = Field("", description="What it is for, in a sentence or two.")
     matroid: AnyMatroid = Field(description="Which sets of items may be chosen.")
     policy: Annotated[
-        PolicySpec, BeforeValidator(lambda value: {"policy": value} if isinstance(value, str) else value)
-    ] = Field(description="How to choose: a policy with its parameters.")
+        PolicySpec,
+        BeforeValidator(
+            lambda value: {"policy": value} if isinstance(value, str) else value,
+            json_schema_input_type=str | PolicySpec,
+        ),
+    ] = Field(description="How to choose: the name of a policy, or a policy with its parameters.")
     direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
     seed: Annotated[int | None, *limited("seed")] = Field(None, description="Seed of the policy's random choices.")
     holdout: Number = Field(0.0, description="Probability with which a request is answered by a random set.")

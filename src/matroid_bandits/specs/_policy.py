@@ -195,22 +195,25 @@ def parameters(kind: type[Any]) -> dict[str, Any]:
 
 def add_parameters(schema: dict[str, Any], *, is_family: bool = False) -> None:
     """Add to the JSON Schema which parameters each policy of the package takes, in a family by ``vary`` too."""
-    cases: list[Any] = []
-    for name, kind in POLICIES.items():
-        if not kind.__module__.startswith("matroid_bandits."):
-            continue
-        own = {"policy": True, "vary": True} if is_family else {"policy": True}
-        properties = own | _properties(kind)
-        case = {"properties": properties, "additionalProperties": False}
-        if not is_family:
-            case["required"] = _needed(kind)
-            if {"features", "n_features"} <= properties.keys():  # what the items keep, or what comes with requests
-                case["oneOf"] = [{"required": ["features"]}, {"required": ["n_features"]}]
-        cases.append({"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case})
-    schema["allOf"] = cases
-    if not is_family:
-        schema["$dynamicAnchor"] = "policy"
+    schema["allOf"] = [_policy_case(name, kind, is_family) for name, kind in _own_policies().items()]
     schema.pop("required", None)  # where it is left out, the key above is the policy's name
+
+
+def _own_policies() -> dict[str, type[Policy]]:
+    """The policies of the package, without those that users have defined."""
+    return {name: kind for name, kind in POLICIES.items() if kind.__module__.startswith("matroid_bandits.")}
+
+
+def _policy_case(name: str, kind: type[Policy], is_family: bool = False) -> dict[str, Any]:
+    """The JSON Schema of a table that names this policy."""
+    own = {"policy": True, "vary": True} if is_family else {"policy": True}
+    properties = own | _properties(kind)
+    case = {"properties": properties, "additionalProperties": False}
+    if not is_family:
+        case["required"] = _needed(kind)
+        if {"features", "n_features"} <= properties.keys():  # what the items keep, or what comes with requests
+            case["oneOf"] = [{"required": ["features"]}, {"required": ["n_features"]}]
+    return {"if": {"properties": {"policy": {"const": name}}, "required": ["policy"]}, "then": case}
 
 
 def _needed(kind: type[Any]) -> list[str]:
@@ -229,7 +232,14 @@ def _json_type(name: str, hint: Any) -> dict[str, Any]:
     if get_origin(hint) is Literal:
         return {"enum": list(get_args(hint))}
     if hint is Policy:
-        return {"$dynamicRef": "#policy", "required": ["policy"]}
+        # Written out instead of a reference: this part is used in several documents, and no policy nests deeper.
+        bases = [_policy_case(name, kind) for name, kind in _own_policies().items() if kind is not Restarting]
+        return {
+            "type": "object",
+            "properties": {"policy": {"type": "string"}},
+            "required": ["policy"],
+            "allOf": bases,
+        }
     if hint is Detector:
         return {"anyOf": [_detector_case(name, kind) for name, kind in DETECTORS.items()]}
     if name == "features":
