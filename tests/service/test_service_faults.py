@@ -38,6 +38,36 @@ def visit(client, at, n):
         assert client.post(f"{at}/tell", json=body, headers=fresh_id()).status_code == 200
 
 
+def check_away(client, at):
+    """Whatever needs the database is 503 with a problem, also where a thread of the server's own reads."""
+    ready, client.service.writer.is_ready = client.service.writer.is_ready, True  # it has not noticed yet
+    paths = ["/v1/campaigns", f"{at}/events", f"{at}/history", f"{at}/stream", f"{at}/estimates", "/metrics", "/readyz"]
+    for path in paths:
+        answer = client.get(path)
+        assert (path, answer.status_code) == (path, 503)
+        assert answer.json()["error"] == "UnavailableError"
+        assert "retry-after" in answer.headers
+    client.service.writer.is_ready = ready
+
+
+def test_a_stream_ends_when_the_database_goes_away(postgres):
+    url = fresh_postgres(postgres)
+    with serving(url) as client:
+        at = create(client)
+        server = server_of(url)
+        with client.stream("GET", f"{at}/stream?after=0") as live:
+            lines = live.iter_lines()
+            until(lambda: next(lines).startswith("event: created"))
+            server.stop()
+            try:
+                client.post(f"{at}/ask")
+                assert "event: end" in list(lines)  # the client is told to come again
+            finally:
+                server.start()
+        until(lambda: client.get("/readyz").status_code == 200)
+        assert client.service.n_watchers == 0
+
+
 def test_postgresql_goes_away_and_comes_back(postgres):
     url = fresh_postgres(postgres)
     with serving(url) as client:
@@ -52,6 +82,7 @@ def test_postgresql_goes_away_and_comes_back(postgres):
             assert "retry-after" in answer.headers
             until(lambda: client.get("/readyz").status_code == 503)
             assert client.get("/healthz").status_code == 200
+            check_away(client, at)
         finally:
             server.start()
         until(lambda: client.get("/readyz").status_code == 200)

@@ -1,7 +1,9 @@
 """Who may do what: keys, roles, campaigns, rates, and what a server without keys refuses."""
 
+import asyncio
 import json
 import logging
+import sqlite3
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +14,7 @@ from matroid_bandits.service import _keys as keys_module
 from matroid_bandits.service._keys import Key, Keys, session_of
 from matroid_bandits.service._logs import log_unexpected, set_up_logs
 from matroid_bandits.service._tables import keys
-from service_kit import create, serving, started
+from service_kit import create, serving
 
 
 def bearer(key):
@@ -157,8 +159,103 @@ def test_logs_are_lines_or_json_without_labels(capsys):
             other.setLevel(logging.NOTSET)
 
 
-def test_one_request_reads_the_keys_again_and_the_others_do_not_wait(tmp_path):
-    with started(str(tmp_path / "campaigns.db")) as service:
-        assert not service.keys.claim_refresh()  # they were read just now
-        service.keys._claimed_at -= 10.0
-        assert [service.keys.claim_refresh() for _ in range(3)] == [True, False, False]
+def test_a_database_that_had_a_key_stays_closed(url, database):
+    assert Keys(database).is_open is False  # nothing was read yet
+    with serving(url) as client:
+        at = create(client)
+        id = create_key(database, "admin").split("_")[1]
+        client.service.keys.refresh()
+        assert client.get(at).status_code == 401
+        revoke_key(database, id)
+        client.service.keys.refresh()
+        assert not client.service.keys.is_open
+        assert client.service.keys.are_all_revoked
+        for path in (at, "/v1/campaigns", "/metrics"):
+            assert client.get(path).status_code == 401
+        assert client.post(f"{at}/ask").status_code == 401
+        assert client.get("/login").status_code == 200  # and the page asks for a key
+    with serving(url) as client:  # also after a restart
+        assert client.get(at).status_code == 401
+        key = create_key(database, "read")
+        assert client.get(at, headers=bearer(key)).status_code == 200
+
+
+class Counted(Keys):
+    """Keys that count how often they are read."""
+
+    n = 0
+
+    def refresh(self):
+        self.n += 1
+        super().refresh()
+
+
+def outcomes(keys, tokens):
+    """What each of some tokens is, looked up at once: its role, or the class of the error."""
+
+    async def look():
+        found = await asyncio.gather(*map(keys.look_up, tokens), return_exceptions=True)
+        return [each.role if isinstance(each, Key) else type(each).__name__ for each in found]
+
+    return asyncio.run(look())
+
+
+def test_a_burst_after_quiet_time_waits_for_one_read(database):
+    keys = Counted(database)
+    old, other = create_key(database, "decide"), create_key(database, "admin")
+    assert outcomes(keys, [old] * 30) == ["decide"] * 30
+    assert keys.n == 1
+    revoke_key(database, old.split("_")[1])
+    new = create_key(database, "read")
+    keys._began, keys._read_at = keys._began - 8.0, keys._read_at - 8.0
+    assert outcomes(keys, [old, new, other] * 10) == ["AccessError", "read", "admin"] * 10
+    assert keys.n == 2
+
+
+def test_a_key_that_is_not_known_is_looked_for_and_costs_one_read(database):
+    keys = Counted(database)
+    known = create_key(database, "admin")
+    assert outcomes(keys, [known]) == ["admin"]
+    new = create_key(database, "read")  # the keys were read a moment ago
+    assert outcomes(keys, [new] * 10 + ["mb_unknown_key"] * 10) == ["read"] * 10 + ["AccessError"] * 10
+    assert keys.n == 2
+    revoke_key(database, new.split("_")[1])
+    keys.refresh()
+    wrong = [new, known + "x", "", "Basic", "mbs_x_y", f"mb_{known.split('_')[1]}_"]
+    assert outcomes(keys, wrong) == ["AccessError"] * 6
+    assert keys.n == 3  # a revoked key, a wrong secret and what is no key need no look
+
+
+def test_keys_are_read_again_before_anybody_has_to_wait(database):
+    keys = Counted(database)
+    key = create_key(database, "read")
+    assert outcomes(keys, [key]) == ["read"]
+    keys._began, keys._read_at = keys._began - 1.5, keys._read_at - 1.5
+
+    async def look():
+        before = keys._known
+        await keys.look_up(key)
+        assert keys._known is before  # the read goes on in the background
+        await keys._reading
+
+    asyncio.run(look())
+    assert keys.n == 2
+
+
+def test_without_the_database_no_key_is_good_and_health_is(tmp_path):
+    file = tmp_path / "campaigns.db"
+    database = Database(str(file))
+    database.open()
+    key = create_key(database, "admin")
+    database.close()
+    with serving(str(file), key) as client:
+        assert client.get("/v1/campaigns").status_code == 200
+        with sqlite3.connect(file) as other:
+            other.execute("ALTER TABLE keys RENAME TO elsewhere")
+        client.service.keys._read_at -= 10.0
+        answers = [client.get("/v1/campaigns") for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [503] * 3
+        assert client.get("/healthz").status_code == 200
+        with sqlite3.connect(file) as other:
+            other.execute("ALTER TABLE elsewhere RENAME TO keys")
+        assert client.get("/v1/campaigns").status_code == 200

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from matroid_bandits._util.text import shown
-from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError, UnavailableError
+from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError
 from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
-from matroid_bandits.service._keys import KEY, SESSION, Key, Keys, Role
+from matroid_bandits.service._keys import KEY, SESSION, Key, Role
 from matroid_bandits.service._limits import check_request_id
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer
@@ -213,18 +212,17 @@ def refuse_status(status: int, error: str, detail: str) -> Response:
 
 
 async def authorize(request: Request, service: Service, role: Role | None, campaign: str | None) -> Key:
-    """Who calls, where the key allows it; refreshes the keys now and then.
+    """Who calls, where the key allows it.
 
     Raises
     ------
     AccessError
         No key, a wrong one, or one that may not do this.
+    UnavailableError
+        The database does not answer.
     """
-    keys = await fresh_keys(service)
     if role is None:
         return Key("", "read")
-    if keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
-        raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
     given = next((value for name, value in request.scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.decode("latin-1").partition(" ")
     kind = KEY if scheme.lower() == "bearer" else SESSION
@@ -232,20 +230,12 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
         token = request.cookies.get(COOKIE, "")
         if request.method != "GET":
             check_own_site(request)
-    key = keys.find(token.strip(), kind)
+    key = await service.keys.look_up(token.strip(), kind)
+    if service.keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
+        raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
     key.check(role, campaign)
     key.spend(service.settings.rate)
     return key
-
-
-async def fresh_keys(service: Service) -> Keys:
-    """The keys as the database had them a moment ago."""
-    if service.keys.claim_refresh():
-        try:
-            await run_in_threadpool(service.keys.refresh)
-        except Exception as error:
-            raise UnavailableError("the database does not answer") from error
-    return service.keys
 
 
 def check_own_site(request: Request) -> None:

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from pydantic_core import to_json
+from sqlalchemy import exc as database
 
 from matroid_bandits import exceptions as known
 
@@ -37,7 +38,15 @@ STATUS: Final[dict[type[Exception], int]] = {
     known.RateLimitError: 429,
     known.CampaignStoppedError: 503,
     known.UnavailableError: 503,
+    database.OperationalError: 503,
+    database.InterfaceError: 503,
+    database.InternalError: 503,
+    database.DisconnectionError: 503,
+    database.TimeoutError: 503,
 }
+
+#: What is told of an error of the database: its own words may hold a statement's values.
+_AWAY = "the database does not answer; try again"
 
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 _EXPECTED = re.compile(r"expected (?P<expected>.+?)[,;] got (?P<given>.+)", re.DOTALL)
@@ -70,4 +79,6 @@ def problem_of(error: BaseException) -> tuple[int, bytes]:
     status = status_of(error)
     if status == 500:
         return 500, problem(500, "InternalError", "the server has made a mistake; its log says more")
+    if isinstance(error, database.SQLAlchemyError):
+        return status, problem(status, known.UnavailableError.__name__, _AWAY)
     return status, problem(status, type(error).__name__, str(error))

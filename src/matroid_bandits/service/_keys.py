@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import math
@@ -13,8 +14,9 @@ from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
-from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnknownCampaignError
+from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnavailableError, UnknownCampaignError
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import keys
 
@@ -23,7 +25,12 @@ Role = Literal["read", "decide", "admin"]
 #: What each role may do, the later ones also what the earlier may.
 ROLES: Final[tuple[Role, ...]] = ("read", "decide", "admin")
 
-_REFRESH = 2.0
+#: A revoked key is refused after this many seconds at the latest. Keys are read again, in the background, when they
+#: have been known for half of them, so that under steady load no request waits for it.
+STALE_S: Final = 2.0
+
+#: Seconds between two reads: unknown keys, each of which is looked for, cost the database no more than this.
+_APART_S: Final = 0.2
 
 #: What the texts of keys, and of logins made with them, begin with.
 KEY, SESSION = "mb", "mbs"
@@ -78,41 +85,84 @@ class Key:
         self._tokens = tokens - 1.0
 
 
-#: Who comes without a key where the database has none.
+#: Who comes without a key where the database never had one.
 NOBODY: Final = Key("", "admin")
 
 
 class Keys:
-    """The keys of a database, as far as this process knows; looked up anew every two seconds."""
+    """The keys of a database, as this process knows them: read again before they are `STALE_S` seconds old."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[str, Key] = {}
-        self._claimed_at = -math.inf
+        self._is_open = False  # until they have been read
+        self._began = self._read_at = -math.inf
+        self._reading: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
-
-    def claim_refresh(self) -> bool:
-        """Whether the caller should read the keys again; meanwhile the others go on with those that are known."""
-        now = time.monotonic()
-        is_stale = now - self._claimed_at > _REFRESH
-        if is_stale:
-            self._claimed_at = now
-        return is_stale
 
     def refresh(self) -> None:
         """Read the keys again; those that are still there keep count of their uses."""
         with self._lock:
-            found = {key.id: key for key in list_keys(self._database) if key.revoked is None}
+            self._began = time.monotonic()
+            found = {key.id: key for key in list_keys(self._database)}
             for id, key in found.items():
                 old = self._known.get(id)
                 if old is not None:
                     key._tokens, key._filled = old._tokens, old._filled
-            self._known, self._claimed_at = found, time.monotonic()
+            self._known, self._is_open, self._read_at = found, not found, self._began
 
     @property
     def is_open(self) -> bool:
-        """Whether there are no keys, so that everybody may do everything."""
-        return not self._known
+        """Whether there never was a key, so that everybody may do everything; revoking the last one opens nothing."""
+        return self._is_open
+
+    @property
+    def are_all_revoked(self) -> bool:
+        """Whether there were keys and none can be used."""
+        return not self._is_open and all(key.revoked is not None for key in self._known.values())
+
+    async def look_up(self, token: str | None, kind: str = KEY) -> Key:
+        """The same as `find`, from what the database had at most `STALE_S` seconds ago; a key not known is looked for.
+
+        Raises
+        ------
+        AccessError
+            There is none, or nobody's.
+        UnavailableError
+            The database does not answer.
+        """
+        came = time.monotonic()
+        await self.read_since(came - STALE_S)
+        if not self._is_open and token and token.startswith(f"{kind}_") and _id_of(token) not in self._known:
+            await self.read_since(came)  # it may have been made since
+        return self.find(token, kind)
+
+    async def read_since(self, moment: float) -> None:
+        """Wait until a read of the keys that began after a moment is done; all that wait share one.
+
+        Raises
+        ------
+        UnavailableError
+            The database does not answer.
+        """
+        if time.monotonic() - self._read_at > STALE_S / 2:
+            self._read_soon()
+        while self._read_at < moment:
+            try:
+                await asyncio.shield(self._read_soon())
+            except (SQLAlchemyError, OSError) as error:
+                raise UnavailableError("the database does not answer") from error
+
+    def _read_soon(self) -> asyncio.Task[None]:
+        reading, loop = self._reading, asyncio.get_running_loop()
+        if reading is None or reading.done() or reading.get_loop() is not loop:
+            self._reading = reading = loop.create_task(self._read())
+            reading.add_done_callback(lambda done: done.cancelled() or done.exception())  # those that wait are told
+        return reading
+
+    async def _read(self) -> None:
+        await asyncio.sleep(max(self._began + _APART_S - time.monotonic(), 0.0))
+        await asyncio.to_thread(self.refresh)
 
     def find(self, token: str | None, kind: str = KEY) -> Key:
         """Whose key, or login, this is.
@@ -127,10 +177,10 @@ class Keys:
         if not token:
             raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
         given, _, rest = token.partition("_")
-        id, _, secret = rest.partition("_")
-        key = self._known.get(id)
+        key, secret = self._known.get(_id_of(token)), rest.partition("_")[2]
         digest = _hashed(secret) if kind == SESSION else _digest(secret)
-        if given != kind or key is None or not hmac.compare_digest(key.digest, digest):
+        is_known = key is not None and key.revoked is None and hmac.compare_digest(key.digest, digest)
+        if given != kind or key is None or not is_known:
             raise _unknown("expected a key that is known here, got another")
         return key
 
@@ -185,7 +235,7 @@ def list_keys(database: Database) -> list[Key]:
 
 
 def revoke_key(database: Database, id: str) -> None:
-    """Let a key be used no more; servers notice within seconds.
+    """Let a key be used no more; servers notice within `STALE_S` seconds.
 
     Examples
     --------
@@ -217,6 +267,10 @@ def session_of(key: str) -> str:
     """
     _, id, secret = key.split("_", 2)
     return f"{SESSION}_{id}_{_hashed(secret)}"
+
+
+def _id_of(token: str) -> str:
+    return token.partition("_")[2].partition("_")[0]
 
 
 def _digest(secret: str) -> str:

@@ -80,6 +80,8 @@ def run_server(
         )
     listener = _listen(settings)
     set_up_logs(settings.log_level, settings.json_logs)
+    if service.keys.are_all_revoked:
+        log.warning("every key is revoked: all requests are refused until matroid-bandits key create makes another")
     warnings.simplefilter("ignore", ScaleWarning)  # told as an alarm instead
     os.environ.setdefault("UV_USE_IO_URING", "0")  # a thread that polls costs a core of a small machine
     sys.setswitchinterval(_SWITCH_S)

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import AccessError, MatroidBanditsError, MissingDependencyError
-from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site, fresh_keys
+from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site
 from matroid_bandits.service._keys import KEY, SESSION, Key, session_of
 from matroid_bandits.service._service import Service
 
@@ -83,7 +83,7 @@ def page_routes(service: Service) -> list[BaseRoute]:
             check_own_site(request)
             form = parse_qs(await _form(request))
             target, text = _inside(form.get("next", ["/"])[0]), form.get("key", [""])[0].strip()
-            (await fresh_keys(service)).find(text, KEY)
+            await service.keys.look_up(text, KEY)
         except AccessError as error:
             problem = _words(error, text)
         except MatroidBanditsError as error:
@@ -130,7 +130,7 @@ async def _key(request: Request, service: Service) -> Key | Response:
     """Whose login the browser shows, or where to go without one."""
     session = request.cookies.get(COOKIE, "")
     try:
-        return (await fresh_keys(service)).find(session, SESSION)
+        return await service.keys.look_up(session, SESSION)
     except AccessError:
         if not session and request.headers.get("sec-fetch-site") == "cross-site":
             # A browser keeps the login to itself when a link elsewhere leads here; asked from this page, it sends it.
