@@ -41,8 +41,8 @@ def visit(client, at, n):
 def check_away(client, at):
     """Whatever needs the database is 503 with a problem, also where a thread of the server's own reads."""
     ready, client.service.writer.is_ready = client.service.writer.is_ready, True  # it has not noticed yet
-    paths = ["/v1/campaigns", f"{at}/events", f"{at}/history", f"{at}/stream", f"{at}/estimates", "/metrics", "/readyz"]
-    for path in paths:
+    of_campaign = [f"{at}/{part}" for part in ("events", "history", "stream", "estimates")]
+    for path in ("/v1/campaigns", *of_campaign, "/metrics", "/readyz"):
         answer = client.get(path)
         assert (path, answer.status_code) == (path, 503)
         assert answer.json()["error"] == "UnavailableError"

@@ -1,10 +1,13 @@
 """Who may do what: keys, roles, campaigns, rates, and what a server without keys refuses."""
 
 import asyncio
+import collections
+import contextlib
 import json
 import logging
 import sqlite3
 
+import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -14,7 +17,7 @@ from matroid_bandits.service import _keys as keys_module
 from matroid_bandits.service._keys import Key, Keys, session_of
 from matroid_bandits.service._logs import log_unexpected, set_up_logs
 from matroid_bandits.service._tables import keys
-from service_kit import create, serving
+from service_kit import create, serving, until
 
 
 def bearer(key):
@@ -259,3 +262,61 @@ def test_without_the_database_no_key_is_good_and_health_is(tmp_path):
         with sqlite3.connect(file) as other:
             other.execute("ALTER TABLE elsewhere RENAME TO keys")
         assert client.get("/v1/campaigns").status_code == 200
+
+
+def test_a_stream_ends_with_its_key(database, url):
+    key, admin = create_key(database, "read"), create_key(database, "admin")
+    with serving(url, admin) as client:
+        at = create(client)
+        with client.stream("GET", f"{at}/stream", headers=bearer(key)) as live:
+            lines = live.iter_lines()
+            until(lambda: next(lines).startswith("event: summary"))
+            revoke_key(database, key.split("_")[1])
+            assert "event: end" in list(lines)
+        until(lambda: client.service.n_watchers == 0)
+
+
+def test_a_stream_of_an_open_server_ends_when_a_key_is_made(database, url):
+    with serving(url) as client:
+        at = create(client)
+        with client.stream("GET", f"{at}/stream") as live:
+            lines = live.iter_lines()
+            until(lambda: next(lines).startswith("event: summary"))
+            create_key(database, "read")
+            assert "event: end" in list(lines)
+
+
+def test_streams_are_counted_before_they_begin_and_for_each_key(tmp_path):
+    file = str(tmp_path / "campaigns.db")
+    database = Database(file)
+    database.open()
+    keys = [create_key(database, "read") for _ in range(3)]
+    admin = create_key(database, "admin")
+    database.close()
+    with serving(file, admin, max_streams=10, max_streams_per_key=4) as client:
+        at = create(client)
+
+        async def statuses(n):
+            """What n requests for streams at a time are answered with each of the keys; then all of them end."""
+            async with (
+                httpx.AsyncClient(base_url=client.base_url, limits=httpx.Limits(), timeout=30.0) as many,
+                contextlib.AsyncExitStack() as stack,
+            ):
+
+                async def join(key):
+                    opened = many.stream("GET", f"{at}/stream", headers=bearer(key))
+                    answer = await stack.enter_async_context(opened)
+                    if answer.status_code == 413:
+                        await answer.aread()
+                        assert "streams" in answer.json()["detail"]
+                    return key, answer.status_code
+
+                return await asyncio.gather(*[join(key) for key in keys for _ in range(n)])
+
+        found = collections.Counter(asyncio.run(statuses(20)))
+        assert sum(n for (_, status), n in found.items() if status == 200) == 10
+        assert all(found[key, 200] <= 4 for key in keys)
+        until(lambda: client.service.n_watchers == 0)
+        assert client.get("/v1/campaigns/nobody/stream").status_code == 404  # and does not count
+        assert client.get(f"{at}/stream?after=x").status_code == 400
+        assert client.service.n_watchers == 0

@@ -14,7 +14,7 @@ from matroid_bandits.cli._serve import ConfigOption, DbOption
 key_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Keys of the service: who may read, decide or do everything. Without keys it serves this machine alone.",
+    help="Keys of the service: who may read, decide or do all. Before the first key it serves this machine alone.",
     epilog="Example: matroid-bandits key create admin",
 )
 app.add_typer(key_app, name="key")
@@ -62,7 +62,7 @@ def revoke(
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a key be used no more; servers notice within seconds."""
+    """Let a key be used no more; servers notice within two seconds, streams within four."""
     from matroid_bandits.service import revoke_key
 
     with opened(db, config) as database:

@@ -60,7 +60,13 @@ def serve(
     max_label: Annotated[int | None, setting("max_label", "Characters of a label; by default 256.")] = None,
     max_items: Annotated[int | None, setting("max_items", "Items of a campaign; by default 100,000.")] = None,
     max_campaigns: Annotated[int | None, setting("max_campaigns", "Campaigns; by default 1,000.")] = None,
+    max_page: Annotated[
+        int | None, setting("max_page", "Characters of the events in one page; by default 4,194,304.")
+    ] = None,
     max_streams: Annotated[int | None, setting("max_streams", "Live streams at a time; by default 200.")] = None,
+    max_streams_per_key: Annotated[
+        int | None, setting("max_streams_per_key", "Live streams of one key; by default 50.")
+    ] = None,
     snapshot_every: Annotated[
         int | None, setting("snapshot_every", "Events between two snapshots; by default 20,000.")
     ] = None,

@@ -223,6 +223,14 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
     """
     if role is None:
         return Key("", "read")
+    key = await identify(request, service)
+    key.check(role, campaign)
+    key.spend(service.settings.rate)
+    return key
+
+
+async def identify(request: Request, service: Service) -> Key:
+    """Whose request this is, by its key or by the browser's login; the same errors as `authorize` raises."""
     given = next((value for name, value in request.scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.decode("latin-1").partition(" ")
     kind = KEY if scheme.lower() == "bearer" else SESSION
@@ -233,8 +241,6 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
     key = await service.keys.look_up(token.strip(), kind)
     if service.keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
         raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
-    key.check(role, campaign)
-    key.spend(service.settings.rate)
     return key
 
 

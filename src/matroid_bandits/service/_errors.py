@@ -38,15 +38,16 @@ STATUS: Final[dict[type[Exception], int]] = {
     known.RateLimitError: 429,
     known.CampaignStoppedError: 503,
     known.UnavailableError: 503,
-    database.OperationalError: 503,
-    database.InterfaceError: 503,
-    database.InternalError: 503,
-    database.DisconnectionError: 503,
-    database.TimeoutError: 503,
 }
 
-#: What is told of an error of the database: its own words may hold a statement's values.
-_AWAY = "the database does not answer; try again"
+#: The database is away, or cannot serve now: 503 too. Other errors of it are mistakes of the server.
+_AWAY = (
+    database.OperationalError,
+    database.InterfaceError,
+    database.InternalError,
+    database.DisconnectionError,
+    database.TimeoutError,
+)
 
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 _EXPECTED = re.compile(r"expected (?P<expected>.+?)[,;] got (?P<given>.+)", re.DOTALL)
@@ -56,6 +57,8 @@ def status_of(error: BaseException) -> int:
     """The status that an error is answered with: its class's own, or that of the nearest class it derives from."""
     if isinstance(error, known.AccessError) and getattr(error, "is_unknown", False):
         return 401
+    if isinstance(error, _AWAY):
+        return 503
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
@@ -79,6 +82,6 @@ def problem_of(error: BaseException) -> tuple[int, bytes]:
     status = status_of(error)
     if status == 500:
         return 500, problem(500, "InternalError", "the server has made a mistake; its log says more")
-    if isinstance(error, database.SQLAlchemyError):
-        return status, problem(status, known.UnavailableError.__name__, _AWAY)
+    if isinstance(error, _AWAY):  # whose own words may hold a statement's values
+        return status, problem(status, known.UnavailableError.__name__, "the database does not answer; try again")
     return status, problem(status, type(error).__name__, str(error))

@@ -122,7 +122,7 @@ class Keys:
         return not self._is_open and all(key.revoked is not None for key in self._known.values())
 
     async def look_up(self, token: str | None, kind: str = KEY) -> Key:
-        """The same as `find`, from what the database had at most `STALE_S` seconds ago; a key not known is looked for.
+        """The same as `find`, from what the database had at most `STALE_S` seconds ago; unknown keys are looked for.
 
         Raises
         ------

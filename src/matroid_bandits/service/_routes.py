@@ -165,9 +165,9 @@ async def _events(call: Call) -> Answer:
             row = database.find(connection, name)
             if row is None:
                 raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
-            found = database.after(connection, row.id, after, limit)
+            found = database.page(connection, row.id, after, limit, call.service.settings.max_page)
         listed = ",".join(event_text(event) for event in found)
-        is_more = len(found) == limit and found[-1].seq < row.seq
+        is_more = bool(found) and found[-1].seq < row.seq
         return Answer(f'{{"events":[{listed}],"next":{found[-1].seq if is_more else "null"}}}'.encode())
 
     return await run_in_threadpool(read)

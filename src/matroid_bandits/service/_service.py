@@ -59,7 +59,7 @@ class Service:
             keep_ids=settings.keep_ids * 86400.0,
             on_commit=self._committed,
         )
-        self._watchers: dict[str, set[asyncio.Event]] = {}
+        self._watchers: dict[str, dict[asyncio.Event, str]] = {}  # with the key of each
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
 
@@ -146,19 +146,30 @@ class Service:
 
     # Watching
 
-    def watch(self, campaign: str) -> asyncio.Event:
-        """An event that is set whenever something has happened to a campaign."""
-        event = asyncio.Event()
+    def watch(self, campaign: str, key: str = "") -> asyncio.Event:
+        """An event that is set whenever something has happened to a campaign.
+
+        Raises
+        ------
+        LimitError
+            All streams that there may be are open, or all that one key may have.
+        """
+        event, settings = asyncio.Event(), self.settings
         with self._lock:
+            holders = [holder for watchers in self._watchers.values() for holder in watchers.values()]
+            if len(holders) >= settings.max_streams:
+                raise LimitError(f"expected at most {settings.max_streams} streams at a time, got one more")
+            if key and holders.count(key) >= settings.max_streams_per_key:
+                raise LimitError(f"expected at most {settings.max_streams_per_key} streams of a key, got one more")
             self._loop = asyncio.get_running_loop()
-            self._watchers.setdefault(campaign, set()).add(event)
+            self._watchers.setdefault(campaign, {})[event] = key
         return event
 
     def unwatch(self, campaign: str, event: asyncio.Event) -> None:
         """Stop watching."""
         with self._lock:
-            watchers = self._watchers.get(campaign, set())
-            watchers.discard(event)
+            watchers = self._watchers.get(campaign, {})
+            watchers.pop(event, None)
             if not watchers:
                 self._watchers.pop(campaign, None)
 

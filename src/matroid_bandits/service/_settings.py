@@ -32,7 +32,11 @@ class Settings(Spec):
     max_label: int = Field(default=256, ge=1, description="Characters of a label in JSON.")
     max_items: int = Field(default=100_000, ge=1, description="Items of a campaign.")
     max_campaigns: int = Field(default=1000, ge=1, description="Campaigns in the database.")
+    max_page: int = Field(
+        default=4 << 20, ge=1, description="Characters of the events in one page; a page has one event at least."
+    )
     max_streams: int = Field(default=200, ge=1, description="Live streams at a time.")
+    max_streams_per_key: int = Field(default=50, ge=1, description="Live streams of one key at a time.")
     snapshot_every: int = Field(default=20_000, ge=1, description="Events of a campaign between two snapshots.")
     tick: float = Field(
         default=1.0, gt=0, description="Seconds between looks at deadlines and at other servers' events."

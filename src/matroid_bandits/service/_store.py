@@ -21,6 +21,9 @@ from matroid_bandits.service._tables import campaigns, events, requests
 #: How long a process waits for another one's transaction, in seconds.
 _PATIENCE = 30
 
+#: A limit of rows that no table has.
+_ALL = 2**62
+
 _SQLITE_NOW = "((julianday('now') - 2440587.5) * 86400.0)"
 _POSTGRES_NOW = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
 
@@ -161,15 +164,23 @@ class Database:
         """The row of the campaign of that name."""
         return connection.execute(self._named, {"name": name}).first()
 
-    def after(self, connection: Connection, campaign: int, seq: int, limit: int) -> list[Any]:
-        """The events of a campaign after one: their number, time and payload."""
-        return list(connection.execute(self._after, {"campaign": campaign, "after": seq, "limit": limit}))
+    def log(
+        self, connection: Connection, campaign: int, after: int = 0, limit: int | None = None, chunk: int = 64
+    ) -> Iterator[Any]:
+        """The events of a campaign after one: their number, time and payload, a chunk of rows at a time."""
+        given = {"campaign": campaign, "after": after, "limit": _ALL if limit is None else limit}
+        with connection.execute(self._after, given, execution_options={"yield_per": chunk}) as found:
+            yield from found
 
-    def log(self, connection: Connection, campaign: int, after: int = 0, chunk: int = 5000) -> Iterator[Any]:
-        """All events of a campaign after one, fetched in chunks."""
-        while rows := self.after(connection, campaign, after, chunk):
-            yield from rows
-            after = rows[-1].seq
+    def page(self, connection: Connection, campaign: int, after: int, limit: int, most: int) -> list[Any]:
+        """The next events of a campaign after one, up to `limit` events and `most` characters; one at least."""
+        found: list[Any] = []
+        for row in self.log(connection, campaign, after, limit, chunk=16):
+            most -= len(row.payload)
+            if found and most < 0:
+                break
+            found.append(row)
+        return found
 
     def known(self, connection: Connection, ids: Sequence[str]) -> dict[str, Any]:
         """Those of some request ids that were answered before."""

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from pydantic_core import to_json
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from matroid_bandits.exceptions import LimitError, MalformedRequestError, UnknownCampaignError
+from matroid_bandits.exceptions import MalformedRequestError, MatroidBanditsError, UnknownCampaignError
 from matroid_bandits.service import _reads as reads
-from matroid_bandits.service._dispatch import HEADERS, Call, read_integer
+from matroid_bandits.service._dispatch import HEADERS, Call, identify, read_integer
+from matroid_bandits.service._keys import STALE_S
+
+log = logging.getLogger("matroid_bandits.service")
 
 #: The largest number of an event that is asked for; every database holds it.
 LAST_EVENT = 10**15
 
-_CHUNK = 500
+#: What is read from the log at a time, while the client takes it.
+_MOST_EVENTS, _MOST_BYTES = 500, 1 << 20
+
 _SUMMARY_EVERY = 0.5
 _COMMENT_EVERY = 15.0
 
@@ -31,33 +39,57 @@ async def stream(call: Call, event_text: Callable[[Any], str]) -> Response:
     only = call.request.query_params.get("only", "")
     if only not in ("", "summary"):
         raise MalformedRequestError(f"expected only to be summary, got {only[:100]!r}")
-    if service.n_watchers >= service.settings.max_streams:
-        raise LimitError(f"expected at most {service.settings.max_streams} streams at a time, got one more")
-    row = await run_in_threadpool(_row, call)
-    begin = call.request.headers.get("last-event-id", "") or call.request.query_params.get("after", str(row.seq))
-    parts = _parts(call, row.id, read_integer("after", begin, 0, LAST_EVENT), only == "summary", event_text)
-    return StreamingResponse(parts, headers=HEADERS, media_type="text/event-stream")
+    changed = service.watch(name, call.key.id)  # counted before anything is waited for
+    try:
+        row = await run_in_threadpool(_row, call)
+        begin = call.request.headers.get("last-event-id", "") or call.request.query_params.get("after", str(row.seq))
+        after = read_integer("after", begin, 0, LAST_EVENT)
+    except BaseException:
+        service.unwatch(name, changed)
+        raise
+    parts = _parts(call, changed, row.id, after, only == "summary", event_text)
+    return _Stream(parts, lambda: service.unwatch(name, changed))
+
+
+class _Stream(StreamingResponse):
+    """A stream of events; calls `on_end` however it ends."""
+
+    def __init__(self, parts: AsyncIterator[str], on_end: Callable[[], None]) -> None:
+        super().__init__(parts, headers=HEADERS, media_type="text/event-stream")
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until there is nothing more to send, or the client has left."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._on_end()
 
 
 async def _parts(
-    call: Call, campaign: int, seq: int, is_summary: bool, event_text: Callable[[Any], str]
+    call: Call,
+    changed: asyncio.Event,
+    campaign: int,
+    seq: int,
+    is_summary: bool,
+    event_text: Callable[[Any], str],
 ) -> AsyncIterator[str]:
     service, name = call.service, call.name
     assert name is not None
-    changed = service.watch(name)
     spoken, summed, last = time.monotonic(), 0.0, -1
     changed.set()
     yield "retry: 1000\n\n"
     try:
         while not service.is_draining:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), _COMMENT_EVERY)
+                await asyncio.wait_for(changed.wait(), STALE_S)
             changed.clear()
+            await identify(call.request, service)  # a stream ends with its key
             if not is_summary:
                 while found := await run_in_threadpool(_after, call, campaign, seq):
-                    seq = found[-1].seq
-                    yield "".join(_part(event_text(row)) for row in found)
-                    if len(found) < _CHUNK:
+                    seq, text = found[-1].seq, "".join(_part(event_text(row)) for row in found)
+                    yield text
+                    if len(found) < _MOST_EVENTS and len(text) < _MOST_BYTES:
                         break
             now = time.monotonic()
             if now - summed < _SUMMARY_EVERY:  # say it a little later, with what has happened until then
@@ -73,9 +105,9 @@ async def _parts(
             elif time.monotonic() - spoken >= _COMMENT_EVERY:
                 spoken = time.monotonic()
                 yield ": still here\n\n"
-        yield "event: end\ndata: {}\n\n"
-    finally:
-        service.unwatch(name, changed)
+    except (MatroidBanditsError, SQLAlchemyError) as error:  # a client that comes again is told which
+        log.info("a stream ended: %s", type(error).__name__)
+    yield "event: end\ndata: {}\n\n"
 
 
 def _part(text: str) -> str:
@@ -93,4 +125,4 @@ def _row(call: Call) -> Any:
 
 def _after(call: Call, campaign: int, seq: int) -> Any:
     with call.service.database.reading() as connection:
-        return call.service.database.after(connection, campaign, seq, _CHUNK)
+        return call.service.database.page(connection, campaign, seq, _MOST_EVENTS, _MOST_BYTES)
