@@ -1,13 +1,15 @@
 """Numbers and names as people read them."""
 
+import difflib
 import math
+import random
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matroid_bandits._util.text import number, printable, with_error
+from matroid_bandits._util.text import did_you_mean, number, printable, with_error
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,22 @@ def test_any_name_can_be_part_of_a_page(name):
 def test_names_that_can_be_shown_stay_as_they_are():
     for name in ("ε-greedy, 0.001", "$x_1$", "_hidden", "π & <b>", "\u00a0", "👩‍🔬", "日本"):
         assert printable(name) == name
+
+
+def test_hints_compare_few_words_letter_by_letter(monkeypatch):
+    compared, looked_at = [], []
+    ratio, quick_ratio = difflib.SequenceMatcher.ratio, difflib.SequenceMatcher.quick_ratio
+    monkeypatch.setattr(difflib.SequenceMatcher, "ratio", lambda self: compared.append(self.a) or ratio(self))
+    monkeypatch.setattr(
+        difflib.SequenceMatcher, "quick_ratio", lambda self: looked_at.append(len(self.a)) or quick_ratio(self)
+    )
+    rng = random.Random(0)
+    for length in (5, 40, 190, 10**6):
+        labels = ["".join(rng.choices("ab", k=min(length, 190))) for _ in range(4500)]
+        did_you_mean("a" * length, labels)
+        assert len(compared) <= 5
+        assert sum(looked_at) <= 50_000
+        compared.clear()
+        looked_at.clear()
+    assert did_you_mean("Boost", ["heels", "boots", 3, None]) == "; did you mean 'boots'?"
+    assert did_you_mean("boots", ["fedora"]) == did_you_mean("x" * 190, ["x" * 191]) == did_you_mean(3, ["3"]) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 import math
 import re
 import unicodedata
@@ -15,8 +16,18 @@ import numpy as np
 #: More than this of a value is cut in a message.
 _MOST = 100
 
-#: No more words than this are compared with one that is unknown.
+#: No more words than this are compared with one that is unknown, and no more letters of them.
 _MOST_WORDS = 5000
+_MOST_LETTERS = 50_000
+
+#: A longer word gets no hint.
+_LONGEST = 50
+
+#: Words are close when at least this part of their letters is the same, in the same order.
+_CLOSE = 0.6
+
+#: Of the words with nearly the same letters, this many are compared letter by letter, which is slow.
+_MOST_LIKELY = 5
 
 #: What rounding leaves of sums that should be zero is smaller than this.
 _ZERO = 1e-12
@@ -36,18 +47,35 @@ def counted(n: int, noun: str) -> str:
 def did_you_mean(word: Any, words: Iterable[Any]) -> str:
     """A hint at the known word closest to an unknown one; empty where none is close.
 
-    Of very many words the first thousands are looked at: a hint is not worth seconds.
+    Of very many words the first are looked at, and of a very long one nothing is said: a hint is not worth seconds.
 
     Examples
     --------
     >>> did_you_mean("grafic", ["graphic", "linear"])
     "; did you mean 'graphic'?"
     """
-    if not isinstance(word, str):
+    if not isinstance(word, str) or len(word) > _LONGEST:
         return ""
-    by_fold = {other.lower(): other for other in islice(words, _MOST_WORDS) if isinstance(other, str)}
-    close = difflib.get_close_matches(word.lower(), by_fold, n=1)
-    return f"; did you mean {by_fold[close[0]]!r}?" if close else ""
+    matcher = difflib.SequenceMatcher(b=word.lower())
+    likely: list[tuple[float, str]] = []
+    n_letters = 0
+    for other in islice(words, _MOST_WORDS):
+        if not isinstance(other, str):
+            continue
+        matcher.set_seq1(other.lower())
+        if matcher.real_quick_ratio() < _CLOSE:  # by their lengths alone
+            continue
+        n_letters += len(other)
+        if n_letters > _MOST_LETTERS:
+            break
+        if (bound := matcher.quick_ratio()) >= _CLOSE:  # by how often each letter is there
+            likely.append((bound, other))
+    best, found = _CLOSE, None
+    for bound, other in heapq.nlargest(_MOST_LIKELY, likely):
+        matcher.set_seq1(other.lower())
+        if bound >= best and (ratio := matcher.ratio()) >= best:
+            best, found = ratio, other
+    return "" if found is None else f"; did you mean {shown(found)}?"
 
 
 def shown(value: Any) -> str:
