@@ -1,11 +1,15 @@
 """Client and AsyncClient against real servers: the same code as with a Learner, retries, errors."""
 
 import asyncio
+import contextlib
 import json
 import math
+import socket
 import subprocess
 import sys
 import threading
+import time
+from email.utils import formatdate
 
 import httpx
 import numpy as np
@@ -13,7 +17,7 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits import exceptions
-from matroid_bandits.client._exchange import error_of
+from matroid_bandits.client._exchange import asked_pause, error_of
 from matroid_bandits.service import create_key
 from matroid_bandits.service._errors import STATUS, problem_of
 from service_kit import serving
@@ -319,6 +323,8 @@ def test_keys(url):
         ("http://[::1", "ads"),
         ("http://x", ""),
         ("http://x", None),
+        ("http://x", ".."),
+        ("http://x", "a\ud800"),
     ],
 )
 def test_bad_addresses_are_refused(arguments):
@@ -359,6 +365,260 @@ def test_threads_may_share_a_client(url):
         for thread in threads:
             thread.join()
         assert (client.n_decisions, client.n_outstanding) == (20, 0)
+
+
+@contextlib.contextmanager
+def short_switches():
+    """Let threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_threads_may_share_a_client_that_changes_its_items():
+    faults = []
+
+    def answer(request):
+        if request.method == "GET":
+            return httpx.Response(200, json={"id": "x", "constraint": SHOES.to_dict(), "minimize": False})
+        if request.url.path.endswith("/ask"):
+            return httpx.Response(200, json={"decision": 1, "items": ["boots", "beret"], "full": True})
+        return httpx.Response(200, json={})
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as sender, short_switches():
+        client = mb.Client("http://nowhere", "ads", http=sender)
+
+        def visit(n):
+            try:
+                for _ in range(60):
+                    if n % 2:
+                        client.change(SHOES)
+                        assert client.constraint == SHOES
+                    client.tell(client.ask(), [0.5, 0.5])
+            except Exception as error:
+                faults.append(error)
+
+        threads = [threading.Thread(target=visit, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not faults
+
+
+def test_what_was_read_before_a_change_is_not_remembered_after_it():
+    held, looked = threading.Event(), threading.Event()
+    current = [SHOES]
+
+    def answer(request):
+        if request.method != "GET":
+            current[0] = WINTER
+            return httpx.Response(200, json={})
+        form = {"id": "x", "constraint": current[0].to_dict(), "minimize": False}
+        if current[0] is SHOES:  # an answer that is long on its way
+            looked.set()
+            assert held.wait(20.0)
+        return httpx.Response(200, json=form)
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as sender:
+        client = mb.Client("http://nowhere", "ads", http=sender)
+        thread = threading.Thread(target=lambda: client.minimize)
+        thread.start()
+        assert looked.wait(20.0)
+        client.change(WINTER)
+        held.set()
+        thread.join()
+        assert client._known is None
+        assert client.constraint == WINTER
+
+
+class Dripping:
+    """A server that sends its answer in small pieces, for as long as it is read."""
+
+    def __init__(self, head, piece, after=0):
+        self.head, self.piece, self.after = head, piece, after
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.n_requests = 0
+        self.is_over = threading.Event()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection, contextlib.suppress(OSError):
+            while connection.recv(65536):
+                self.n_requests += 1
+                if self.n_requests <= self.after:
+                    form = json.dumps({"id": "x", "constraint": SHOES.to_dict(), "minimize": False}).encode()
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(form) + form)
+                    continue
+                connection.sendall(self.head)
+                while not self.is_over.wait(0.05):
+                    connection.sendall(self.piece)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.listener.close()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+
+
+@pytest.mark.parametrize("after", [0, 1], ids=["first", "second"])
+@pytest.mark.parametrize(("head", "piece"), [(HEAD, b" "), (b"HTTP/1.1 200 OK\r\n", b"X"), (b"H", b"T")])
+def test_a_timeout_is_for_the_whole_call(head, piece, after):
+    """Each read gets a byte in time, so that no timeout of a single read ever ends the call."""
+    with Dripping(head, piece, after) as server, mb.Client(server.url, "ads", timeout=0.5) as client:
+        with pytest.raises(exceptions.UnavailableError, match="does not answer"):
+            client.ask()
+        assert server.n_requests == after + 1
+
+    async def ask():
+        async with mb.AsyncClient(server.url, "ads", timeout=0.5) as client:
+            await client.ask()
+
+    with Dripping(head, piece, after) as server:
+        with pytest.raises(exceptions.UnavailableError, match="does not answer"):
+            asyncio.run(ask())
+        assert server.n_requests == after + 1
+
+
+def test_requests_of_one_call_share_its_timeout():
+    deadlines = []
+
+    def answer(request):
+        deadlines.append(time.monotonic() + request.extensions["timeout"]["read"])
+        if request.method == "GET":
+            return httpx.Response(200, json={"id": "x", "constraint": SHOES.to_dict(), "minimize": False})
+        return httpx.Response(200, json={"decision": 1, "items": ["boots", "beret"], "full": True})
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as sender:
+        mb.Client("http://nowhere", "ads", http=sender, timeout=50.0).ask()
+    assert deadlines[1] == pytest.approx(deadlines[0], abs=1e-3)
+
+
+def test_pauses_that_servers_ask_for():
+    def pause(**headers):
+        return asked_pause(
+            httpx.Response(503, headers={key.replace("_", "-"): text for key, text in headers.items()})
+        )
+
+    assert (
+        pause() == pause(Retry_After="soon") == pause(Retry_After="-1") == pause(Retry_After="\u00b2".encode()) == 0.0
+    )
+    assert pause(Retry_After="3") == 3.0
+    assert pause(Retry_After=" 1.5 ") == 1.5
+    assert pause(Retry_After="nan") == pause(Retry_After="inf") == 0.0
+    date = formatdate(2e9, usegmt=True)
+    assert pause(Retry_After=formatdate(2e9 + 7, usegmt=True), Date=date) == 7.0
+    assert pause(Retry_After=date, Date=formatdate(2e9 + 7, usegmt=True)) == 0.0
+    assert 3500.0 < pause(Retry_After=formatdate(time.time() + 3600.0, usegmt=True)) < 3601.0
+
+
+CALLS = [
+    lambda client: client.ask(),
+    lambda client: client.ask_batch([{}]),
+    lambda client: client.tell(1, [0.5, 0.5]),
+    lambda client: client.close_before(3),
+    lambda client: client.estimates(),
+    lambda client: client.best_basis(),
+    lambda client: client.explain("boots"),
+    lambda client: client.preview(),
+    lambda client: client.outstanding,
+    lambda client: client.n_decisions,
+    lambda client: client.n_outstanding,
+    lambda client: client.holdout,
+    lambda client: client.seed,
+    lambda client: client.constraint,
+    lambda client: client.campaigns(),
+    lambda client: client.events(),
+]
+ODD = [
+    "[]", "3", "null", '"x"', "{}", '{"items": 3}', '{"items": [{}], "decision": 1}', '{"items": ["boots"]}',
+    '{"items": [], "decision": "x"}',
+    '{"decisions": 3, "waiting": null, "closed": [], "events": 3, "campaigns": null}',
+    '{"decisions": [[]], "seed": "x", "holdout": [], "labels": 3}', '{"decisions": [], "id": 1, "constraint": []}',
+    '{"constraint": {"kind": []}, "id": 1, "minimize": 0}', '{"labels": [1], "counts": ["x"], "waiting": 1e999}',
+    '{"label": {}, "rivals": 3, "item": []}', "[" * 100_000, '{"items": ' + "[" * 100_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_answers_are_errors_of_the_client(odd, is_known):
+    def answer(request):
+        if is_known and request.method == "GET" and request.url.path.endswith("/ads") and not request.url.query:
+            return httpx.Response(200, json={"id": "x", "constraint": SHOES.to_dict(), "minimize": False})
+        return httpx.Response(200, text=odd)
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as sender:
+        client = mb.Client("http://nowhere", "ads", http=sender)
+        refusals = []
+        for call in CALLS:
+            try:
+                call(client)
+            except exceptions.MatroidBanditsError as error:
+                refusals.append(str(error))
+        assert len(refusals) >= 5
+        assert max(map(len, refusals)) < 300
+
+
+@pytest.mark.parametrize("status", [400, 503, 500])
+@pytest.mark.parametrize("detail", ["3", "[1]", '{"a": 1}', "null", '""'])
+def test_odd_problems_are_errors_too(status, detail):
+    text = '{"error": ["x"], "detail": ' + detail + "}"
+    assert str(error_of(httpx.Response(status, text=text))).startswith(f"the server answered {status}")
+    assert isinstance(error_of(httpx.Response(status, text="[" * 100_000)), exceptions.MatroidBanditsError)
+
+
+def test_calls_after_closing(url):
+    with serving(url) as http:
+        with mb.Client(address(http), "ads") as client:
+            client.create(SHOES, mb.OMM())
+        for _ in range(2):
+            with pytest.raises(exceptions.UnavailableError, match="was disconnected"):
+                client.ask()
+            client.disconnect()
+
+        async def visit():
+            async with mb.AsyncClient(address(http), "ads") as client:
+                await client.ask()
+            await client.disconnect()
+            await client.ask()
+
+        with pytest.raises(exceptions.UnavailableError, match="was disconnected"):
+            asyncio.run(visit())
+
+
+def test_a_second_event_loop(url):
+    with serving(url) as http:
+        with mb.Client(address(http), "ads") as client:
+            client.create(SHOES, mb.OMM())
+        visitor = mb.AsyncClient(address(http), "ads")
+
+        async def ask():
+            return (await visitor.ask()).id
+
+        with contextlib.closing(asyncio.new_event_loop()) as loop:
+            assert loop.run_until_complete(ask()) == 1
+            for call in (ask, visitor.disconnect):
+                with pytest.raises(exceptions.UnavailableError, match="one event loop"):
+                    asyncio.run(call())
+            assert loop.run_until_complete(ask()) == 2
+            loop.run_until_complete(visitor.disconnect())
 
 
 def test_importing_the_library_imports_no_httpx():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -13,9 +12,10 @@ import httpx
 from matroid_bandits._util.checks import as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
+from matroid_bandits.client._deadline import Deadline, trace
 from matroid_bandits.client._exchange import Attempt, Steps
 from matroid_bandits.client._methods import Methods
-from matroid_bandits.exceptions import MalformedRequestError
+from matroid_bandits.exceptions import MalformedRequestError, UnavailableError
 
 T = TypeVar("T")
 
@@ -38,7 +38,8 @@ class Client(Methods):
     key : str, optional
         The key, ``mb_...``, where the server has keys.
     timeout : float, default 30.0
-        Seconds for one call, all attempts included; then the last error is raised.
+        Seconds for one call in all: connecting, every attempt, the pauses between them. Then the last error is
+        raised.
     http : httpx.Client, optional
         For proxies, certificates and the like. It stays open when the client is closed.
 
@@ -74,24 +75,30 @@ class Client(Methods):
         self._headers = _headers(key)
 
     def _drive(self, steps: Steps[T]) -> T:
+        deadline = Deadline(self._timeout)
         outcome: Any = None
         try:
             while True:
                 step = steps.send(outcome)
                 outcome = None
                 if isinstance(step, Attempt):
-                    outcome = self._attempt(step)
+                    outcome = self._attempt(step, deadline)
                 else:
-                    time.sleep(step)
+                    step.check(deadline)
+                    time.sleep(step.seconds)
         except StopIteration as end:
             value: T = end.value
             return value
 
-    def _attempt(self, step: Attempt) -> httpx.Response | httpx.RequestError:
+    def _attempt(self, step: Attempt, deadline: Deadline) -> httpx.Response | httpx.RequestError:
+        request = _request(self._url, step, self._headers, deadline)
         try:
-            return self._http.request(**_request(self._url, step, self._headers))
+            with deadline:
+                return self._http.request(**request, extensions={"trace": trace})
         except httpx.RequestError as error:
             return error
+        except RuntimeError as error:
+            raise _closed(self._http, error) from error
 
     def disconnect(self) -> None:
         """Close the connections; `close` is for decisions."""
@@ -143,32 +150,51 @@ class AsyncClient(Methods):
         super().__init__(*_checked(url, campaign, timeout))
         self._is_own = http is None
         self._http = httpx.AsyncClient() if http is None else http
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._headers = _headers(key)
 
-    async def _drive(self, steps: Generator[Any, Any, T]) -> T:
+    async def _drive(self, steps: Steps[T]) -> T:
+        self._check_loop()
+        deadline = Deadline(self._timeout)
         outcome: Any = None
         try:
             while True:
                 step = steps.send(outcome)
                 outcome = None
                 if isinstance(step, Attempt):
-                    outcome = await self._attempt(step)
+                    outcome = await self._attempt(step, deadline)
                 else:
-                    await asyncio.sleep(step)
+                    step.check(deadline)
+                    await asyncio.sleep(step.seconds)
         except StopIteration as end:
             value: T = end.value
             return value
 
-    async def _attempt(self, step: Attempt) -> httpx.Response | httpx.RequestError:
+    async def _attempt(self, step: Attempt, deadline: Deadline) -> httpx.Response | Exception:
+        request = _request(self._url, step, self._headers, deadline)
         try:
-            return await self._http.request(**_request(self._url, step, self._headers))
-        except httpx.RequestError as error:
+            async with asyncio.timeout(deadline.left()):
+                return await self._http.request(**request)
+        except (httpx.RequestError, TimeoutError) as error:
             return error
+        except RuntimeError as error:
+            raise _closed(self._http, error) from error
 
     async def disconnect(self) -> None:
         """Close the connections; `close` is for decisions."""
         if self._is_own:
+            self._check_loop()
             await self._http.aclose()
+
+    def _check_loop(self) -> None:
+        """Raise in another event loop than the first one, whose connections do not work here."""
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        if self._loop is not loop:
+            raise UnavailableError(
+                "expected an AsyncClient to be used in one event loop, got a second; make one in each"
+            )
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -182,7 +208,7 @@ class AsyncClient(Methods):
 def _checked(url: str, campaign: str, timeout: float) -> tuple[str, str, float]:
     if not isinstance(url, str) or not url.startswith(("http://", "https://")) or not _is_url(url):
         raise MalformedRequestError(f"expected the address of a server, http://... or https://...; got {shown(url)}")
-    if not isinstance(campaign, str) or not campaign:
+    if not isinstance(campaign, str) or campaign in ("", ".", "..") or not campaign.isprintable():
         raise MalformedRequestError(f"expected the name of a campaign, got {shown(campaign)}")
     seconds = as_number("timeout", timeout, 0.0, _LONGEST_TIMEOUT, error=MalformedRequestError)
     return url.rstrip("/"), campaign, seconds
@@ -204,11 +230,18 @@ def _headers(key: str | None) -> dict[str, str]:
     return headers
 
 
-def _request(url: str, step: Attempt, headers: dict[str, str]) -> dict[str, Any]:
+def _closed(http: httpx.Client | httpx.AsyncClient, error: RuntimeError) -> Exception:
+    """The error to raise for httpx's own: that the client has been closed."""
+    if http.is_closed:
+        return UnavailableError("expected a client that is connected, got one that was disconnected")
+    return error
+
+
+def _request(url: str, step: Attempt, headers: dict[str, str], deadline: Deadline) -> dict[str, Any]:
     return {
         "method": step.method,
         "url": url + step.path,
         "content": step.content,
         "headers": headers | step.headers,
-        "timeout": step.timeout,
+        "timeout": deadline.left(),
     }

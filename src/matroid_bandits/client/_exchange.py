@@ -1,23 +1,26 @@
-"""A request and its answer, however often it has to be sent: what both clients do, without doing any of it.
+"""A request, its retries and its answer: what both clients do, without any input or output.
 
-Everything here is a generator of steps: an `Attempt` is to be sent, a number is seconds to wait. Whoever drives it
-sends and waits in its own way, blocking or not, and hands back what came of it.
+Everything here is a generator of steps: an `Attempt` is to be sent, a `Pause` to be waited for. The client that
+drives it sends and waits in its own way, blocking or not, and sends back the answer or the error.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import time
 import uuid
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeAlias, TypeVar
 
 import httpx
 
 from matroid_bandits import exceptions as known
 from matroid_bandits._util.text import shown
+from matroid_bandits.client._deadline import Deadline
 from matroid_bandits.exceptions import (
     AccessError,
     CampaignStoppedError,
@@ -34,82 +37,84 @@ _LONGEST_PAUSE = 2.0
 #: Answers that say: not now. The last two come from proxies.
 _AGAIN = (429, 503, 502, 504)
 
+_SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
 _jitter = random.Random()
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One HTTP request, and how many seconds its answer may take."""
+    """One HTTP request."""
 
     method: str
     path: str
     content: bytes | None
     headers: dict[str, str]
-    timeout: float
-
-
-#: What a driver gets: something to send, or seconds to wait. It gives back an answer, or why there is none.
-Step: TypeAlias = Attempt | float
-Steps: TypeAlias = Generator[Step, Any, T]
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """Requests to one server, with its deadline.
+class Pause:
+    """Seconds to wait before the next attempt, and the error that the last one ended with."""
 
-    Attributes
-    ----------
-    timeout : float
-        Seconds for one request, all attempts and the pauses between them included.
-    """
+    seconds: float
+    error: MatroidBanditsError
 
-    timeout: float
+    def check(self, deadline: Deadline) -> None:
+        """Raise the error where the deadline leaves no time for another attempt."""
+        if not deadline.allows(self.seconds):
+            raise self.error
 
-    def get(self, path: str) -> Steps[Any]:
-        """Read something."""
-        return self._send("GET", path, None, {})
 
-    def post(self, path: str, body: Any = None, *, is_change: bool = True) -> Steps[Any]:
-        """Send something; what changes the campaign gets an id, so that it happens once however often it is sent."""
-        content = b"" if body is None else _dump(body)
-        headers = {"Content-Type": "application/json"}
-        if is_change:
-            headers["Idempotency-Key"] = str(uuid.uuid4())
-        return self._send("POST", path, content, headers)
+#: What a driver gets. For an attempt it sends back an answer, or the exception that there was instead.
+Step: TypeAlias = Attempt | Pause
+Steps: TypeAlias = Generator[Step, Any, T]
 
-    def _send(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Steps[Any]:
-        end, pause = time.monotonic() + self.timeout, _FIRST_PAUSE
-        while True:
-            left = max(end - time.monotonic(), 0.001)
-            outcome = yield Attempt(method, path, content, headers, left)
-            least = 0.0
-            if isinstance(outcome, httpx.Response):
-                if outcome.is_success:
-                    return _load(outcome)
-                error = error_of(outcome)
-                if outcome.status_code not in _AGAIN or isinstance(error, CampaignStoppedError):
-                    raise error
-                least = _asked_pause(outcome)
-            else:
-                error = _unreachable(outcome)
-                error.__cause__ = outcome
-            wait = max(least, pause * _jitter.uniform(0.5, 1.0))
-            if time.monotonic() + wait >= end:
+
+def get(path: str) -> Steps[Any]:
+    """Read something."""
+    return _send("GET", path, None, {})
+
+
+def post(path: str, body: Any = None, *, is_change: bool = True) -> Steps[Any]:
+    """Send something; what changes the campaign gets an id, so that it happens once however often it is sent."""
+    content = b"" if body is None else _dump(body)
+    headers = {"Content-Type": "application/json"}
+    if is_change:
+        headers["Idempotency-Key"] = str(uuid.uuid4())
+    return _send("POST", path, content, headers)
+
+
+def _send(method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Steps[Any]:
+    pause = _FIRST_PAUSE
+    while True:
+        outcome = yield Attempt(method, path, content, headers)
+        least = 0.0
+        if isinstance(outcome, httpx.Response):
+            if outcome.is_success:
+                return _load(outcome)
+            error = error_of(outcome)
+            if outcome.status_code not in _AGAIN or isinstance(error, CampaignStoppedError):
                 raise error
-            yield wait
-            pause = min(2.0 * pause, _LONGEST_PAUSE)
+            least = asked_pause(outcome)
+        else:
+            error = _unreachable(outcome)
+            error.__cause__ = outcome
+        yield Pause(max(least, pause * _jitter.uniform(0.5, 1.0)), error)
+        pause = min(2.0 * pause, _LONGEST_PAUSE)
 
 
 def error_of(answer: httpx.Response) -> MatroidBanditsError:
     """The error of the library that an answer tells of; the class is in its body, or follows from its status."""
     try:
         form = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         form = None
     if not isinstance(form, dict):
         form = {}
     kind = getattr(known, str(form.get("error")), None)
-    detail = form.get("detail") or f"the server answered {answer.status_code} {answer.reason_phrase}"
+    detail = form.get("detail")
+    if not isinstance(detail, str) or not detail:
+        detail = f"the server answered {answer.status_code} {answer.reason_phrase}"
     if not (isinstance(kind, type) and issubclass(kind, MatroidBanditsError)):
         kind = _kind_of(answer.status_code)
     return kind(detail)
@@ -127,10 +132,30 @@ def _unreachable(error: BaseException) -> MatroidBanditsError:
     return UnavailableError(f"the server does not answer ({type(error).__name__}: {error})")
 
 
-def _asked_pause(answer: httpx.Response) -> float:
-    """Seconds that the server asks to wait; nothing but a number of them is understood."""
-    given = answer.headers.get("Retry-After", "")
-    return float(given) if given.isdigit() and len(given) < 6 else 0.0
+def asked_pause(answer: httpx.Response) -> float:
+    """Seconds that the server or a proxy asks to wait: a number of them, or a date.
+
+    Examples
+    --------
+    >>> asked_pause(httpx.Response(503, headers={"Retry-After": "1.5"}))
+    1.5
+    """
+    given = answer.headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(given):
+        return float(given)
+    until = _date(given)
+    if until is None:
+        return 0.0
+    now = _date(answer.headers.get("Date", ""))  # the server's own clock, where it tells it
+    return max(until - (time.time() if now is None else now), 0.0)
+
+
+def _date(text: str) -> float | None:
+    """A date of HTTP in seconds since 1970; None where it is none."""
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
 
 
 def _dump(body: Any) -> bytes:
@@ -142,6 +167,25 @@ def _dump(body: Any) -> bytes:
 
 def _load(answer: httpx.Response) -> Any:
     try:
-        return answer.json()
-    except ValueError:
-        raise UnavailableError("expected JSON from the server, got something else; is it one of ours?") from None
+        form = answer.json()
+    except (ValueError, RecursionError):
+        form = None
+    if not isinstance(form, dict):
+        raise UnavailableError("expected a JSON object from the server, got something else; is it one of ours?")
+    return form
+
+
+def read(reader: Callable[[Any], T], form: Any) -> T:
+    """What a reader makes of an answer; one that is not as a server of ours writes it is an error of the server.
+
+    Examples
+    --------
+    >>> read(lambda form: form["closed"], {"closed": 3})
+    3
+    """
+    try:
+        return reader(form)
+    except MatroidBanditsError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise UnavailableError(f"expected an answer of a matroid-bandits server, got {shown(form)}") from error

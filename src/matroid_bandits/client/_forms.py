@@ -26,7 +26,7 @@ class _ServedDecision(Decision):
         items = campaign.items(form["items"])
         fixed = campaign.constraint.as_items(pinned) if len(pinned) else None
         super().__init__(
-            form["decision"], items, campaign.constraint, campaign.id, fixed, form.get("held_out", False)
+            _integer(form["decision"]), items, campaign.constraint, campaign.id, fixed, form.get("held_out", False)
         )
         self._is_full = bool(form.get("full", False))
 
@@ -217,6 +217,12 @@ def _weight(key: str, value: Any) -> float:
     if not math.isfinite(weight):
         raise FeedbackError(f"expected a finite number for {key}, got {value!r}")
     return weight
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError
+    return value
 
 
 def _float(value: float | None, missing: float) -> float:

@@ -1,16 +1,17 @@
-"""What can be asked of a campaign, written once: generators of steps, which each client drives in its own way."""
+"""The methods of both clients, written once as generators of steps that each client drives in its own way."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from matroid_bandits._typing import ArrayLike
-from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits._util.names import decode
 from matroid_bandits.client import _forms as forms
-from matroid_bandits.client._exchange import Exchange, Steps
+from matroid_bandits.client._exchange import Steps, get, post, read
 from matroid_bandits.client._remote import remote, remote_property
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MalformedRequestError, UnknownDecisionError
@@ -30,8 +31,10 @@ class Methods:
     def __init__(self, url: str, campaign: str, timeout: float) -> None:
         self._url, self._name = url, campaign
         self._path = f"/v1/campaigns/{quote(campaign, safe='')}"
-        self._exchange = Exchange(timeout)
+        self._timeout = timeout
         self._known: forms.Campaign | None = None
+        self._n_changes = 0
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -89,7 +92,7 @@ class Methods:
         """Close every decision made before an episode that waits; how many there were."""
         until = as_integer("episode", episode, error=UnknownDecisionError)
         form = yield from self._post("close", {"before": until, "default": forms.default_form(default)})
-        return int(form["closed"])
+        return read(lambda form: int(form["closed"]), form)
 
     @remote
     def observe(self, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
@@ -113,7 +116,7 @@ class Methods:
             "forget": forms.labels_form(forget),
         }
         yield from self._post("change", body)
-        self._known = None
+        self._forget()
 
     @remote
     def restart(self, items: Iterable[Any] | None = None) -> Steps[None]:
@@ -124,15 +127,15 @@ class Methods:
     def estimates(self, *, features: ArrayLike | Mapping[Any, ArrayLike] | None = None) -> Steps[Estimates]:
         """What is believed of each item now; see `Learner.estimates`."""
         form = yield from self._post("estimates", {"features": forms.features_form(features)}, is_change=False)
-        campaign = yield from self._campaign(form["labels"])
-        return campaign.estimates(form)
+        campaign = yield from self._campaign(read(lambda form: form["labels"], form))
+        return read(campaign.estimates, form)
 
     @remote
     def best_basis(self) -> Steps[BestSet]:
         """The set of best means so far, without exploration; see `Learner.best_basis`."""
         form = yield from self._get("best")
-        campaign = yield from self._campaign(form["items"])
-        return campaign.best(form)
+        campaign = yield from self._campaign(read(lambda form: form["items"], form))
+        return read(campaign.best, form)
 
     @remote
     def explain(
@@ -152,14 +155,13 @@ class Methods:
         if decision is not None:
             body["decision"] = yield from self._id_of(decision)
         form = yield from self._post("explain", body, is_change=False)
-        campaign = yield from self._campaign([form["label"], *form["rivals"]])
-        return campaign.explanation(form)
+        campaign = yield from self._campaign(read(lambda form: [form["label"], *form["rivals"]], form))
+        return read(campaign.explanation, form)
 
     @remote_property
     def constraint(self) -> Steps[Constraint]:
         """Which sets may be chosen now."""
-        self._known = None
-        return (yield from self._campaign()).constraint
+        return (yield from self._look()).constraint
 
     @remote_property
     def id(self) -> Steps[str]:
@@ -174,29 +176,29 @@ class Methods:
     @remote_property
     def seed(self) -> Steps[int]:
         """The seed of the policy's random choices."""
-        return int((yield from self._shown())["seed"])
+        return read(lambda form: int(form["seed"]), (yield from self._shown()))
 
     @remote_property
     def holdout(self) -> Steps[float]:
         """Probability with which a request is answered by a random set."""
-        return float((yield from self._shown())["holdout"])
+        return read(lambda form: float(form["holdout"]), (yield from self._shown()))
 
     @remote_property
     def n_decisions(self) -> Steps[int]:
         """How many decisions were asked for."""
-        return int((yield from self._shown())["decisions"])
+        return read(lambda form: int(form["decisions"]), (yield from self._shown()))
 
     @remote_property
     def n_outstanding(self) -> Steps[int]:
         """How many decisions still wait for weights."""
-        return int((yield from self._shown())["waiting"])
+        return read(lambda form: int(form["waiting"]), (yield from self._shown()))
 
     @remote_property
     def outstanding(self) -> Steps[tuple[Decision, ...]]:
         """Decisions that still wait for weights, oldest first, at most 10,000 of them."""
-        listed = (yield from self._get(f"waiting?limit={_MOST_LISTED}"))["decisions"]
-        campaign = yield from self._campaign([label for each in listed for label in each["items"]])
-        return tuple(campaign.decision(each) for each in listed)
+        form = yield from self._get(f"waiting?limit={_MOST_LISTED}")
+        campaign = yield from self._campaign(read(lambda form: _labels_of(form["decisions"]), form))
+        return read(lambda form: tuple(campaign.decision(each) for each in form["decisions"]), form)
 
     # What a service has besides
 
@@ -252,8 +254,8 @@ class Methods:
             "priors": forms.priors_form(priors),
             "features": forms.features_form(features),
         }
-        created: Form = yield from self._exchange.post("/v1/campaigns", body)
-        self._known = None
+        created: Form = yield from post("/v1/campaigns", body)
+        self._forget()
         return created
 
     @remote
@@ -264,8 +266,7 @@ class Methods:
     @remote
     def campaigns(self) -> Steps[list[Form]]:
         """All campaigns of the server that the key may see, at a glance."""
-        found: list[Form] = (yield from self._exchange.get("/v1/campaigns"))["campaigns"]
-        return found
+        return read(lambda form: list(form["campaigns"]), (yield from get("/v1/campaigns")))
 
     @remote
     def preview(
@@ -280,7 +281,7 @@ class Methods:
         campaign = yield from self._campaign()
         body = campaign.request(available, exclude, pinned, features)
         form = yield from self._post("preview", body, is_change=False)
-        return tuple(decode(label) for label in form["items"])
+        return read(lambda form: tuple(decode(label) for label in form["items"]), form)
 
     @remote
     def pause(self) -> Steps[Form]:
@@ -300,12 +301,15 @@ class Methods:
     @remote
     def events(self, after: int = 0, limit: int = 1000) -> Steps[list[Form]]:
         """The log after an event, at most `limit` of it; the events of a learner are those of its own log."""
-        found: list[Form] = (yield from self._get(f"events?after={after}&limit={limit}"))["events"]
-        return found
+        after = as_integer("after", after, error=MalformedRequestError)
+        limit = as_integer("limit", limit, error=MalformedRequestError)
+        return read(lambda form: list(form["events"]), (yield from self._get(f"events?after={after}&limit={limit}")))
 
     @remote
     def history(self, resolution: int = 60, after: float = 0.0) -> Steps[Form]:
         """What happened over time, in steps of 1, 60, 3600 or 86400 seconds."""
+        resolution = as_integer("resolution", resolution, error=MalformedRequestError)
+        after = as_number("after", after, error=MalformedRequestError)
         return (yield from self._get(f"history?resolution={resolution}&after={after}"))
 
     # Steps of the methods
@@ -315,17 +319,39 @@ class Methods:
         listed = [tuple(map(_kept, request)) for request in requests]
         bodies = [campaign.request(*request) for request in listed]
         if is_batch:
-            answers = (yield from self._post("ask/batch", {"requests": bodies}))["decisions"]
+            form = yield from self._post("ask/batch", {"requests": bodies})
         else:
-            answers = [(yield from self._post("ask", bodies[0] or None))]
-        campaign = yield from self._campaign([label for answer in answers for label in answer["items"]])
-        return [campaign.decision(answer, request[2]) for answer, request in zip(answers, listed, strict=True)]
+            form = {"decisions": [(yield from self._post("ask", bodies[0] or None))]}
+        campaign = yield from self._campaign(read(lambda form: _labels_of(form["decisions"]), form))
+        pinned = [request[2] for request in listed]
+        return read(
+            lambda form: [
+                campaign.decision(each, items) for each, items in zip(form["decisions"], pinned, strict=True)
+            ],
+            form,
+        )
 
     def _campaign(self, labels: Iterable[Any] = ()) -> Steps[forms.Campaign]:
         """What is remembered of the campaign; asked for anew where a label is not known."""
-        if self._known is None or not self._known.knows(labels):
-            self._known = forms.Campaign.of((yield from self._exchange.get(self._path)))
-        return self._known
+        known = self._known  # another thread may replace it at any time
+        if known is None or not read(known.knows, labels):
+            known = yield from self._look()
+        return known
+
+    def _look(self) -> Steps[forms.Campaign]:
+        """The campaign as the server describes it now, which is remembered unless it was changed meanwhile."""
+        n_changes = self._n_changes
+        found = read(forms.Campaign.of, (yield from get(self._path)))
+        with self._lock:
+            if n_changes == self._n_changes:
+                self._known = found
+        return found
+
+    def _forget(self) -> None:
+        """Forget what is remembered of the campaign, since this client has changed it."""
+        with self._lock:
+            self._n_changes += 1
+            self._known = None
 
     def _id_of(self, decision: Decision | int) -> Steps[int]:
         if not isinstance(decision, Decision):
@@ -341,13 +367,18 @@ class Methods:
         return (yield from self._get("?constraint=false"))
 
     def _get(self, what: str) -> Steps[Any]:
-        return self._exchange.get(self._path + ("" if what.startswith("?") else "/") + what)
+        return get(self._path + ("" if what.startswith("?") else "/") + what)
 
     def _post(self, what: str, body: Any = None, *, is_change: bool = True) -> Steps[Any]:
-        return self._exchange.post(f"{self._path}/{what}", body, is_change=is_change)
+        return post(f"{self._path}/{what}", body, is_change=is_change)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._url!r}, {self._name!r})"
+
+
+def _labels_of(decisions: list[Form]) -> list[Any]:
+    """The labels of all items of some decisions."""
+    return [label for each in decisions for label in each["items"]]
 
 
 def _kept(given: Any) -> Any:
