@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from matroid_bandits import bounds, exceptions, gpu, testing
 from matroid_bandits._version import __version__
-from matroid_bandits.constraint import Constraint
+from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.environments import (
     AvailabilityEnvironment,
     BernoulliEnvironment,
@@ -35,7 +35,6 @@ from matroid_bandits.matroids import (
     TransversalMatroid,
     UniformMatroid,
     direct_sum,
-    matroid_from_dict,
 )
 from matroid_bandits.policies import (
     CUSUM,
@@ -122,11 +121,11 @@ __all__ = [
     "UniformRandom",
     "__version__",
     "bounds",
+    "constraint_from_dict",
     "direct_sum",
     "exceptions",
     "gpu",
     "lower_bound_problem",
-    "matroid_from_dict",
     "simulate",
     "sweep",
     "testing",

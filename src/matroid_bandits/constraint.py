@@ -16,7 +16,8 @@ from matroid_bandits._util.checks import as_index
 from matroid_bandits._util.names import decode, encode, pairs_of, plain
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import (
-    InvalidMatroidError,
+    ContractError,
+    InvalidConstraintError,
     ItemError,
     MatroidBanditsError,
     SerializationError,
@@ -24,8 +25,11 @@ from matroid_bandits.exceptions import (
 )
 from matroid_bandits.kernels import order as order_kernels
 
-FORMAT = "matroid-bandits/matroid"
+FORMAT = "matroid-bandits/constraint"
 VERSION = 1
+
+#: Formats that are read; the second was written when every constraint was a matroid.
+FORMATS = (FORMAT, "matroid-bandits/matroid")
 
 _FLOAT64 = np.dtype(np.float64)
 _BOOLEANS = frozenset((bool, np.bool_))
@@ -38,12 +42,14 @@ class Constraint(Immutable, ABC):
     """A ground set of items ``0..n_items-1`` and the sets of them that may be chosen.
 
     Everything above needs no more of a constraint than this class has: items and their labels, the checks of what a
-    user names, and `best_sets`. A `Matroid` is one; what else can find its best sets can be another. Instances are
-    immutable.
+    user names, and the best sets. A `Matroid` is one; what else can find its best sets exactly can be another.
+    Instances are immutable.
 
-    A class derived from it implements `best_sets` and `fields`, and may improve `content` and `from_fields`. A class
-    with a `kind` of its own is known to `constraint_from_dict` from the moment it is defined; defining it again, as
-    in a notebook, replaces it.
+    A class derived from it implements `allows`, `best_sets` and `fields`, and may improve `max_size`, `with_unseen`,
+    `content` and `from_fields`. Simulations, learners and the service call `solve`, which checks what `best_sets`
+    answers. A class with a `kind` of its own is known to `constraint_from_dict` from the moment it is defined;
+    defining it again, as in a notebook, replaces it. `matroid_bandits.testing.ConstraintSuite` has a test for every
+    promise.
 
     Parameters
     ----------
@@ -52,24 +58,51 @@ class Constraint(Immutable, ABC):
     labels : iterable of hashable, optional
         What each item is called; by default its number.
 
+    Attributes
+    ----------
+    kind : str, or None
+        The name of the class in stored forms, a class attribute.
+    is_hereditary : bool
+        Whether every part of an allowed set is allowed too, a class attribute; True by default. A best set then has
+        as many items as any, whatever the weights: it is smaller only where a request leaves less. Where it is False,
+        as for paths, sets are taken as they are, and the best one is that of largest total, of any size.
+
     Examples
     --------
     >>> import numpy as np
     >>> import matroid_bandits as mb
-    >>> class BestPair(mb.Constraint):
+    >>> class Neighbours(mb.Constraint):
     ...     '''Two neighbours in a row of items.'''
+    ...     is_hereditary = False
+    ...     def allows(self, items):
+    ...         return items.size == 2 and items[1] == items[0] + 1
     ...     def best_sets(self, weights, *, available=None, pinned=None):
-    ...         assert available is None and pinned is None, "not in this example"
-    ...         first = (weights[:, :-1] + weights[:, 1:]).argmax(axis=1)
-    ...         return np.stack([first, first + 1], axis=1), np.full(len(weights), 2)
+    ...         first = np.arange(self.n_items - 1)
+    ...         may = np.ones(weights.shape, bool) & (True if available is None else available)
+    ...         if pinned is not None:
+    ...             may[:, pinned] = True
+    ...             first = first[[np.isin(pinned, [e, e + 1]).all() for e in first]]
+    ...         is_open = may[:, first] & may[:, first + 1]
+    ...         totals = np.where(is_open, weights[:, first] + weights[:, first + 1], -np.inf)
+    ...         best = first[totals.argmax(axis=1)]
+    ...         return np.stack([best, best + 1], axis=1), np.where(is_open.any(axis=1), 2, 0)
     ...     def fields(self):
     ...         return {"n_items": self.n_items}
-    >>> BestPair(4, labels="abcd").best_sets(np.array([[0.1, 0.5, 0.6, 0.2]]))
+    >>> row = Neighbours(4, labels="abcd")
+    >>> row.best_sets(np.array([[0.1, 0.5, 0.6, 0.2]]))
     (array([[1, 2]]), array([2]))
+    >>> mb.Learner(row, mb.OMM(), seed=0).ask(pinned=["d"]).labels
+    ('c', 'd')
     """
 
     #: The name of the class in stored forms; None, or inherited, for a class that is not stored.
     kind: ClassVar[str | None] = None
+
+    #: Whether every part of an allowed set is allowed too.
+    is_hereditary: ClassVar[bool] = True
+
+    #: What is raised where a description is wrong.
+    _error: ClassVar[type[InvalidConstraintError]] = InvalidConstraintError
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -77,10 +110,10 @@ class Constraint(Immutable, ABC):
         if kind is None:
             return
         if not isinstance(kind, str) or not kind:
-            raise InvalidMatroidError(f"expected the kind of {cls.__qualname__} to be a word, got {kind!r}")
+            raise cls._error(f"expected the kind of {cls.__qualname__} to be a word, got {kind!r}")
         known = _KINDS.get(kind, cls)
         if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise InvalidMatroidError(
+            raise cls._error(
                 f"expected {cls.__qualname__} to have a kind of its own, got {kind!r}, which is the kind of "
                 f"{known.__module__}.{known.__qualname__}"
             )
@@ -88,9 +121,19 @@ class Constraint(Immutable, ABC):
 
     def __init__(self, n_items: int, labels: Iterable[Label] | None = None) -> None:
         self._n_items = n_items
-        self._labels = None if labels is None else _check_labels(labels, n_items)
+        self._labels = None if labels is None else _check_labels(labels, n_items, self._error)
 
     # What a class settles
+
+    @abstractmethod
+    def allows(self, items: IntArray) -> bool:
+        """Whether a set may be chosen, or, of a hereditary constraint, is part of one that may; nothing is checked.
+
+        Parameters
+        ----------
+        items : int64 array of shape (n,)
+            Distinct items, ascending.
+        """
 
     @abstractmethod
     def best_sets(
@@ -98,24 +141,79 @@ class Constraint(Immutable, ABC):
     ) -> tuple[IntArray, IntArray]:
         """The best set that may be chosen for each row of weights.
 
-        Engines call this once an episode, so nothing is checked; `Matroid.max_weight_basis` is the checked call.
+        Nothing is checked, neither what it is given nor what it answers; `solve` is the checked call, and
+        `Matroid.max_weight_basis` that of a matroid for weights of a user.
 
         Parameters
         ----------
         weights : float64 array of shape (R, L)
-            One row per run; larger is better, equal weights go by smaller item. No NaN.
+            One row per run; larger is better. They are finite, but that matroids take infinite ones too.
         available : bool array of shape (L,) or (R, L), optional
             The items that may be chosen, for all runs alike or for each; None means all.
         pinned : int64 array of shape (P,), optional
-            Items that can be chosen together and are in every set, whether `available` names them or not.
+            Items that can be chosen together and are in every set, whether `available` names them or not; ascending.
 
         Returns
         -------
         items : int64 array of shape (R, W)
             The first ``sizes[r]`` entries of row r are its set, ascending; what follows means nothing.
         sizes : int64 array of shape (R,)
-            How many items each set has. With nothing masked all sets of a matroid have W = `rank` items.
+            How many items each set has; 0 where no set is allowed. With nothing masked all sets of a matroid have
+            W = `rank` items.
+
+        Notes
+        -----
+        Of equally good sets the answer is always the same one. It should be the set that has the smallest item in
+        which the two differ: that is the one which a matroid's greedy finds.
         """
+
+    def max_size(self, *, available: BoolArray | None = None, pinned: IntArray | None = None) -> int:
+        """The most items that a set can have, of what is `available` (L,) and around what is `pinned`.
+
+        -1 where no allowed set has all that is pinned. Nothing is checked. By default the best set of equal weights
+        tells.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> hats = mb.PartitionMatroid(["red", "red", "blue"])
+        >>> hats.max_size(), hats.max_size(pinned=np.array([0, 1]))
+        (2, -1)
+        """
+        some = np.empty(0, np.int64) if pinned is None else pinned
+        equal = np.ones((1, self._n_items))
+        if self.is_hereditary:
+            return int(self.solve(equal, available=available, pinned=pinned)[1][0]) if self.allows(some) else -1
+        items, sizes = self.best_sets(equal, available=available, pinned=pinned)
+        self._check_rows(items, sizes, 1)
+        found = items[0, : sizes[0]]
+        return found.size if self.allows(found) and np.isin(some, found).all() else -1
+
+    def with_unseen(self, weights: FloatArray, unseen: BoolArray) -> FloatArray:
+        """The weights (R, L) with finite numbers in place of those of items never seen, which come first.
+
+        By default one number for each row that is above what any set of other items can make up for, so that as many
+        unseen items as possible are chosen. A constraint that can say better what comes first overrides this.
+
+        Parameters
+        ----------
+        weights : float64 array of shape (R, L)
+            Finite; 0 for items never seen.
+        unseen : bool array of shape (R, L)
+            Which were never seen.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(3, 1).with_unseen(np.array([[0.5, 0.0, -2.0]]), np.array([[False, True, False]]))
+        array([[ 0.5,  8. , -2. ]])
+        """
+        # n items, each at most m in size: 2 n m is the most by which the totals of two sets can differ
+        largest = np.abs(weights).max(axis=1, keepdims=True, initial=0.0)
+        above = 2.0 * (self.largest_size + 1) * np.where(largest > 0.0, largest, 1.0)
+        return np.where(unseen, above, weights)
 
     @abstractmethod
     def fields(self) -> dict[str, Any]:
@@ -134,6 +232,94 @@ class Constraint(Immutable, ABC):
         return (self.fields(),)
 
     # What everybody asks
+
+    def solve(
+        self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """The best sets, as `best_sets` gives them, for weights that are +inf where an item was never seen.
+
+        What stands for those is settled by `with_unseen`. The answer is checked before anybody acts on it: its type
+        and shape; that sets are of what is available, with what is pinned, of distinct items; and of the first of
+        them that it is allowed.
+
+        Raises
+        ------
+        WeightsError
+            A weight is NaN or -inf.
+        ContractError
+            The answer of `best_sets` cannot be right.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(3, 2).solve(np.array([[0.5, np.inf, 0.75]]))
+        (array([[1, 2]]), array([2]))
+        """
+        if not np.isfinite(weights).all():
+            unseen = np.isposinf(weights)
+            wrong = ~(unseen | np.isfinite(weights))
+            if wrong.any():
+                run, e = np.argwhere(wrong)[0]
+                raise WeightsError(
+                    f"expected finite weights, or +inf for items never seen; got {weights[run, e]} for item {e} of "
+                    f"run {run}"
+                )
+            weights = self.with_unseen(np.where(unseen, 0.0, weights), unseen)
+        items, sizes = self.best_sets(weights, available=available, pinned=pinned)
+        self._check_rows(items, sizes, weights.shape[0])
+        self._check_sets(items, sizes, available, pinned)
+        return items, sizes
+
+    def _check_rows(self, items: Any, sizes: Any, n_runs: int) -> None:
+        """Raise where an answer of `best_sets` is no row of distinct items, ascending, for each run."""
+        who = f"{type(self).__name__}.best_sets"
+        for name, array, n_axes in (("items", items, 2), ("sizes", sizes, 1)):
+            is_array = isinstance(array, np.ndarray) and array.dtype == np.int64
+            if not is_array or array.ndim != n_axes or array.shape[0] != n_runs:
+                given = f"shape {array.shape} of {array.dtype}" if hasattr(array, "dtype") else type(array).__name__
+                raise ContractError(f"expected {who} to return {name}, {n_axes}-d int64, a row per run; got {given}")
+        if ((sizes < 0) | (sizes > items.shape[1])).any():
+            raise ContractError(f"expected {who} to return sizes in 0..{items.shape[1]}, got {sizes.tolist()}")
+        is_chosen = np.arange(items.shape[1]) < sizes[:, None]
+        if (((items < 0) | (items >= self._n_items)) & is_chosen).any():
+            raise ContractError(f"expected {who} to return items in 0..{self._n_items - 1}, got {items.tolist()}")
+        is_wrong = (np.diff(items, axis=1) <= 0) & is_chosen[:, 1:]
+        if is_wrong.any():
+            run = int(is_wrong.any(axis=1).argmax())
+            raise ContractError(
+                f"expected {who} to return distinct items, ascending; got {items[run, : sizes[run]].tolist()}"
+            )
+
+    def _check_sets(
+        self, items: IntArray, sizes: IntArray, available: BoolArray | None, pinned: IntArray | None
+    ) -> None:
+        """Raise where rows are not sets of what is available, with what is pinned, or the first is not allowed."""
+        who = f"{type(self).__name__}.best_sets"
+        if available is not None or pinned is not None:
+            is_chosen = np.arange(items.shape[1]) < sizes[:, None]
+            sets = np.zeros((sizes.size, self._n_items), bool)
+            sets[np.nonzero(is_chosen)[0], items[is_chosen]] = True
+            if pinned is not None and not sets[:, pinned].all():
+                e = pinned[int((~sets[:, pinned]).any(axis=0).argmax())]
+                raise ContractError(f"expected {who} to choose what is pinned, got a set without {self.labels[e]!r}")
+            is_wrong = np.zeros_like(sets) if available is None else sets & ~available
+            if pinned is not None:
+                is_wrong[:, pinned] = False
+            if is_wrong.any():
+                e = int(is_wrong.any(axis=0).argmax())
+                raise ContractError(
+                    f"expected {who} to choose of what is available, got a set with {self.labels[e]!r}"
+                )
+        if sizes.size and sizes[0] and not self.allows(items[0, : sizes[0]]):
+            raise ContractError(
+                f"expected {who} to choose a set that is allowed, got {items[0, : sizes[0]].tolist()}"
+            )
+
+    @cached_property
+    def largest_size(self) -> int:
+        """The most items that a set can have: `max_size` of all items, found once."""
+        return self.max_size()
 
     @property
     def n_items(self) -> int:
@@ -313,7 +499,7 @@ class Constraint(Immutable, ABC):
     # Data
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, of which `matroid_from_dict` makes an equal matroid.
+        """A plain JSON form, of which `constraint_from_dict` makes an equal constraint.
 
         Raises
         ------
@@ -364,12 +550,12 @@ def constraint_from_dict(form: Mapping[str, Any]) -> Constraint:
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> constraint_from_dict(mb.UniformMatroid(3, 1).to_dict())
+    >>> mb.constraint_from_dict(mb.UniformMatroid(3, 1).to_dict())
     UniformMatroid(n_items=3, rank=1)
     """
     if not isinstance(form, Mapping):
-        raise SerializationError(f"expected a dict as made by Matroid.to_dict, got {type(form).__name__}")
-    if form.get("format") != FORMAT:
+        raise SerializationError(f"expected a dict as made by Constraint.to_dict, got {type(form).__name__}")
+    if form.get("format") not in FORMATS:
         raise SerializationError(f"expected 'format' to be {FORMAT!r}, got {form.get('format')!r}")
     version = form.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -393,24 +579,26 @@ def constraint_from_dict(form: Mapping[str, Any]) -> Constraint:
         raise
     except (MatroidBanditsError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError,
             MemoryError, RecursionError) as error:  # fmt: skip
-        raise SerializationError(f"malformed {kind} matroid: {error}") from error
+        raise SerializationError(f"malformed {kind} constraint: {error}") from error
 
 
-def _check_labels(labels: Iterable[Label], n_items: int) -> tuple[Label, ...]:
+def _check_labels(
+    labels: Iterable[Label], n_items: int, error_class: type[InvalidConstraintError]
+) -> tuple[Label, ...]:
     try:
         names = tuple(plain(label) for label in labels)
     except TypeError:
-        raise InvalidMatroidError(f"expected {n_items} labels, got {labels!r}") from None
+        raise error_class(f"expected {n_items} labels, got {labels!r}") from None
     if len(names) != n_items:
-        raise InvalidMatroidError(f"expected {n_items} labels, one per item, got {len(names)}")
+        raise error_class(f"expected {n_items} labels, one per item, got {len(names)}")
     try:
         is_distinct = len(set(names)) == n_items
     except TypeError as error:
-        raise InvalidMatroidError(f"expected every label to be hashable: {error}") from None
+        raise error_class(f"expected every label to be hashable: {error}") from None
     if not is_distinct:
         seen: set[Label] = set()
         again = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InvalidMatroidError(f"expected distinct labels, got {again!r} more than once")
+        raise error_class(f"expected distinct labels, got {again!r} more than once")
     return names
 
 

@@ -5,7 +5,11 @@ class MatroidBanditsError(Exception):
     """Root of every error this package raises on purpose."""
 
 
-class InvalidMatroidError(MatroidBanditsError, ValueError):
+class InvalidConstraintError(MatroidBanditsError, ValueError):
+    """What was given does not describe a constraint of the family asked for."""
+
+
+class InvalidMatroidError(InvalidConstraintError):
     """What was given does not describe a matroid of the family asked for."""
 
 

@@ -80,10 +80,8 @@ class Problem(Immutable):
 
     @property
     def rank(self) -> int:
-        """Size of the optimal set, the paper's K."""
-        if self._environment.is_stationary:
-            return self.optimal_basis.size
-        return int(self._constraint.best_sets(np.zeros((1, self.n_items)))[1][0])
+        """Size of the largest set, of a matroid of every basis: the paper's K."""
+        return self._constraint.largest_size
 
     def optimum(
         self, t: int, stream: Stream, available: BoolArray | None = None
@@ -143,7 +141,7 @@ class Problem(Immutable):
         >>> problem.best_sets(np.array([[0.25, 0.5, 1.0]]))
         (array([[1, 2]]), array([2]), array([1.5]))
         """
-        items, sizes = self._constraint.best_sets(-means if self._minimize else means, available=available)
+        items, sizes = self._constraint.solve(-means if self._minimize else means, available=available)
         values, first = np.empty(means.shape[0]), np.arange(means.shape[0])[:, None] * self.n_items
         statistics.total_means(items + first, sizes, means.reshape(-1), values)
         return items, sizes, values
@@ -151,7 +149,7 @@ class Problem(Immutable):
     @cached_property
     def optimal_basis(self) -> IntArray:
         """The paper's A*, ascending; among equally good bases the first in the greedy order."""
-        items, sizes = self._constraint.best_sets(self.gains[None])
+        items, sizes = self._constraint.solve(self.gains[None])
         return frozen(items[0, : sizes[0]].copy())
 
     @cached_property

@@ -521,12 +521,12 @@ def test_code_has_to_be_passed_to_load(tmp_path):
     learner = mb.Learner(matroid, Eager(), seed=0)
     play(learner, 5)
     learner.save(path)
-    with pytest.raises(SerializationError, match="the matroid could not be stored; pass it as constraint="):
+    with pytest.raises(SerializationError, match="the constraint could not be stored; pass it as constraint="):
         mb.Learner.load(path, policy=Eager())
     assert type(mb.Learner.load(path, constraint=matroid).policy) is Eager  # known by being defined
-    with pytest.raises(SerializationError, match="expected a matroid of 4 items and a Eager, got 4 items and OMM"):
+    with pytest.raises(SerializationError, match="expected a constraint on 4 items and a Eager, got 4 items and OMM"):
         mb.Learner.load(path, constraint=matroid, policy=mb.OMM())
-    with pytest.raises(SerializationError, match="expected a matroid of 4 items and a Eager, got 5 items"):
+    with pytest.raises(SerializationError, match="expected a constraint on 4 items and a Eager, got 5 items"):
         mb.Learner.load(path, constraint=mb.UniformMatroid(5, 2), policy=Eager())
     again = mb.Learner.load(path, constraint=matroid, policy=Eager())
     assert play(again, 5) == play(learner, 5)
@@ -674,7 +674,7 @@ def rewrite(path, change, arrays=None):
         (lambda h: h | {"params": {"d": 1}}, {}, "malformed learner: .*unexpected keyword"),
         (lambda h: h | {"policy": "UCB"}, {}, "the policy UCB is not defined here"),
         (lambda h: h | {"minimize": "false"}, {}, "malformed learner: expected minimize to be True or False"),
-        (lambda h: h | {"matroid": {"kind": "odd"}}, {}, "expected 'format' to be 'matroid-bandits/matroid'"),
+        (lambda h: h | {"constraint": {"kind": "odd"}}, {}, "expected 'format' to be 'matroid-bandits/constraint'"),
         (lambda h: h | {"episode": -1}, {}, "a learner cannot have made -1 decisions"),
         (lambda h: h | {"episode": "many"}, {}, "malformed learner"),
         (lambda h: h, {"counts": np.zeros(4, int)}, "counts and sums do not fit"),
@@ -731,7 +731,7 @@ def test_errors_name_items_whose_labels_are_tuples():
 
 def test_a_learner_is_loaded_with_the_matroid_it_was_saved_with(tmp_path):
     mb.Learner(mb.GraphicMatroid([(0, 1), (1, 2), (2, 0)]), mb.OMM()).save(tmp_path / "learner")
-    with pytest.raises(SerializationError, match="the matroid that the learner was saved with"):
+    with pytest.raises(SerializationError, match="the constraint that the learner was saved with"):
         mb.Learner.load(tmp_path / "learner", constraint=mb.UniformMatroid(3, 1))
 
 

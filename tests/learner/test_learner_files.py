@@ -57,7 +57,7 @@ def known(learner):
         ({"episode": 2**47}, "a learner cannot have made 140737488355328 decisions"),
         ({"policy": 3}, "expected policy to be of type str, got 3"),
         ({"params": [0.0]}, "expected params to be of type dict or null"),
-        ({"matroid": "partition"}, "expected matroid to be of type dict or null"),
+        ({"constraint": "partition"}, "expected constraint to be of type dict or null"),
         ({"fingerprint": 7}, "expected fingerprint to be of type str or null"),
         ({"note": "hello"}, "expected nothing called 'note'"),
         ({"id": ""}, "expected id to be a string, got ''"),
@@ -223,7 +223,7 @@ def test_a_matroid_that_cannot_be_stored_leaves_a_fingerprint(path):
         mb.OracleMatroid(6, lambda X: len(X) <= 3),
     ]
     for other in others:
-        with pytest.raises(SerializationError, match="expected the matroid that the learner was saved with, got Ora"):
+        with pytest.raises(SerializationError, match="the constraint that the learner was saved with, got Ora"):
             mb.Learner.load(path, constraint=other)
     saved_files.edit(path, {"fingerprint": None})  # as files were before
     assert mb.Learner.load(path, constraint=at_most(3)).n_decisions == 3

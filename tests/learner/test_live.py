@@ -33,7 +33,7 @@ def labelled(data, names):
     if form is None or "base" in form or "parts" in form:
         matroid = mb.OracleMatroid(matroid.n_items, is_independent, labels=labels)
     else:
-        matroid = mb.matroid_from_dict(form | {"labels": labels})
+        matroid = mb.constraint_from_dict(form | {"labels": labels})
     place = {label: e for e, label in enumerate(labels)}
     return matroid, lambda chosen: is_independent(frozenset(place[label] for label in chosen))
 
@@ -319,6 +319,11 @@ def test_an_answer_at_once_narrows_linear_beliefs_beside_those_that_wait():
 
 class Uneven(mb.Constraint):
     """Not a matroid: the best single item, or the pair of the last two."""
+
+    is_hereditary = False
+
+    def allows(self, items):
+        return items.size == 1 or items.tolist() == [self.n_items - 2, self.n_items - 1]
 
     def best_sets(self, weights, *, available=None, pinned=None):
         is_pair = weights[:, -2:].sum(axis=1) > weights.max(axis=1)

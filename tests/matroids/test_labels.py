@@ -55,7 +55,7 @@ def test_integer_arrays_are_numbers_whatever_the_labels(labels, kind):
 
 @given(st.sampled_from(sorted(FAMILIES)).flatmap(FAMILIES.get), st.randoms(use_true_random=False))
 def test_all_questions_take_labels(pair, random):
-    matroid = mb.matroid_from_dict(pair[0].to_dict() | {"labels": [f"i{e}" for e in range(pair[0].n_items)]})
+    matroid = mb.constraint_from_dict(pair[0].to_dict() | {"labels": [f"i{e}" for e in range(pair[0].n_items)]})
     if not matroid.has_labels:  # a matroid made of others has theirs
         return
     X = [e for e in range(matroid.n_items) if random.random() < 0.5]
@@ -156,7 +156,7 @@ def test_booleans_are_no_numbers():
 
 def test_stored_items_are_numbers_whatever_the_labels(tmp_path):
     for matroid in (SHUFFLED.restrict(np.array([0, 2])), SHUFFLED.contract(np.array([0]))):
-        assert mb.matroid_from_dict(matroid.to_dict()) == matroid
+        assert mb.constraint_from_dict(matroid.to_dict()) == matroid
     mb.testing.check_matroid(SHUFFLED)
     learner = mb.Learner(SHUFFLED, mb.OMM())
     decision = learner.ask()

@@ -158,20 +158,20 @@ GOOD = mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        (5, "dict as made by Matroid.to_dict, got int"),
-        ({}, "'format' to be 'matroid-bandits/matroid', got None"),
+        (5, "dict as made by Constraint.to_dict, got int"),
+        ({}, "'format' to be 'matroid-bandits/constraint', got None"),
         ({**GOOD, "version": 2}, "version 1 or older, got 2: upgrade"),
         ({**GOOD, "version": "1"}, "'version' to be a positive integer, got '1'"),
         ({**GOOD, "kind": "gizmo"}, "'kind' to be one of .*, got 'gizmo'"),
         ({**GOOD, "kind": ["graphic"]}, "'kind' to be one of"),
         ({**GOOD, "labels": "ab"}, "'labels' to be a list, got str"),
-        ({**GOOD, "labels": ["a"]}, "malformed graphic matroid: expected 2 labels"),
+        ({**GOOD, "labels": ["a"]}, "malformed graphic constraint: expected 2 labels"),
         ({**GOOD, "heads": [1]}, "malformed graphic"),
         ({**GOOD, "heads": [1, 7]}, "vertices and the ends of edges do not fit"),
         ({**GOOD, "vertices": ["a", "b", "b"]}, "vertices and the ends of edges do not fit"),
         ({**GOOD, "extra": 1}, "unexpected"),
-        ({key: GOOD[key] for key in GOOD if key != "tails"}, "malformed graphic matroid: 'tails'"),
-        ({**mb.UniformMatroid(2, 1).to_dict(), "rank": 9}, "malformed uniform matroid: expected rank"),
+        ({key: GOOD[key] for key in GOOD if key != "tails"}, "malformed graphic constraint: 'tails'"),
+        ({**mb.UniformMatroid(2, 1).to_dict(), "rank": 9}, "malformed uniform constraint: expected rank"),
         ({**mb.PartitionMatroid("ab").to_dict(), "blocks": [0, 7]}, "malformed partition"),
         ({**mb.PartitionMatroid("ab").to_dict(), "blocks": [0, -1]}, "negative number"),
         ({**mb.LaminarMatroid(2, [([0, 1], 1)]).to_dict(), "parent": [0]}, "comes before the one around it"),
@@ -183,7 +183,7 @@ GOOD = mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()
 )
 def test_malformed_dicts(form, message):
     with pytest.raises(SerializationError, match=message):
-        mb.matroid_from_dict(form)
+        mb.constraint_from_dict(form)
 
 
 def test_names_that_json_cannot_hold():
@@ -223,11 +223,11 @@ def test_integers_that_floats_cannot_hold():
     matroid = mb.LinearMatroid(rows)
     assert matroid.is_exact
     assert matroid.is_independent([0, 1])
-    assert mb.matroid_from_dict(json.loads(json.dumps(matroid.to_dict()))) == matroid
+    assert mb.constraint_from_dict(json.loads(json.dumps(matroid.to_dict()))) == matroid
     with pytest.raises(WeightsError, match=r"integers below 2\*\*53"):
         mb.UniformMatroid(2, 1).max_weight_basis([2**53, 2**53 + 1])
     with pytest.raises(SerializationError, match="malformed linear"):
-        mb.matroid_from_dict({**mb.LinearMatroid([[1]]).to_dict(), "vectors": [[1.5]]})
+        mb.constraint_from_dict({**mb.LinearMatroid([[1]]).to_dict(), "vectors": [[1.5]]})
 
 
 @pytest.mark.parametrize("items", [5, None, np.int64(1), [[0, 1], [2]]])
@@ -259,4 +259,4 @@ def test_nesting_too_deep_to_read_is_an_error_of_ours():
     for _ in range(3000):
         form = {"format": form["format"], "version": 1, "kind": "dual", "base": form}
     with pytest.raises(SerializationError):
-        mb.matroid_from_dict(form)
+        mb.constraint_from_dict(form)

@@ -172,5 +172,5 @@ def test_equality_of_transversal_matroids_looks_at_each_name_once():
 @pytest.mark.parametrize("name", MATROIDS)
 def test_what_is_equal_stays_equal(name):
     matroid = MATROIDS[name]
-    assert mb.matroid_from_dict(matroid.to_dict()) == matroid
+    assert mb.constraint_from_dict(matroid.to_dict()) == matroid
     assert all(matroid != other for key, other in MATROIDS.items() if key != name)

@@ -70,7 +70,7 @@ def test_json_and_pickle_round_trips(pair):
         with pytest.raises(mb.exceptions.SerializationError, match="its predicate is code"):
             matroid.to_dict()
         return
-    again = mb.matroid_from_dict(json.loads(json.dumps(matroid.to_dict())))
+    again = mb.constraint_from_dict(json.loads(json.dumps(matroid.to_dict())))
     assert again == matroid
     assert hash(again) == hash(matroid)
     assert again.labels == matroid.labels

@@ -132,6 +132,9 @@ def test_what_is_no_data_is_refused():
         digest(Empty())
 
     class Pair(mb.Constraint):
+        def allows(self, items):
+            raise NotImplementedError
+
         def best_sets(self, weights, *, available=None, pinned=None):
             raise NotImplementedError
 

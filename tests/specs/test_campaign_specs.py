@@ -58,7 +58,7 @@ def test_features_by_row_by_label_and_by_pairs():
         ({"matroid": {"format": "other"}}, "matroid.kind: expected a string, but the key is missing"),
         (
             {"matroid": {"format": "other", "kind": "uniform"}},
-            "matroid.format: expected one of matroid-bandits/matroid",
+            "matroid.format: expected one of matroid-bandits/constraint",
         ),
         ({"policy": 3}, "policy: expected a table, got 3"),
         ({"policy": "KLOSMM"}, "did you mean 'KLOSM'?"),

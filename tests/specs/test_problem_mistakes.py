@@ -76,7 +76,7 @@ from problem_files import HEAD, MEAN, OMM, UNIFORM, write_problem
             + '[matroid]\nkind = "partition"\nfile = "items.csv"\ncategory = "kind"\ncapacity = 0\n'
             + MEAN
             + OMM,
-            "matroid.kind: expected a matroid with a basis of an item or more",
+            "matroid.kind: expected a constraint with a set of an item or more",
         ),
         (HEAD + '[matroid]\nkind = "linear"\nfile = "items.csv"\nfeatures = []\n' + MEAN + OMM, "matroid.features"),
         (

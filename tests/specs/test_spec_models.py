@@ -37,7 +37,7 @@ TEN = {"kind": "uniform", "rows": list("abcdefghij"), "rank": 4}
 
 
 def matroid_of(data):
-    return parse(ConstraintSpec, data).ground().matroid
+    return parse(ConstraintSpec, data).ground().constraint
 
 
 def test_six_slots_two_per_topic_from_a_file(tmp_path):
@@ -414,7 +414,7 @@ def test_a_vocabulary_that_grows():
 
     campaign = parse(CampaignSpec, {"matroid": TEN, "policy": {"policy": "FixedSet", "items": ["c"]}})
     ground = campaign.matroid.ground()
-    learner = mb.Learner(ground.matroid, campaign.policy.make(ground), seed=0)
+    learner = mb.Learner(ground.constraint, campaign.policy.make(ground), seed=0)
     assert "c" in learner.ask().labels
     with pytest.raises(DataError, match=r"^policy\.policy: expected a policy, .*did you mean 'OMM'"):
         parse(CampaignSpec, {"matroid": TEN, "policy": {"policy": "OMMN"}})

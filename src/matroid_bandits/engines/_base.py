@@ -38,7 +38,7 @@ class Engine(ABC):
     ...     '''The greedy set, found without haste.'''
     ...     def decide(self, request):
     ...         indices = mb.policies.evaluate(self.policy, self.state, request)
-    ...         return self.constraint.best_sets(indices, available=request.available, pinned=request.pinned)
+    ...         return self.constraint.solve(indices, available=request.available, pinned=request.pinned)
     >>> mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), engine=Careful).ask().items
     array([0, 1])
     """
@@ -66,12 +66,12 @@ class Engine(ABC):
     def scan(self, request: Request) -> tuple[IntArray, IntArray]:
         """Decide by every index, whatever the request masks or pins: what an engine falls back on."""
         if request.is_open:
-            return self.constraint.best_sets(self._indices(request))
+            return self.constraint.solve(self._indices(request))
         available = request.available
         if request.excluded is not None:
             available = np.ones(self.state.n_items, bool) if available is None else available.copy()
             available[..., request.excluded] = False
-        items, sizes = self.constraint.best_sets(self._indices(request), available=available, pinned=request.pinned)
+        items, sizes = self.constraint.solve(self._indices(request), available=available, pinned=request.pinned)
         return items[:, : sizes.max(initial=0)], sizes
 
     def _indices(self, request: Request) -> FloatArray:
@@ -100,4 +100,4 @@ class GreedyEngine(Engine):
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode, by `scan`."""
-        return self.constraint.best_sets(self._indices(request)) if request.is_open else self.scan(request)
+        return self.constraint.solve(self._indices(request)) if request.is_open else self.scan(request)

@@ -31,12 +31,16 @@ def estimates(learner: Learner, request: Request) -> Estimates:
 
 
 def best_basis(learner: Learner) -> BestSet:
-    """The set of best means; items without one come last."""
+    """The set of best means; items without one come last in a matroid, and are left out elsewhere."""
     state = learner._agent.state
     means = _means(learner)
     sign = -1.0 if state.minimize else 1.0
-    gains = np.where(np.isnan(means), -np.inf, sign * means)
-    items, sizes = learner.constraint.best_sets(gains[None])
+    is_known = ~np.isnan(means)
+    if isinstance(learner.constraint, Matroid):
+        items, sizes = learner.constraint.best_sets(np.where(is_known, sign * means, -np.inf)[None])
+    else:
+        gains = np.where(is_known, sign * means, 0.0)
+        items, sizes = learner.constraint.solve(gains[None], available=is_known)
     best: IntArray = items[0, : sizes[0]].copy()
     labels = learner.constraint.labels
     return BestSet(best, tuple(labels[e] for e in best.tolist()), means[best], state.counts[0, best])

@@ -7,7 +7,6 @@ import numpy as np
 from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.matroids import Matroid
 
 
 class Decision:
@@ -26,7 +25,8 @@ class Decision:
     pinned : int64 array
         Those of the items that the request had pinned.
     is_full : bool
-        Whether the set is as large as any that may be chosen; False where the request left less.
+        Whether the set is as large as any that may be chosen; False where the request left less, or, of a constraint
+        whose sets have any size, none at all.
     is_held_out : bool
         Whether the set was drawn at random, for later evaluation (see `Learner`'s ``holdout``).
 
@@ -90,7 +90,9 @@ class Decision:
     @property
     def is_full(self) -> bool:
         """Whether the set is as large as any that may be chosen."""
-        return not isinstance(self._constraint, Matroid) or self._items.size == self._constraint.rank
+        if not self._constraint.is_hereditary:
+            return self._constraint.allows(self._items)
+        return self._items.size == self._constraint.largest_size
 
     @property
     def is_held_out(self) -> bool:

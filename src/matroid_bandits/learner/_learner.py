@@ -601,7 +601,7 @@ class Learner:
                 is_held_out = True
                 u = self._stream.with_purpose(HOLDOUT).uniform(t, np.arange(self._constraint.n_items))
                 mask = None if asked is None else asked.mask(self._constraint.n_items)
-                items, sizes = self._constraint.best_sets(u, available=mask, pinned=request.pinned)
+                items, sizes = self._constraint.solve(u, available=mask, pinned=request.pinned)
                 items = items[:, : sizes[0]]
             else:
                 items, sizes = self._agent.choose(request)

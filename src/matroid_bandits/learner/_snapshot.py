@@ -19,7 +19,7 @@ from matroid_bandits._util.arrays import frozen, offsets
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Play
-from matroid_bandits.constraint import Constraint
+from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
 from matroid_bandits.learner import _validate
@@ -27,7 +27,6 @@ from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._forms import form_of, made_of
 from matroid_bandits.learner._items import Departed
 from matroid_bandits.learner._wanted import Wanted
-from matroid_bandits.matroids import matroid_from_dict
 from matroid_bandits.policies import POLICIES, Detector, Policy, Request
 from matroid_bandits.stream import Stream
 
@@ -45,7 +44,7 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
     params = _params(policy)
     arrays = {f"policy/{key}": value for key, value in (params or {}).items() if isinstance(value, np.ndarray)}
     header = {
-        "matroid": _form(constraint),
+        "constraint": _form(constraint),
         "n_items": constraint.n_items,
         "policy": type(policy).__name__,
         "params": None if params is None else {k: v for k, v in params.items() if not isinstance(v, np.ndarray)},
@@ -58,7 +57,7 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
         "n_changes": learner._n_changes,
         "departed": [encode(label, "label") for label in learner._departed.labels],
     }
-    if header["matroid"] is None:
+    if header["constraint"] is None:
         header["fingerprint"] = _fingerprint(constraint)
     arrays |= {name: getattr(state, name)[0] for name in _validate.PLAYS}
     if state.has_priors:
@@ -87,6 +86,8 @@ def load(
     """The learner that `save` wrote."""
     with archives.reading(path, _FORMAT, _VERSION) as archive:
         header, layouts = archive.header, archive.layouts
+        if "matroid" in header and "constraint" not in header:  # as it was called when every constraint was one
+            header = {"constraint": header["matroid"], **{k: v for k, v in header.items() if k != "matroid"}}
         with archives.malformed("learner"):
             _validate.check_header(header)
             _validate.check_layouts(layouts, header["n_items"], len(header["departed"]))
@@ -248,18 +249,18 @@ def _fingerprint(constraint: Constraint) -> str:
 
 
 def _constraint(header: Mapping[str, Any], given: Constraint | None) -> Constraint:
-    form, n_items = header["matroid"], header["n_items"]
-    stored = None if form is None else matroid_from_dict(form)
+    form, n_items = header["constraint"], header["n_items"]
+    stored = None if form is None else constraint_from_dict(form)
     if stored is not None and stored.n_items != n_items:
-        raise SerializationError(f"expected a matroid of {n_items} items, got {stored!r}")
+        raise SerializationError(f"expected a constraint on {n_items} items, got {stored!r}")
     if given is None:
         if stored is None:
-            raise SerializationError("the matroid could not be stored; pass it as constraint=...")
+            raise SerializationError("the constraint could not be stored; pass it as constraint=...")
         return stored
     mark = header.get("fingerprint")
     is_other = given != stored if stored is not None else mark is not None and mark != _fingerprint(given)
     if is_other and given.n_items == n_items:
-        raise SerializationError(f"expected the matroid that the learner was saved with, got {given!r}")
+        raise SerializationError(f"expected the constraint that the learner was saved with, got {given!r}")
     return given
 
 
@@ -273,7 +274,7 @@ def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint,
     kind = POLICIES[name] if given is None else type(given)
     if kind.__name__ != name or constraint.n_items != n_items:
         raise SerializationError(
-            f"expected a matroid of {n_items} items and a {name}, got {constraint.n_items} items and {given!r}"
+            f"expected a constraint on {n_items} items and a {name}, got {constraint.n_items} items and {given!r}"
         )
     known = inspect.signature(kind).parameters if params is not None else {}
     takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())

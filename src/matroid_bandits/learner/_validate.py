@@ -29,7 +29,7 @@ PLAYS: Final = ("counts", "waiting", "lost", "sums", "means")
 WANTED: Final = ("available", "exclude", "pinned")
 
 _KEYS = (
-    "matroid", "n_items", "policy", "params", "minimize", "seed", "id", "holdout", "max_departed", "episode",
+    "constraint", "n_items", "policy", "params", "minimize", "seed", "id", "holdout", "max_departed", "episode",
     "n_changes", "departed",
 )  # fmt: skip
 _OPTIONAL_KEYS = ("fingerprint",)
@@ -43,7 +43,7 @@ def check_header(header: Mapping[str, Any]) -> None:
     for key in header:
         if key not in _KEYS + _OPTIONAL_KEYS:
             raise ValueError(f"expected nothing called {shown(key)}")
-    _check_type("matroid", header["matroid"], dict, type(None))
+    _check_type("constraint", header["constraint"], dict, type(None))
     _check_type("policy", header["policy"], str)
     _check_type("params", header["params"], dict, type(None))
     _check_type("fingerprint", header.get("fingerprint"), str, type(None))
@@ -156,10 +156,15 @@ def _check_sets(ids: IntArray, sizes: IntArray, items: IntArray, constraint: Con
     present = (items >= 0)[1:] & (items >= 0)[:-1]
     if (present & ~is_first[1:-1] & (np.diff(items) <= 0)).any():
         raise ValueError("expected the items of outstanding decisions ascending, got others")
-    if not isinstance(constraint, Matroid) or not ids.size or not getattr(constraint, "is_exact", True):
+    if not ids.size or not getattr(constraint, "is_exact", True):
         return  # rounding may depend on the order of items
     if (items < 0).any():
         return  # what was forgotten cannot be checked
+    if not isinstance(constraint, Matroid):
+        for id, lo, size in zip(ids.tolist(), starts.tolist(), sizes.tolist(), strict=True):
+            if size and not constraint.allows(items[lo : lo + size]):
+                raise ValueError(f"expected decision {id} to be a set that may be chosen, got another")
+        return
     rows = np.zeros((ids.size, int(sizes.max())), np.int64)
     rows[np.arange(rows.shape[1]) < sizes[:, None]] = items
     is_wrong = constraint.greedy(rows, sizes)[1] != sizes

@@ -96,10 +96,26 @@ def read_wanted(
     both = np.intersect1d(out, fixed)
     if both.size:
         raise ItemError(f"expected items that are pinned or excluded, got both for {constraint.labels[both[0]]!r}")
-    if isinstance(constraint, Matroid) and not constraint.is_independent(fixed):
-        shown = ", ".join(repr(constraint.labels[e]) for e in fixed[:8])
-        raise ItemError(f"expected pinned items that can be chosen together, got {shown}, which depend on each other")
-    return Wanted(_read_available(constraint, available), out, fixed, described)
+    wanted = Wanted(_read_available(constraint, available), out, fixed, described)
+    if fixed.size:
+        _check_pins(constraint, wanted)
+    return wanted
+
+
+def _check_pins(constraint: Constraint, wanted: Wanted) -> None:
+    """Raise when no set that may be chosen has all that is pinned."""
+    pinned, left = wanted.pinned, ""
+    if constraint.is_hereditary:
+        if constraint.allows(pinned):
+            return
+    elif constraint.max_size(available=wanted.mask(constraint.n_items), pinned=pinned) >= 0:
+        return
+    elif constraint.max_size(pinned=pinned) >= 0:
+        left = " with what is available"
+    shown = ", ".join(repr(constraint.labels[e]) for e in pinned[:8])
+    how = "depend on" if isinstance(constraint, Matroid) else "exclude"
+    why = f"which {how} each other" if not left else "which needs more"
+    raise ItemError(f"expected pinned items that can be chosen together{left}, got {shown}, {why}")
 
 
 def read_features(constraint: Constraint, policy: Policy, features: Any) -> FloatArray | None:

@@ -2,7 +2,6 @@
 
 from matroid_bandits.matroids._base import Matroid
 from matroid_bandits.matroids._graphic import GraphicMatroid
-from matroid_bandits.matroids._json import matroid_from_dict
 from matroid_bandits.matroids._laminar import LaminarMatroid
 from matroid_bandits.matroids._linear import LinearMatroid
 from matroid_bandits.matroids._operations import (
@@ -33,5 +32,4 @@ __all__ = [
     "Truncation",
     "UniformMatroid",
     "direct_sum",
-    "matroid_from_dict",
 ]

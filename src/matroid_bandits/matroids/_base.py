@@ -61,7 +61,7 @@ class Matroid(Constraint):
 
     The order of calls: `rank` once; then, each episode, `best_sets` orders the items and calls `greedy`, or an engine
     that keeps orders calls `bases_along`, which calls `greedy`. A class with a `kind` of its own can be stored and
-    is found again by `matroid_from_dict`. `matroid_bandits.testing.check_matroid` tries all of it.
+    is found again by `constraint_from_dict`. `matroid_bandits.testing.check_matroid` tries all of it.
 
     Examples
     --------
@@ -98,12 +98,14 @@ class Matroid(Constraint):
     >>> mb.testing.check_matroid(pairs)
     >>> pairs.max_weight_basis([0.1, 0.2, 0.9, 0.3, 0.4, 0.4])
     array([1, 2, 4])
-    >>> mb.matroid_from_dict(pairs.to_dict()) == pairs
+    >>> mb.constraint_from_dict(pairs.to_dict()) == pairs
     True
     """
 
     #: Whether `coloops` costs no more than a few calls of `greedy`, so that engines may ask for them.
     has_quick_coloops: bool = False
+
+    _error = InvalidMatroidError
 
     # What a family settles
 
@@ -248,6 +250,21 @@ class Matroid(Constraint):
         return items, sizes
 
     # What everybody asks
+
+    def allows(self, items: IntArray) -> bool:
+        """Whether the set is independent; nothing is checked, `is_independent` is the checked call."""
+        return self._is_independent(items)
+
+    def max_size(self, *, available: BoolArray | None = None, pinned: IntArray | None = None) -> int:
+        """The rank of what is available around what is pinned; -1 where the pinned items depend on each other."""
+        is_open = available is None and pinned is None
+        return self.rank if is_open else super().max_size(available=available, pinned=pinned)
+
+    def solve(
+        self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """The answer of `best_sets`: the greedy goes by order alone, so +inf needs nothing in its place."""
+        return self.best_sets(weights, available=available, pinned=pinned)
 
     @property
     def rank(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
-from matroid_bandits.exceptions import InvalidMatroidError
+from matroid_bandits.constraint import constraint_from_dict
+from matroid_bandits.exceptions import InvalidMatroidError, SerializationError
 from matroid_bandits.kernels import rows as row_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
-from matroid_bandits.matroids._json import matroid_from_dict
 from matroid_bandits.matroids._quotas import Quotas, greedy_within
 
 
@@ -44,7 +44,7 @@ class _Derived(Matroid):
 
     @classmethod
     def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Matroid:
-        base = matroid_from_dict(fields.pop("base"))
+        base = _matroid_of(fields.pop("base"))
         return cls(base, **fields)
 
     def content(self) -> tuple[Any, ...]:
@@ -439,11 +439,19 @@ class DirectSum(Matroid):
         parts = fields.pop("parts")
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")
-        return cls(*(matroid_from_dict(part) for part in parts))
+        return cls(*(_matroid_of(part) for part in parts))
 
     def __repr__(self) -> str:
         names = [type(part).__name__ for part in self._parts[:3]] + ["..."] * (len(self._parts) > 3)
         return f"DirectSum({', '.join(names)}; n_items={self.n_items}, rank={self.rank})"
+
+
+def _matroid_of(form: Mapping[str, Any]) -> Matroid:
+    """The matroid of a stored form, which may be of no other constraint."""
+    made = constraint_from_dict(form)
+    if not isinstance(made, Matroid):
+        raise SerializationError(f"expected the form of a matroid, got that of {made!r}")
+    return made
 
 
 def direct_sum(*matroids: Matroid) -> DirectSum:

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import CampaignStateError, FeedbackError, MalformedRequestError
 from matroid_bandits.learner import Decision
-from matroid_bandits.matroids import Matroid
 from matroid_bandits.service._operation import Answer, Turn
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
@@ -147,11 +147,11 @@ def observe(weights: Any) -> Action:
     return run
 
 
-def change(matroid: Matroid, body: ChangeBody) -> Action:
+def change(constraint: Constraint, body: ChangeBody) -> Action:
     """Go on with other items."""
 
     def run(replica: Replica, turn: Turn) -> Answer:
-        replica.learner.change(matroid, priors=body.priors, features=body.features, forget=body.forget)
+        replica.learner.change(constraint, priors=body.priors, features=body.features, forget=body.forget)
         replica.take(turn.at, turn.rows)
         return Answer(to_json(campaign_form(replica)))
 

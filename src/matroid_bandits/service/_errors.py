@@ -30,7 +30,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     known.ItemError: 422,
     known.FeedbackError: 422,
     known.PolicyError: 422,
-    known.InvalidMatroidError: 422,
+    known.InvalidConstraintError: 422,
     known.SerializationError: 422,
     known.WeightsError: 422,
     known.SeedError: 422,

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._util.names import encode
-from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Detector, Policy
 from matroid_bandits.service._replica import Replica
 
@@ -49,7 +48,7 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "id": learner.id,
         "about": replica.spec.get("about", ""),
         "n_items": matroid.n_items,
-        "rank": matroid.rank if isinstance(matroid, Matroid) else matroid.n_items,
+        "rank": matroid.largest_size,
         "kind": matroid.kind,
         "policy": _policy_form(learner.policy),
         "minimize": learner.minimize,

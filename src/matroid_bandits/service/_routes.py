@@ -71,7 +71,7 @@ async def _change(call: Call) -> Answer:
 
     def prepare() -> Any:
         body = call.body(forms.ChangeBody)
-        matroid = body.matroid.ground(Place().at("matroid")).matroid
+        matroid = body.matroid.ground(Place().at("matroid")).constraint
         check_matroid(matroid, call.service.settings)
         return act.change(matroid, body)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray
 from matroid_bandits._util.names import encode
-from matroid_bandits.constraint import Constraint
+from matroid_bandits.constraint import FORMAT, FORMATS, Constraint
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import SerializationError
 from matroid_bandits.policies import Detector, Policy
@@ -119,7 +119,8 @@ def _constraint(constraint: Constraint) -> Iterator[bytes]:
         labels = [encode(label, "label") for label in constraint.labels]
         yield from _pieces([_name(constraint), constraint.n_items, labels, *constraint.content()])
     else:
-        yield json.dumps(form, sort_keys=True).encode()
+        # the format as it was called when the first stores were written
+        yield json.dumps(form, sort_keys=True).replace(f'"{FORMAT}"', f'"{FORMATS[1]}"').encode()
 
 
 def _name(thing: Policy | Detector | Environment | Constraint) -> str:

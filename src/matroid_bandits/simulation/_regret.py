@@ -66,7 +66,7 @@ class Score:
 
     def _best_of(self, available: BoolArray) -> FloatArray:
         """The worth (R,) of each run's best set of what is available in one episode."""
-        items, sizes = self._problem.constraint.best_sets(self._gains, available=available)
+        items, sizes = self._problem.constraint.solve(self._gains, available=available)
         best = np.empty(self._best.size)
         statistics.total_means(items, sizes, self._means, best)
         self.surplus += best - self._best

@@ -14,7 +14,6 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import FORMAT, constraint_from_dict
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Learner
-from matroid_bandits.matroids import Matroid
 from matroid_bandits.specs._file import read_file
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._labels import Features, Priors
@@ -29,30 +28,28 @@ _LONGEST_WINDOW = 1e9
 
 
 class StoredSpec(Spec):
-    """A matroid in the form that `Matroid.to_dict` writes; labels may be numbers and lists there.
+    """A constraint in the form that `Constraint.to_dict` writes; labels may be numbers and lists there.
 
     Examples
     --------
     >>> import matroid_bandits as mb
-    >>> StoredSpec(**mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()).ground().matroid.labels
+    >>> StoredSpec(**mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()).ground().constraint.labels
     (('a', 'b'), ('b', 'c'))
     """
 
     model_config = ConfigDict(extra="allow")
 
-    format: Literal["matroid-bandits/matroid"]
-    kind: str = Field(description="The family of matroids.")
+    format: Literal["matroid-bandits/constraint", "matroid-bandits/matroid"]
+    kind: str = Field(description="The kind of the constraint.")
 
     def ground(self, place: Place | None = None) -> Ground:
-        """The matroid; nothing else is said of its items."""
+        """The constraint; nothing else is said of its items."""
         place = Place() if place is None else place
         try:
             made = constraint_from_dict({"format": FORMAT, "kind": self.kind, **(self.model_extra or {})})
         except MatroidBanditsError as error:
             raise place.error(str(error)) from error
-        if not isinstance(made, Matroid):
-            raise place.error(f"expected a matroid, got {shown(self.kind)}")
-        return Ground(str(place) or "the matroid", {}, made)
+        return Ground(str(place) or "the constraint", {}, made)
 
 
 def _check_name(name: str) -> str:
@@ -136,7 +133,7 @@ class CampaignSpec(Spec):
             raise place.at("default").error(f"expected a weight that {policy!r} can take, got {self.default:g}")
         try:
             return Learner(
-                ground.matroid,
+                ground.constraint,
                 policy,
                 minimize=self.direction == "minimize",
                 seed=self.seed,

@@ -113,7 +113,7 @@ class UniformSpec(_ItemsSpec):
 
     Examples
     --------
-    >>> UniformSpec(kind="uniform", rows=["a", "b", "c"], rank=2).ground().matroid
+    >>> UniformSpec(kind="uniform", rows=["a", "b", "c"], rank=2).ground().constraint
     UniformMatroid(n_items=3, rank=2)
     """
 
@@ -135,7 +135,7 @@ class PartitionSpec(_ItemsSpec):
     Examples
     --------
     >>> rows = [{"item": "boots", "category": "shoes"}, {"item": "heels", "category": "shoes"}]
-    >>> PartitionSpec(kind="partition", rows=rows).ground().matroid.rank
+    >>> PartitionSpec(kind="partition", rows=rows).ground().constraint.rank
     1
     """
 
@@ -178,7 +178,7 @@ class LaminarSpec(_ItemsSpec):
     Examples
     --------
     >>> spec = LaminarSpec(kind="laminar", rows=["a", "b", "c"], groups=[{"items": ["a", "b"], "capacity": 1}])
-    >>> spec.ground().matroid.rank
+    >>> spec.ground().constraint.rank
     2
     """
 
@@ -237,7 +237,7 @@ class TransversalSpec(TableSpec):
     Examples
     --------
     >>> rows = [{"item": "ann", "partner": ["day", "night"]}, {"item": "bob", "partner": "day"}]
-    >>> TransversalSpec(kind="transversal", rows=rows).ground().matroid.rank
+    >>> TransversalSpec(kind="transversal", rows=rows).ground().constraint.rank
     2
     """
 
@@ -267,7 +267,7 @@ class LinearSpec(_ItemsSpec):
     Examples
     --------
     >>> rows = [{"item": "a", "x": 1, "y": 0}, {"item": "b", "x": 2, "y": 0}]
-    >>> LinearSpec(kind="linear", rows=rows).ground().matroid.rank
+    >>> LinearSpec(kind="linear", rows=rows).ground().constraint.rank
     1
     """
 

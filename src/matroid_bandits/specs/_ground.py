@@ -1,4 +1,4 @@
-"""The items of a problem: their names, the rows that describe them, and the matroid over them."""
+"""The items of a problem: their names, the rows that describe them, and the constraint on them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray
 from matroid_bandits._util.text import did_you_mean, shown
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.specs._place import Place
@@ -26,7 +27,7 @@ class Ground:
         Where the items are listed, as messages call it: a CSV file, or the key of a list.
     rows : dict of str to list of Row
         The rows that describe each item, by its name, in the order of the items.
-    matroid : Matroid
+    constraint : Constraint
         Which sets of them may be chosen; its labels are the names.
 
     Examples
@@ -34,13 +35,19 @@ class Ground:
     >>> from matroid_bandits.specs import UniformSpec, parse
     >>> spec = parse(UniformSpec, {"kind": "uniform", "rows": ["boots", "hats", "bags"], "rank": 2})
     >>> ground = spec.ground()
-    >>> list(ground.rows), ground.matroid
+    >>> list(ground.rows), ground.constraint
     (['boots', 'hats', 'bags'], UniformMatroid(n_items=3, rank=2))
     """
 
     name: str
     rows: dict[str, list[Row]]
-    matroid: Matroid
+    constraint: Constraint
+
+    def matroid(self, place: Place) -> Matroid:
+        """The constraint, which must be a matroid for something to be made of it; `place` is where it is said."""
+        if not isinstance(self.constraint, Matroid):
+            raise place.error(f"expected a matroid, of which others can be made; got {self.constraint!r}")
+        return self.constraint
 
     def check_item(self, name: str) -> str:
         """What is wrong with the name of an item; empty when there is one of that name."""

@@ -54,7 +54,7 @@ class TruncateSpec(OperationSpec):
     Examples
     --------
     >>> six = {"kind": "partition", "category": "topic", "capacity": 2, "rows": [{"item": "a", "topic": "x"}]}
-    >>> TruncateSpec(kind="truncate", rank=6, of=six).ground().matroid.rank
+    >>> TruncateSpec(kind="truncate", rank=6, of=six).ground().constraint.rank
     1
     """
 
@@ -62,7 +62,7 @@ class TruncateSpec(OperationSpec):
     rank: Count = Field(description="How many items at most.")
 
     def _make(self, base: Ground, place: Place) -> Matroid:
-        return base.matroid.truncate(self.rank)
+        return base.matroid(place.at("of")).truncate(self.rank)
 
 
 class DualSpec(OperationSpec):
@@ -70,14 +70,14 @@ class DualSpec(OperationSpec):
 
     Examples
     --------
-    >>> DualSpec(kind="dual", of={"kind": "uniform", "rows": ["a", "b", "c"], "rank": 1}).ground().matroid.rank
+    >>> DualSpec(kind="dual", of={"kind": "uniform", "rows": ["a", "b", "c"], "rank": 1}).ground().constraint.rank
     2
     """
 
     kind: Literal["dual"]
 
     def _make(self, base: Ground, place: Place) -> Matroid:
-        return base.matroid.dual()
+        return base.matroid(place.at("of")).dual()
 
 
 class RestrictSpec(OperationSpec):
@@ -94,7 +94,7 @@ class RestrictSpec(OperationSpec):
     items: list[str] = Field(description="The items that stay.")
 
     def _make(self, base: Ground, place: Place) -> Matroid:
-        return base.matroid.restrict(base.numbers(self.items, place.at("items")))
+        return base.matroid(place.at("of")).restrict(base.numbers(self.items, place.at("items")))
 
 
 class ContractSpec(OperationSpec):
@@ -103,7 +103,7 @@ class ContractSpec(OperationSpec):
     Examples
     --------
     >>> of = {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2}
-    >>> ContractSpec(kind="contract", items=["a"], of=of).ground().matroid.rank
+    >>> ContractSpec(kind="contract", items=["a"], of=of).ground().constraint.rank
     1
     """
 
@@ -111,7 +111,7 @@ class ContractSpec(OperationSpec):
     items: list[str] = Field(description="The items that are taken.")
 
     def _make(self, base: Ground, place: Place) -> Matroid:
-        return base.matroid.contract(base.numbers(self.items, place.at("items")))
+        return base.matroid(place.at("of")).contract(base.numbers(self.items, place.at("items")))
 
 
 class DirectSumSpec(Spec):
@@ -120,7 +120,7 @@ class DirectSumSpec(Spec):
     Examples
     --------
     >>> ads, news = ({"kind": "uniform", "rows": names, "rank": 1} for names in (["a", "b"], ["c", "d"]))
-    >>> DirectSumSpec(kind="direct_sum", parts=[ads, news]).ground().matroid.rank
+    >>> DirectSumSpec(kind="direct_sum", parts=[ads, news]).ground().constraint.rank
     2
     """
 
@@ -140,7 +140,7 @@ class DirectSumSpec(Spec):
         return Ground(
             " and ".join(dict.fromkeys(ground.name for ground in grounds)),
             rows,
-            direct_sum(*(ground.matroid for ground in grounds)),
+            direct_sum(*(ground.matroid(place.at(number)) for number, ground in enumerate(grounds))),
         )
 
 

@@ -112,7 +112,7 @@ class PolicySpec(Spec):
             values["items"] = [ground.numbers([e], at)[0] if isinstance(e, str) else e for e in items]
         policy: Policy = _made(kind, values, place)
         try:
-            policy.check(ground.matroid)
+            policy.check(ground.constraint)
         except MatroidBanditsError as error:
             raise place.error(str(error)) from error
         return policy

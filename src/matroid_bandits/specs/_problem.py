@@ -41,14 +41,12 @@ class ProblemSpec(Spec):
         """The problem, and its items with all that their tables say of them."""
         place = Place() if place is None else place
         ground = self.matroid.ground(place.at("matroid"), self.weights.columns)
-        if ground.matroid.rank == 0:
+        if ground.constraint.largest_size <= 0:
             raise (
-                place.at("matroid")
-                .at("kind")
-                .error("expected a matroid with a basis of an item or more, got one of rank 0")
+                place.at("matroid").at("kind").error("expected a constraint with a set of an item or more, got none")
             )
         environment = self.weights.environment(ground, place.at("weights"))
-        return Problem(ground.matroid, environment, self.direction == "minimize"), ground
+        return Problem(ground.constraint, environment, self.direction == "minimize"), ground
 
 
 def check_policies(value: Any) -> Any:

@@ -96,7 +96,7 @@ def parse(
     Examples
     --------
     >>> from matroid_bandits.specs import ConstraintSpec
-    >>> parse(ConstraintSpec, {"kind": "uniform", "rows": ["a", "b"], "rank": 1}).ground().matroid
+    >>> parse(ConstraintSpec, {"kind": "uniform", "rows": ["a", "b"], "rank": 1}).ground().constraint
     UniformMatroid(n_items=2, rank=1)
     >>> parse(ConstraintSpec, {"kind": "uniform", "file": "/etc/passwd", "rank": 1})
     Traceback (most recent call last):
