@@ -78,6 +78,8 @@ class Play:
 
     def waiting(self) -> Plays:
         """The choices that still wait, of items that are still there."""
+        if self.told is None and self.items.shape[0] == 1 and self.items.min(initial=0) >= 0:  # nearly always
+            return Plays(*self.cells(), self.request.episode, self.features)
         places = self.untold()
         places = places[self.cells(places)[1] >= 0]
         features = None if self.features is None else self.features[places]
@@ -147,6 +149,8 @@ class Agent:
         policy.prepare(self.state)
         self._engine = make_engine(engine, constraint, policy, self.state)
         self.open: dict[int, Play] = {}
+        if waits:
+            self.state.pending = self._waiting
         self._fresh: Play | None = None  # made last, and not yet counted as waiting
         # where a policy does not listen, or takes everything, nothing can fail after the state has changed
         self._can_fail = type(policy).observe is not Policy.observe and not policy.takes_all

@@ -146,8 +146,8 @@ def happenings(learners, rng, n, model=None, looks=True):
             everything = rng.random() < 0.2
             for learner in learners:
                 learner.restart(None if everything else some)
-            for label in labels if everything else some:
-                if model is not None:
+            if model is not None:
+                for label in [*labels, *model.known] if everything else some:  # those that have left too
                     model.forget(label)
             if everything and model is not None:
                 model.total, model.n_answers = Fraction(0), 0

@@ -98,7 +98,8 @@ def save(
     """Write an NPZ archive with a JSON member; the file at `path` is replaced whole or not at all."""
     text = json.dumps({"format": format, "version": version, **header})
     with replacing(Path(path)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(_HEADER, text, zipfile.ZIP_STORED)  # as it is, so that it is no larger than the file
+        header_info = zipfile.ZipInfo(_HEADER)  # without the time of day, so that equal contents are equal bytes
+        archive.writestr(header_info, text, zipfile.ZIP_STORED)  # as it is, so that it is no larger than the file
         for key, array in arrays.items():
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(array), version=(1, 0), allow_pickle=False)

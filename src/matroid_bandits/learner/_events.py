@@ -199,6 +199,8 @@ def _rows_form(features: Any, constraint: Constraint) -> Any:
 
 
 def _rows(form: Any) -> Any:
+    if form == []:  # of no items
+        return {}
     if form and isinstance(form[0], list) and len(form[0]) == 2 and isinstance(form[0][1], list):
         return {decode(label): row for label, row in form}
     return form

@@ -27,7 +27,7 @@ class Reader:
 
     def __init__(self, learner: Learner) -> None:
         self._constraint, self._policy, self._departed = learner.constraint, learner.policy, learner._departed
-        self._find = learner._item
+        self._find, self._find_departed = learner._item, learner._departed_item
         low, high = self._policy.support
         self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
         self._width = self._policy.scale if isinstance(self._policy, OMM) and self._policy.scale > 0.0 else math.inf
@@ -93,7 +93,7 @@ class Reader:
 
     def _item(self, key: Any) -> int:
         """An item by its label or its number, or the code of one that has left by its label."""
-        code = self._departed.code(key)
+        code = self._find_departed(key)
         return self._find(key) if code is None else code
 
     def _read_pairs(
@@ -143,6 +143,10 @@ class Reader:
 
 
 def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:
+    if np.ma.is_masked(weights):
+        raise FeedbackError(
+            "expected a weight for every item, got some that are masked: a mapping may name a few items"
+        )
     try:
         values = np.asarray(weights)
         if values.dtype.kind not in "fiub":

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.names import plain
 from matroid_bandits.agent import Agent
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, InvalidMatroidError, ItemError
@@ -23,70 +27,194 @@ _PRIORS = ("prior_means", "prior_counts")
 
 
 class Departed:
-    """What was known of items when they left, in the order in which they did.
+    """What was known of items when they left, by label, oldest first.
 
-    An open play names a departed item by its code, -1 for the first, -2 for the second and so on.
+    An item that has left has a row of its own in every column. An open play names it by its code, -1 - row.
+
+    Parameters
+    ----------
+    labels : sequence of labels
+        The items, in the order in which they left.
+    columns : mapping of str to array (1, n, ...)
+        What was known of them, in the same order.
+    restarted_at : int
+        The last episode in which all items were forgotten. Answers to decisions up to it are taken and not counted.
     """
 
-    def __init__(self, labels: list[Label], columns: dict[str, AnyArray]) -> None:
-        self.labels, self.columns = labels, columns
-        self._codes = {label: -1 - i for i, label in enumerate(labels)}
+    def __init__(
+        self,
+        labels: Sequence[Label] = (),
+        columns: Mapping[str, AnyArray] = MappingProxyType({}),
+        restarted_at: int = 0,
+    ) -> None:
+        self._rows: OrderedDict[Label, int] = OrderedDict(zip(labels, range(len(labels)), strict=True))
+        self._names: list[Any] = list(labels)  # by row, also of rows in no use
+        self._free: list[int] = []
+        self._columns = dict(columns)
+        self.restarted_at = restarted_at
+
+    @property
+    def labels(self) -> list[Label]:
+        """Those who have left, oldest first."""
+        return list(self._rows)
+
+    @property
+    def columns(self) -> dict[str, AnyArray]:
+        """What is kept of each, in the order of `labels`."""
+        rows = np.fromiter(self._rows.values(), np.int64, len(self._rows))
+        return {name: array[:, rows] for name, array in self._columns.items()}
+
+    def ranked(self, items: IntArray) -> IntArray:
+        """Items of plays with the codes that a store of `labels` and `columns` alone gives them."""
+        places = np.zeros(len(self._names), np.int64)
+        places[list(self._rows.values())] = np.arange(len(self._rows))
+        is_away = (items < 0) & (items != NOWHERE)
+        ranked = items.copy()
+        ranked[is_away] = -1 - places[-1 - items[is_away]]
+        return ranked
 
     def code(self, label: Any) -> int | None:
-        """How plays name an item that has left; None when it is not remembered."""
+        """How plays name an item that has left; None when it is not remembered.
+
+        A number names the item only where it is of the label's own type: True and 1.0 are not 1.
+        """
         try:
-            return self._codes.get(label)
+            row = self._rows.get(label)
         except TypeError:  # of what cannot be a label
             return None
+        if row is None:
+            return None
+        own = self._names[row]
+        is_number = isinstance(own, (int, float))  # and so are booleans
+        return None if is_number and type(plain(label)) is not type(own) else -1 - row
+
+    def knows(self, code: int) -> bool:
+        """Whether an item of a play has left and is remembered."""
+        row = -1 - code
+        return 0 <= row < len(self._names) and self._rows.get(self._names[row]) == row
 
     def label(self, code: int) -> Label | None:
         """The label of a departed item; None when it is not remembered."""
-        return self.labels[-1 - code] if -len(self.labels) <= code < 0 else None
+        return self._names[-1 - code] if self.knows(code) else None
+
+    def rows(self, name: str, codes: IntArray) -> AnyArray:
+        """What a column has of items that have left, by their codes."""
+        return self._columns[name][:, -1 - codes]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
+        return name in self._columns
 
     def answer(self, code: int, feedback: Feedback, state: State, policy: Policy) -> None:
         """Count a late answer about an item that has left, in what is kept of it and in what the items share."""
-        i = -1 - code
-        alone = self._alone(i, state)
-        features = self.columns["features"][0, i : i + 1] if "features" in self.columns else feedback.features
+        if feedback.episode <= self.restarted_at:
+            return
+        row = -1 - code
+        alone = self._alone(row, state)
+        features = self._columns["features"][0, row : row + 1] if self.has("features") else feedback.features
         told = feedback._replace(items=np.zeros(1, np.int64), features=features)
         alone.answer(told, was_waiting=True)
         policy.observe(alone, told)
         state.restore_totals(**alone.totals())
-        self._keep(i, alone)
+        self._keep(row, alone, state)
 
     def drop(self, code: int, episode: int, state: State, policy: Policy) -> None:
         """Take note that no answer will come to a play of an item that has left."""
-        i, here = -1 - code, np.zeros(1, np.int64)
-        alone = self._alone(i, state)
+        if episode <= self.restarted_at:
+            return
+        row, here = -1 - code, np.zeros(1, np.int64)
+        alone = self._alone(row, state)
         alone.drop(here, here)
         if self._own:  # what the items share is not narrowed by a play of one that has left
             policy.drop(alone, [Plays(here, here, episode)], ())
-        self._keep(i, alone)
+        self._keep(row, alone, state)
+
+    def restart(self, policy: Policy, minimize: bool, episode: int) -> None:
+        """Forget what is known of everybody, in an episode; names and features stay."""
+        self.restarted_at = episode
+        fresh = State(UniformMatroid(1, 1), 1, minimize)
+        policy.prepare(fresh)
+        for name, array in self._columns.items():
+            if name != "features":
+                own = name.removeprefix("extra/")
+                array[:] = 0 if own == name else fresh.extra[own][:, :1]
+
+    def plan(
+        self, gone: Iterable[Label], leaving: list[Label], columns: Mapping[str, AnyArray], most: int
+    ) -> Turnover:
+        """What is to happen when items leave, and some of the departed are `gone`; nothing is changed yet.
+
+        At most `most` items are remembered, those who left last.
+        """
+        given = {
+            *gone,
+            *(label for label in leaving if label in self._rows),
+        }  # the latter are numbers of another type
+        n_over = max(len(self._rows) - len(given) + len(leaving) - most, 0)
+        over = islice((label for label in self._rows if label not in given), n_over)
+        first = max(len(leaving) - most, 0)
+        n = len(leaving) - first
+        n_reused = min(n, len(self._free))
+        rows = [*self._free[len(self._free) - n_reused :], *range(len(self._names), len(self._names) + n - n_reused)]
+        kept = {name: array[:, first:] for name, array in columns.items()}
+        return Turnover({*given, *over}, dict(zip(leaving[first:], rows, strict=True)), kept)
+
+    def turn_over(self, turnover: Turnover) -> None:
+        """Let what was planned happen."""
+        rows = list(turnover.rows.values())
+        n_new = sum(row >= len(self._names) for row in rows)
+        del self._free[len(self._free) - (len(rows) - n_new) :]
+        for label in turnover.gone:
+            self._free.append(self._rows.pop(label))
+        self._names += [None] * n_new
+        for label, row in turnover.rows.items():
+            self._rows[label], self._names[row] = row, label
+        for name, array in turnover.columns.items():
+            old = self._columns.get(name, np.zeros((array.shape[0], 0, *array.shape[2:]), array.dtype))
+            if old.shape[1] < len(self._names):  # with room for as many again
+                size = max(len(self._names), 2 * old.shape[1])
+                larger = np.zeros((old.shape[0], size, *old.shape[2:]), old.dtype)
+                larger[:, : old.shape[1]] = old
+                old = larger
+            old[:, rows] = array
+            self._columns[name] = old
 
     @property
     def _own(self) -> dict[str, str]:
         """The policy's arrays that have a column per item, by their names here."""
-        return {key: key.removeprefix("extra/") for key in self.columns if key.startswith("extra/")}
+        return {key: key.removeprefix("extra/") for key in self._columns if key.startswith("extra/")}
 
-    def _alone(self, i: int, state: State) -> State:
+    def _alone(self, row: int, state: State) -> State:
         """A state of one departed item, with what the items of `state` share."""
         alone = State(UniformMatroid(1, 1), 1, state.minimize)
+        alone.is_apart = True
         for name in _PLAYS:
-            getattr(alone, name)[:] = self.columns[name][:, i : i + 1]
-        if "prior_counts" in self.columns:
-            alone.prior_means, alone.prior_counts = (self.columns[name][:, i : i + 1].copy() for name in _PRIORS)
+            getattr(alone, name)[:] = self._columns[name][:, row : row + 1]
+        if self.has("prior_counts"):
+            alone.prior_means, alone.prior_counts = (self._columns[name][:, row : row + 1].copy() for name in _PRIORS)
         alone.restore_totals(**state.totals())
         own = self._own
         alone.extra = {name: array for name, array in state.extra.items() if name not in own.values()}
-        alone.extra |= {name: self.columns[key][:, i : i + 1].copy() for key, name in own.items()}
+        alone.extra |= {name: self._columns[key][:, row : row + 1].copy() for key, name in own.items()}
         return alone
 
-    def _keep(self, i: int, alone: State) -> None:
+    def _keep(self, row: int, alone: State, state: State) -> None:
         """Take over what a state of one departed item has become."""
-        for name in _PLAYS:
-            self.columns[name][:, i] = getattr(alone, name)[:, 0]
-        for key, name in self._own.items():
-            self.columns[key][:, i] = alone.extra[name][:, 0]
+        for name in (*_PLAYS, *(_PRIORS if self.has("prior_counts") else ())):
+            self._columns[name][:, row] = getattr(alone, name)[:, 0]
+        own = self._own
+        for key, name in own.items():
+            self._columns[key][:, row] = alone.extra[name][:, 0]
+        for name in state.extra.keys() - own.values():  # a growing one may have been replaced
+            state.extra[name] = alone.extra[name]
+
+
+class Turnover(NamedTuple):
+    """Items that are no longer among the departed, and the rows and columns of those that leave now."""
+
+    gone: set[Label]
+    rows: dict[Label, int]
+    columns: dict[str, AnyArray]
 
 
 def changed(
@@ -98,10 +226,10 @@ def changed(
     forgotten: set[Label],
     engine: Any,
     most_departed: int,
-) -> tuple[Agent, Policy, Departed, BoolArray]:
+) -> tuple[Agent, Policy, Turnover, BoolArray]:
     """An agent for other items that knows what the old one knew, and which of its items are newcomers.
 
-    Items are matched by label. Nothing of the old agent is changed.
+    Items are matched by label. Nothing of the old agent and of `departed` is changed.
     """
     old = agent.state
     for which, each in (("old", old.constraint), ("new", constraint)):
@@ -112,42 +240,54 @@ def changed(
     agent.settle()
     places = dict(zip(constraint.labels, range(constraint.n_items), strict=True))
     before = dict(zip(old.constraint.labels, range(old.n_items), strict=True))
-    for label in forgotten:
-        before.pop(label, None)
-    # what each new item was: a number, a code, or NOWHERE for a newcomer
-    sources = np.array([before.get(label, NOWHERE) for label in places], np.int64)
-    for i, label in enumerate(departed.labels):
-        if label in places and label not in forgotten:
-            sources[places[label]] = -1 - i
+
+    def former(label: Label) -> int:
+        """What an item was: a number, a code, or NOWHERE for a newcomer."""
+        found = None if label in forgotten else before.get(label, departed.code(label))
+        return NOWHERE if found is None else found
+
+    sources = np.array([former(label) for label in places], np.int64)
     stays, returns = sources >= 0, (sources < 0) & (sources != NOWHERE)
     rows = _features(policy, departed, sources, features)
     new_policy = policy.change(old.constraint, np.where(stays, sources, -1), rows)
     new = Agent(constraint, new_policy, minimize=old.minimize, engine=engine)
     state = new.state
-    for name, array in _columns(old, policy).items():
+    columns = _columns(old, policy)
+    for name, array in columns.items():
         target = _target(state, name)
         target[:, stays] = array[:, sources[stays]]
-        if name in departed.columns:
-            target[:, returns] = departed.columns[name][:, -1 - sources[returns]]
+        if departed.has(name):
+            target[:, returns] = departed.rows(name, sources[returns])
     for name, array in old.extra.items():
         if name in policy.open_arrays:
             state.extra[name] = array.copy()
-        elif f"extra/{name}" not in _columns(old, policy):
+        elif f"extra/{name}" not in columns:
             state.extra[name][:] = array
     state.restore_totals(**old.totals())
     is_gone = np.ones(old.n_items, bool)
     is_gone[sources[stays]] = False
-    left = _left(old, policy, departed, np.flatnonzero(is_gone), places, forgotten, most_departed)
+    leaving = [e for e in np.flatnonzero(is_gone).tolist() if old.constraint.labels[e] not in forgotten]
+    left = {name: array[:, leaving] for name, array in columns.items()}
+    if (own := policy.features_of(np.array(leaving, np.int64))) is not None:
+        left["features"] = own[None]
+    gone = (label for label in {*places, *forgotten} if departed.code(label) is not None)
+    turnover = departed.plan(gone, [old.constraint.labels[e] for e in leaving], left, most_departed)
 
     def now(label: Label) -> int:
-        found = None if label in forgotten else places.get(label, left.code(label))
-        return NOWHERE if found is None else found
+        if label in forgotten:
+            return NOWHERE
+        if label in places:
+            return places[label]
+        if label in turnover.rows:
+            return -1 - turnover.rows[label]
+        code = departed.code(label)
+        return NOWHERE if code is None or label in turnover.gone else code
 
-    _translate(agent, new, old.constraint.labels, departed.labels, now)
+    _translate(agent, new, old.constraint.labels, departed, now)
     state.n_waiting[:] = state.waiting.sum(axis=1)
     state.update(np.arange(state.n_items))
     new.renew()
-    return new, new_policy, left, ~(stays | returns)
+    return new, new_policy, turnover, ~(stays | returns)
 
 
 def restart(agent: Agent, policy: Policy, items: IntArray | None) -> None:
@@ -217,6 +357,8 @@ def as_priors(
     if not rows:
         return none
     items, means, counts = (np.array(column) for column in zip(*rows, strict=True))
+    if np.unique(items).size < items.size:
+        raise FeedbackError("expected a prior of each item once, got one twice, as by its label and by its number")
     return items.astype(np.int64), means.astype(np.float64), counts.astype(np.float64)
 
 
@@ -233,10 +375,13 @@ def typical(state: State, policy: Policy, departed: Departed, forgotten: set[Lab
 
 
 def labels_of(
-    keys: Iterable[Any], constraint: Constraint, departed: Departed, find: Callable[[Any], int]
+    keys: Iterable[Any],
+    constraint: Constraint,
+    find: Callable[[Any], int],
+    find_departed: Callable[[Any], int | None],
 ) -> list[Label]:
     """The labels of items given by label or number, present or departed."""
-    return [key if departed.code(key) is not None else constraint.labels[find(key)] for key in keys]
+    return [key if find_departed(key) is not None else constraint.labels[find(key)] for key in keys]
 
 
 def _columns(state: State, policy: Policy) -> dict[str, AnyArray]:
@@ -261,44 +406,16 @@ def _features(
 ) -> FloatArray | None:
     """The features of items that the policy does not know yet: given, or remembered of those who return."""
     returns = (sources < 0) & (sources != NOWHERE)
-    if "features" not in departed.columns or not returns.any():
+    if not departed.has("features") or not returns.any():
         return features
-    kept = departed.columns["features"][0]
+    kept = departed.rows("features", sources[returns])[0]
     rows = np.zeros((sources.size, kept.shape[1])) if features is None else features.copy()
-    rows[returns] = kept[-1 - sources[returns]]
+    rows[returns] = kept
     return rows if features is not None or (sources != NOWHERE).all() else None
 
 
-def _left(
-    old: State,
-    policy: Policy,
-    departed: Departed,
-    gone: IntArray,
-    places: Mapping[Label, int],
-    forgotten: set[Label],
-    most: int,
-) -> Departed:
-    """Who has left by now: those who had before and did not return, then those who leave now; the last `most`."""
-    before = [i for i, label in enumerate(departed.labels) if label not in places and label not in forgotten]
-    now = [e for e in gone.tolist() if old.constraint.labels[e] not in forgotten]
-    labels = [*(departed.labels[i] for i in before), *(old.constraint.labels[e] for e in now)]
-    columns = _columns(old, policy)
-    if (rows := policy.features_of(np.array(now, np.int64))) is not None:
-        columns["features"] = np.empty((1, 0, rows.shape[1]))
-    kept = {}
-    for name, array in columns.items():
-        leaving = rows[None] if name == "features" else array[:, now]  # type: ignore[index]
-        former = (
-            departed.columns[name][:, before]
-            if name in departed.columns
-            else np.zeros((leaving.shape[0], len(before), *leaving.shape[2:]), leaving.dtype)
-        )
-        kept[name] = np.concatenate([former, leaving], axis=1)[:, max(len(labels) - most, 0) :]
-    return Departed(labels[max(len(labels) - most, 0) :], kept)
-
-
 def _translate(
-    old: Agent, new: Agent, labels: Sequence[Label], departed: Sequence[Label], now: Callable[[Label], int]
+    old: Agent, new: Agent, labels: Sequence[Label], departed: Departed, now: Callable[[Label], int]
 ) -> None:
     """Hand the open plays over, their items called by what they are `now`."""
     plays = list(old.open.values())
@@ -307,8 +424,12 @@ def _translate(
         return
     flat = np.concatenate([play.items.reshape(-1) for play in plays])
     known, where = np.unique(flat, return_inverse=True)
-    names = [NOWHERE if e == NOWHERE else now(labels[e] if e >= 0 else departed[-1 - e]) for e in known.tolist()]
-    flat = np.array(names, np.int64)[where]
-    edges = np.cumsum([0, *(play.items.size for play in plays)])
+    names = [NOWHERE if e == NOWHERE else now(labels[e] if e >= 0 else departed.label(e)) for e in known.tolist()]
+    renamed = np.array(names, np.int64)[where]
+    sizes = [play.items.size for play in plays]
+    if departed.restarted_at:  # who returns has forgotten what was asked before
+        is_old = np.repeat([play.request.episode <= departed.restarted_at for play in plays], sizes)
+        renamed[is_old & (flat < 0) & (renamed >= 0)] = NOWHERE
+    edges = np.cumsum([0, *sizes])
     for play, lo, hi in zip(plays, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        new.open[play.request.episode] = play.renamed(flat[lo:hi].reshape(play.items.shape))
+        new.open[play.request.episode] = play.renamed(renamed[lo:hi].reshape(play.items.shape))

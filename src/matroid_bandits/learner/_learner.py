@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -13,6 +14,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, IntArray, Label
 from matroid_bandits._util.checks import as_flag, as_integer, as_number
+from matroid_bandits._util.names import plain
 from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
@@ -130,7 +132,7 @@ class Learner:
             raise FeedbackError(f"expected priors by item before anything is known, got {priors!r}")
         self._is_replaying = False
         self._set_priors(priors, np.ones(constraint.n_items, bool), None)
-        self._departed = Departed([], {})
+        self._departed = Departed()
         self._wanted: dict[int, Wanted] = {}
         self._held_out: set[int] = set()
         self._reader = Reader(self)
@@ -391,10 +393,10 @@ class Learner:
         with self._lock:
             if not isinstance(constraint, Constraint):
                 raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
-            listed = _items.labels_of(forget, self._constraint, self._departed, self._item)
+            listed = _items.labels_of(forget, self._constraint, self._item, self._departed_item)
             known = _items.typical(self._agent.state, self._policy, self._departed, set(listed))
             rows = self._newcomers_features(constraint, features)
-            agent, policy, departed, newcomers = _items.changed(
+            agent, policy, turnover, newcomers = _items.changed(
                 self._agent,
                 self._policy,
                 self._departed,
@@ -407,15 +409,15 @@ class Learner:
             own = None
             if self._policy.n_features is not None and self._features is not None:
                 own = read_features(constraint, policy, features)
-            rest = self._constraint, self._policy, self._agent, self._departed, self._features
-            self._constraint, self._policy, self._agent, self._departed = constraint, policy, agent, departed
-            self._features = own
+            rest = self._constraint, self._policy, self._agent, self._features
+            self._constraint, self._policy, self._agent, self._features = constraint, policy, agent, own
             try:
                 self._set_priors(priors, newcomers, known)
                 event = None if self._record is None else _events.changed(constraint, priors, features, listed)
             except BaseException:
-                self._constraint, self._policy, self._agent, self._departed, self._features = rest
+                self._constraint, self._policy, self._agent, self._features = rest
                 raise
+            self._departed.turn_over(turnover)
             self._reader = self._reader.renewed(self)
             self._wanted.clear()  # in the numbers of other items
             self._n_changes += 1
@@ -425,11 +427,13 @@ class Learner:
     def restart(self, items: Iterable[Any] | None = None) -> None:
         """Forget what is known of some items (or labels), or of all; time goes on.
 
-        Answers to what was asked before are still taken, and not counted.
+        Answers to what was asked before are still taken, and not counted. All items are those that have left, too.
         """
         with self._lock:
             which = None if items is None else self._constraint.as_items(items)
             _items.restart(self._agent, self._policy, which)
+            if which is None:
+                self._departed.restart(self._policy, self.minimize, self._episode)
             self._n_changes += 1
             if self._record is not None:
                 labels = None if which is None else [self._constraint.labels[e] for e in which.tolist()]
@@ -646,13 +650,15 @@ class Learner:
 
     def _learn_departed(self, play: Play, values: Any, places: IntArray) -> None:
         sign = -1.0 if self.minimize else 1.0
-        state, request, one = self._agent.state, play.request, np.zeros(1, np.int64)
+        state, episode, one = self._agent.state, play.request.episode, np.zeros(1, np.int64)
         self._agent.dismiss(play, places)
         for place, value in zip(places.tolist(), values.tolist(), strict=True):
             code = int(play.items[0, place])
-            if self._departed.label(code) is not None:
+            if self._departed.knows(code):
                 features = None if play.features is None else play.features[place : place + 1]
-                told = Feedback(one, one, np.array([sign * value]), request.episode, request.stream, features)
+                # no number addresses its random numbers: it has those of a run of its own, as run 0 is all others'
+                stream = Stream(self._stream.seed, [1 + place], POLICY)
+                told = Feedback(one, one, np.array([sign * value]), episode, stream, features)
                 self._departed.answer(code, told, state, self._policy)
 
     def _close(self, plays: list[Play], default: float | None) -> None:
@@ -665,7 +671,7 @@ class Learner:
             items = play.items[0, places]
             is_here = items >= 0
             for code in items[~is_here].tolist():
-                if self._departed.label(code) is not None:
+                if self._departed.knows(code):
                     self._departed.drop(code, play.request.episode, self._agent.state, self._policy)
             if is_here.all():
                 dropped.append((play, places))
@@ -761,9 +767,24 @@ class Learner:
                 raise
             raise ItemError(f"expected an item or its label, got {shown(key)}") from None
 
+    def _departed_item(self, key: Any) -> int | None:
+        """The code of the departed item that a key names; None where it names none."""
+        code = self._departed.code(key)
+        is_number = code is not None and type(plain(key)) is int and 0 <= key < self._constraint.n_items
+        if is_number and not self._is_replaying:
+            raise ItemError(
+                f"expected one item, got {key}, which is the label of an item that has left and the number of item "
+                f"{self._constraint.labels[key]!r}"
+            )
+        return code
+
     def _log(self, event: dict[str, Any]) -> None:
         if self._record is not None:
             self._record(event)
+
+    def __copy__(self) -> Learner:
+        """A learner of its own: two that share what they know would both be wrong."""
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()

@@ -59,6 +59,8 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
     }
     if header["constraint"] is None:
         header["fingerprint"] = _fingerprint(constraint)
+    if learner._departed.restarted_at:
+        header["restarted_at"] = learner._departed.restarted_at
     arrays |= {name: getattr(state, name)[0] for name in _validate.PLAYS}
     if state.has_priors:
         arrays |= {f"priors/{name}": getattr(state, f"prior_{name}")[0] for name in ("means", "counts")}
@@ -132,7 +134,8 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
     columns = {
         name.removeprefix("departed/"): array for name, array in arrays.items() if name.startswith("departed/")
     }
-    learner._departed = Departed([decode(label) for label in header["departed"]], columns)
+    labels = [decode(label) for label in header["departed"]]
+    learner._departed = Departed(labels, columns, header.get("restarted_at", 0))
     learner._reader = Reader(learner)
     learner._episode, learner._n_changes = header["episode"], header["n_changes"]
     learner._features = arrays.get("features")
@@ -141,12 +144,12 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
 
 def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
     """The plays that wait, laid end to end, and what their requests asked for."""
-    plays = learner._agent.open
+    plays, none = learner._agent.open, np.empty(0, np.int64)
     told = [np.zeros(play.items.size, bool) if play.told is None else play.told for play in plays.values()]
     arrays: dict[str, AnyArray] = {
         "open/ids": np.fromiter(plays, np.int64, len(plays)),
         "open/sizes": np.array([play.items.size for play in plays.values()], np.int64),
-        "open/items": np.concatenate([np.empty(0, np.int64), *(play.items[0] for play in plays.values())]),
+        "open/items": learner._departed.ranked(np.concatenate([none, *(play.items[0] for play in plays.values())])),
         "open/told": np.concatenate([np.empty(0, bool), *told]),
         "open/held_out": np.array([id in learner._held_out for id in plays], bool),
     }
@@ -160,7 +163,7 @@ def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
             sizes = [-1 if items is None else items.size for items in lists]
             arrays[f"wanted/{name}/sizes"] = np.array(sizes, np.int64)
             given = [items for items in lists if items is not None]
-            arrays[f"wanted/{name}/items"] = np.concatenate([np.empty(0, np.int64), *given])
+            arrays[f"wanted/{name}/items"] = np.concatenate([none, *given])
     return arrays
 
 

@@ -129,14 +129,20 @@ def read_features(constraint: Constraint, policy: Policy, features: Any) -> Floa
         raise PolicyError(f"expected features of {n_features} numbers per item, which {policy!r} needs; got none")
     if isinstance(features, Mapping):
         rows = {constraint.as_item(key): row for key, row in features.items()}
+        if len(rows) < len(features):
+            raise PolicyError("expected features of each item once, got one twice, as by its label and by its number")
         missing = next((e for e in range(constraint.n_items) if e not in rows), None)
         if missing is not None:
             raise PolicyError(f"expected features of every item, got none for {constraint.labels[missing]!r}")
         features = [rows[e] for e in range(constraint.n_items)]
+    if np.ma.is_masked(features):
+        raise PolicyError("expected features of every item, got some that are masked")
     try:
         X = np.ascontiguousarray(np.asarray(features, np.float64))
     except (TypeError, ValueError):
         raise PolicyError("expected features as a row of numbers per item") from None
+    if X.size == constraint.n_items == 0:
+        X = X.reshape(0, n_features)  # a list of no rows does not say how long they are
     if X.shape != (constraint.n_items, n_features) or not np.isfinite(X).all():
         raise PolicyError(
             f"expected finite features of shape ({constraint.n_items}, {n_features}), got shape {X.shape}"
@@ -166,6 +172,8 @@ def _read_available(constraint: Constraint, available: Any) -> IntArray | None:
             given = np.array(listed, bool)
         else:
             available = listed
+    if np.ma.is_masked(given):
+        raise ItemError("expected available to say of every item whether it may be chosen, got some that are masked")
     if given is not None and given.dtype == np.bool_:
         if given.shape != (constraint.n_items,):
             raise ItemError(f"expected a mask of {constraint.n_items} values, one per item, got shape {given.shape}")

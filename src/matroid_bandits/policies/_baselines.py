@@ -69,6 +69,8 @@ class FixedSet(Policy):
     items : iterable of labels and numbers, or integer array
         The items. Where they are no basis, the smallest items that fit complete them, and those that do not fit
         are left out.
+    away : iterable of labels
+        Items of the set that a learner does not have at present; they belong to it whenever they return.
 
     Examples
     --------
@@ -81,14 +83,20 @@ class FixedSet(Policy):
 
     tries_unseen = False
 
-    def __init__(self, items: Iterable[Label] | IntArray) -> None:
+    def __init__(self, items: Iterable[Label] | IntArray, away: Iterable[Label] = ()) -> None:
         try:
+            self._away: tuple[Label, ...] = tuple(dict.fromkeys(decode(plain(label)) for label in away))
             if isinstance(items, np.ndarray) and items.dtype.kind in "iu":
                 self._items: IntArray | tuple[Label, ...] = frozen(np.unique(items))
             else:
                 self._items = tuple(dict.fromkeys(decode(plain(item)) for item in items))
         except TypeError:
             raise PolicyError(f"expected the items of a set, got {items!r}") from None
+
+    @property
+    def away(self) -> tuple[Label, ...]:
+        """Labels of the set's items that a learner did not have when it last changed."""
+        return self._away
 
     @property
     def items(self) -> IntArray | tuple[Label, ...]:
@@ -104,13 +112,26 @@ class FixedSet(Policy):
             raise PolicyError(str(error)) from None
 
     def params(self) -> dict[str, Any]:
-        return {"items": self._items if isinstance(self._items, np.ndarray) else list(self._items)}
+        items = self._items if isinstance(self._items, np.ndarray) else list(self._items)
+        return {"items": items} | ({"away": list(self._away)} if self._away else {})
 
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         super().change(before, sources, features)
-        return FixedSet(np.flatnonzero(np.isin(sources, before.as_items(self._items))))
+        labels, own = before.labels, self._numbers(before)
+        still = [label for label in self._away if label not in labels]
+        left = [labels[e] for e in np.setdiff1d(own, sources).tolist()]
+        return FixedSet(np.flatnonzero(np.isin(sources, own)), [*still, *left])
 
     def indices(self, state: State, request: Request) -> FloatArray:
         U: FloatArray = np.zeros(state.counts.shape)
-        U[:, state.constraint.as_items(self._items)] = 1.0
+        U[:, self._numbers(state.constraint)] = 1.0
         return U
+
+    def _numbers(self, constraint: Constraint) -> IntArray:
+        """The items of the set that are there."""
+        items = constraint.as_items(self._items)
+        if not self._away:
+            return items
+        places = {label: e for e, label in enumerate(constraint.labels)}
+        back = [places[label] for label in self._away if label in places]
+        return np.union1d(items, np.array(back, np.int64))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_FEATURE, as_integer, as_number
 from matroid_bandits._util.text import shown
@@ -59,7 +59,8 @@ class _LinearPolicy(Policy):
         if self._features is None:
             return super().change(before, sources, features)
         is_new = sources < 0
-        rows = self._features[sources]
+        rows = np.zeros((sources.size, self._n_columns))
+        rows[~is_new] = self._features[sources[~is_new]]
         if is_new.any():
             if features is None:
                 raise PolicyError(
@@ -74,11 +75,12 @@ class _LinearPolicy(Policy):
         return None if self._features is None else self._features[items]
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
-        """Start anew with the belief, which all items share."""
+        """Start anew with the belief, which all items share; it is narrowed by the plays that wait."""
         fresh = State(state.constraint, 1, state.minimize)
         self.prepare(fresh)
         for name, array in fresh.extra.items():
             state.extra[name][runs] = array[0]
+        self._mark(state, runs)
 
     def prepare(self, state: State) -> None:
         d = self._n_columns
@@ -90,8 +92,9 @@ class _LinearPolicy(Policy):
     def check_extra(self, state: State) -> None:
         if not np.isfinite(state.extra["theta"]).all():
             raise PolicyError("expected finite coefficients theta, got NaN or infinity")
-        for name in ("covariance", "narrowed"):
-            self._check_covariance(state.extra[name])
+        covariance, narrowed = state.extra["covariance"], state.extra["narrowed"]
+        self._check_covariance(covariance)
+        self._check_covariance(np.where(_is_marked(narrowed)[:, None, None], covariance, narrowed))
 
     def _check_covariance(self, covariance: FloatArray) -> None:
         prior = self._prior_scale**2
@@ -105,20 +108,53 @@ class _LinearPolicy(Policy):
     def observe(self, state: State, feedback: Feedback) -> None:
         theta, covariance = state.extra["theta"], state.extra["covariance"]
         statistics.kalman(feedback.runs, self._rows(feedback), feedback.gains, self._noise**2, theta, covariance)
+        if state.is_apart:
+            self._mark(state, feedback.runs)
+        elif state.pending is not None:
+            self._rest(state)
 
     def wait(self, state: State, plays: Plays) -> None:
         """Narrow the belief by what will be seen, as if it were known already; its mean stays."""
         covariance, narrowed = state.extra["covariance"], state.extra["narrowed"]
         before = state.n_waiting - np.bincount(plays.runs, minlength=state.n_runs)
         narrowed[before == 0] = covariance[before == 0]
-        statistics.narrow(plays.runs, self._rows(plays), self._noise**2, narrowed)
+        runs, rows, is_marked = plays.runs, self._rows(plays), _is_marked(narrowed)
+        if is_marked.any():
+            narrowed = state.extra["narrowed"] = self._narrowed(state)  # by these plays too
+            runs, rows = runs[~is_marked[runs]], rows[~is_marked[runs]]
+        statistics.narrow(runs, rows, self._noise**2, narrowed)
 
     def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
-        """Narrow the belief anew by the plays that still wait."""
+        """Have the belief narrowed anew by the plays that still wait."""
+        for plays in dropped:
+            self._mark(state, plays.runs)
+        if not dropped:  # items or plays were rearranged
+            self._mark(state, np.arange(state.n_runs))
+            state.extra["narrowed"] = self._narrowed(state)
+        self._rest(state)
+
+    def _mark(self, state: State, runs: IntArray) -> None:
+        """Let what waits narrow the belief of some runs anew, when it is needed."""
+        state.extra["narrowed"][runs, 0, 0] = np.nan
+
+    def _rest(self, state: State) -> None:
+        """Let the belief of runs in which nothing waits be the narrowed one, whatever it was before."""
+        is_resting = state.n_waiting == 0
+        state.extra["narrowed"][is_resting] = state.extra["covariance"][is_resting]
+
+    def _narrowed(self, state: State) -> FloatArray:
+        """The narrowed covariances, those that are marked found anew; none of the state is changed."""
         narrowed = state.extra["narrowed"]
-        narrowed[:] = state.extra["covariance"]
-        for plays in waiting:
-            statistics.narrow(plays.runs, self._rows(plays), self._noise**2, narrowed)
+        is_marked = _is_marked(narrowed)
+        if not is_marked.any() or state.pending is None:
+            return narrowed
+        narrowed = np.where(is_marked[:, None, None], state.extra["covariance"], narrowed)
+        waiting = [(plays.runs, self._rows(plays)) for plays in state.pending()]
+        if waiting:
+            runs, rows = (np.concatenate(arrays) for arrays in zip(*waiting, strict=True))
+            here = is_marked[runs]
+            statistics.narrow(runs[here], rows[here], self._noise**2, narrowed)
+        return narrowed
 
     @property
     def _n_columns(self) -> int:
@@ -155,7 +191,7 @@ class _LinearPolicy(Policy):
         if not state.n_waiting.any():
             return state.extra["covariance"]
         is_waiting = (state.n_waiting > 0)[:, None, None]
-        return np.where(is_waiting, state.extra["narrowed"], state.extra["covariance"])
+        return np.where(is_waiting, self._narrowed(state), state.extra["covariance"])
 
 
 class CombLinUCB(_LinearPolicy):
@@ -258,6 +294,11 @@ def _as_features(features: ArrayLike) -> FloatArray:
     if largest > MOST_FEATURE:
         raise PolicyError(f"expected features of at most {MOST_FEATURE:g} in size, got one of {largest:g}")
     return frozen(F)
+
+
+def _is_marked(narrowed: FloatArray) -> BoolArray:
+    """The runs whose narrowed covariance is to be found anew."""
+    return np.isnan(narrowed[:, 0, 0])
 
 
 def _values(features: FloatArray, theta: FloatArray) -> FloatArray:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.kernels import statistics
-from matroid_bandits.policies._request import Feedback
+from matroid_bandits.policies._request import Feedback, Plays
 
 #: How many parts an exact sum of doubles may have.
 _N_PARTIALS = 40
@@ -59,6 +59,11 @@ class State:
         Which sets may be chosen, for policies that need to know.
     minimize : bool
         Whether gains are negated costs.
+    pending : callable, or None
+        Gives the plays that wait, as an iterable of `Plays`; None where no play ever waits.
+    is_apart : bool
+        Whether this is one item that has left a learner. What the items share is the learner's; plays of the item do
+        not count among those that wait.
 
     Examples
     --------
@@ -79,6 +84,8 @@ class State:
         self.radii: FloatArray = np.full(shape, np.inf)
         self.n_waiting: IntArray = np.zeros(n_runs, np.int64)
         self.extra: dict[str, AnyArray] = {}
+        self.pending: Callable[[], Iterable[Plays]] | None = None
+        self.is_apart = False
         self.prior_means: FloatArray = np.zeros((0, 0))
         self.prior_counts: FloatArray = np.zeros((0, 0))
         self._n_forgotten: IntArray = np.zeros((0, 0), np.int64)
