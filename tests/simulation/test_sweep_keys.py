@@ -145,3 +145,9 @@ def test_what_is_no_data_is_refused():
         digest(Pair(2))
     with pytest.raises(SerializationError, match="expected each label to be"):
         digest(mb.UniformMatroid(1, 1, labels=[frozenset()]))
+
+
+def test_keys_of_stored_results_stay():
+    """The key of a problem as the first version wrote it."""
+    problem = mb.Problem(mb.PartitionMatroid("aabb").truncate(1), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
+    assert problem_key(problem) == "d0e823017761c8731be70ab4df25fb5ce72d798a01ca1429885e699491b6cfdf"

@@ -1,7 +1,22 @@
-"""Checks that a user's own matroid, policy or environment keeps what the rest of the package relies on."""
+"""Checks that a class of one's own keeps what the rest of the package relies on: a suite of tests for each kind.
 
+Derive a test class from a suite, or call a function ``check_...``, which runs all its tests. No test runner is
+needed.
+"""
+
+from matroid_bandits.testing._constraint import EXHAUSTIVE_ITEMS, ConstraintSuite, check_constraint
 from matroid_bandits.testing._environment import check_environment
-from matroid_bandits.testing._matroid import EXHAUSTIVE_ITEMS, check_matroid
+from matroid_bandits.testing._matroid import MatroidSuite, check_matroid
 from matroid_bandits.testing._policy import check_policy
+from matroid_bandits.testing._suite import Suite
 
-__all__ = ["EXHAUSTIVE_ITEMS", "check_environment", "check_matroid", "check_policy"]
+__all__ = [
+    "EXHAUSTIVE_ITEMS",
+    "ConstraintSuite",
+    "MatroidSuite",
+    "Suite",
+    "check_constraint",
+    "check_environment",
+    "check_matroid",
+    "check_policy",
+]

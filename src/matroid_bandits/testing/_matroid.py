@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import combinations, islice, pairwise
 from typing import Any
 
@@ -11,9 +12,7 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.exceptions import ContractError
 from matroid_bandits.matroids import Matroid, OracleMatroid
-
-#: Up to this many items every subset is looked at.
-EXHAUSTIVE_ITEMS = 12
+from matroid_bandits.testing._constraint import EXHAUSTIVE_ITEMS, ConstraintSuite
 
 #: Up to this many items the answers of `is_independent` are remembered; beyond, few sets are met twice.
 _REMEMBERED_ITEMS = 20
@@ -58,23 +57,127 @@ def check_matroid(matroid: Matroid, *, n_trials: int = 200, seed: int = 0) -> No
     matroid_bandits.exceptions.ContractError: augmentation fails: {0, 2} and {1} are independent, but no item of \
 {0, 2} can be added to {1}
     """
-    if not isinstance(matroid, Matroid):
-        hint = ""
-        if isinstance(matroid, type):
-            hint = " (the class; an instance is needed)"
-        elif callable(matroid):
-            hint = " (OracleMatroid makes a matroid of a predicate)"
-        raise ContractError(f"expected a Matroid, got {matroid!r}{hint}")
-    oracle, rng = _Oracle(matroid), np.random.default_rng(seed)
-    if not oracle(frozenset()):
-        raise ContractError("the empty set is not independent")
-    if matroid.n_items <= EXHAUSTIVE_ITEMS:
-        _prove(oracle)
-    else:
-        for _ in range(n_trials):
-            _sample_axioms(oracle, rng)
-    for _ in range(n_trials):
-        _compare_answers(oracle, rng)
+    MatroidSuite.check(constraint=matroid, n_trials=n_trials, seed=seed)
+
+
+class MatroidSuite(ConstraintSuite):
+    """A test for each promise of a `Matroid`, and those of every constraint; see `check_matroid`.
+
+    Attributes
+    ----------
+    constraint : Matroid
+        What is tested.
+    n_trials : int
+        How many random sets and weights each test tries, 50 by default.
+    seed : int
+        Which ones, 0 by default.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> class TestForests(mb.testing.MatroidSuite):
+    ...     constraint = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3)])
+    >>> TestForests().run()
+    """
+
+    constraint: Matroid
+    is_canonical = True
+
+    def test_it_is_a_matroid(self) -> None:
+        matroid: Any = self.constraint
+        if not isinstance(matroid, Matroid):
+            hint = ""
+            if isinstance(matroid, type):
+                hint = " (the class; an instance is needed)"
+            elif callable(matroid):
+                hint = " (OracleMatroid makes a matroid of a predicate)"
+            raise ContractError(f"expected a Matroid, got {matroid!r}{hint}")
+
+    def test_the_empty_set_is_independent(self) -> None:
+        if not self._oracle(frozenset()):
+            raise ContractError("the empty set is not independent")
+
+    def test_axioms(self) -> None:
+        """Parts of independent sets are independent, and of two the smaller can be completed from the larger."""
+        if self.constraint.n_items <= EXHAUSTIVE_ITEMS:
+            _prove(self._oracle)
+            return
+        rng = np.random.default_rng(self.seed)
+        for _ in range(self.n_trials):
+            _sample_axioms(self._oracle, rng)
+
+    def test_rank_and_greatest_bases(self) -> None:
+        for _, weights, order in self._weighted():
+            best = self._oracle.grow(frozenset(), order)
+            _expect("rank", self.constraint.rank, len(best))
+            found = self.constraint.max_weight_basis(weights).tolist()
+            _expect(f"max_weight_basis({weights.tolist()})", found, sorted(best))
+
+    def test_closure_and_extension(self) -> None:
+        matroid, oracle, n = self.constraint, self._oracle, self.constraint.n_items
+        for rng, _, _ in self._weighted():
+            X = frozenset(rng.permutation(n)[: rng.integers(0, n + 1)].tolist())
+            inside = oracle.grow(frozenset(), sorted(X))
+            closed = {e for e in range(n) if e in X or not oracle(inside | {e})}
+            _expect(f"closure({_show(X)})", set(matroid.closure(_array(X)).tolist()), closed)
+            added = {e for e in range(n) if e not in X and oracle(X | {e})} if oracle(X) else set()
+            _expect(f"extension({_show(X)})", set(matroid.extension(_array(X)).tolist()), added)
+
+    def test_circuits(self) -> None:
+        oracle, n = self._oracle, self.constraint.n_items
+        for rng, _, order in self._weighted():
+            best = oracle.grow(frozenset(), order)
+            if len(best) == n:
+                return
+            e = int(rng.choice(sorted(set(range(n)) - best)))
+            circuit = {e} | {f for f in best if oracle((best - {f}) | {e})}
+            found = set(self.constraint.circuit(_array(best), np.array(e)).tolist())
+            _expect(f"circuit({_show(best)}, {e})", found, circuit)
+
+    def test_greedy(self) -> None:
+        """Rows may differ in length, and some items may be taken already."""
+        matroid, oracle, n = self.constraint, self._oracle, self.constraint.n_items
+        for rng, _, order in self._weighted():
+            taken = self._taken(rng)
+            orders = np.stack([rng.permutation(n), np.array(order, np.int64)])
+            lengths = rng.integers(0, n + 1, 2)
+            items, sizes = matroid.greedy(orders, lengths, taken)
+            for run in range(2):
+                listed = orders[run, : lengths[run]].tolist()
+                what = f"greedy along {listed} from {taken.tolist()}"
+                chosen = items[run, : sizes[run]].tolist()
+                _expect(what, frozenset(chosen), oracle.grow(frozenset(taken.tolist()), listed))
+                accepted = set(chosen) - set(taken.tolist())
+                _expect(f"the order of {what}", chosen, [*taken.tolist(), *(e for e in listed if e in accepted)])
+
+    def test_requests(self) -> None:
+        """The best set of what is available around what is pinned is the greedy one."""
+        for rng, weights, order in self._weighted():
+            taken, available = self._taken(rng), rng.random((2, weights.size)) < 0.7
+            items, sizes = self.constraint.best_sets(
+                np.stack([weights, weights]), available=available, pinned=np.sort(taken)
+            )
+            for run in range(2):
+                open_ = [e for e in order if available[run, e]]
+                what = f"best_sets({weights.tolist()}) of {sorted(open_)} with {sorted(taken.tolist())} pinned"
+                expected = sorted(self._oracle.grow(frozenset(taken.tolist()), open_))
+                _expect(what, items[run, : sizes[run]].tolist(), expected)
+
+    @cached_property
+    def _oracle(self) -> _Oracle:
+        return _Oracle(self.constraint)
+
+    def _weighted(self) -> Iterator[tuple[np.random.Generator, FloatArray, list[int]]]:
+        """For each trial a generator, weights among which ties are likely, and the greedy order of these."""
+        rng, n = np.random.default_rng(self.seed), self.constraint.n_items
+        for _ in range(self.n_trials):
+            weights = rng.integers(0, max(n, 2), n).astype(float)
+            yield rng, weights, np.argsort(-weights, kind="stable").tolist()
+
+    def _taken(self, rng: np.random.Generator) -> IntArray:
+        """Items that are independent, in any order."""
+        basis = self._oracle.grow(frozenset(), rng.permutation(self.constraint.n_items).tolist())
+        return rng.permutation(sorted(basis))[: rng.integers(0, len(basis) + 1)].astype(np.int64)
 
 
 class _Oracle:
@@ -205,51 +308,6 @@ def _fail_augmentation(X: frozenset[int], Y: frozenset[int]) -> None:
         f"augmentation fails: {_show(X)} and {_show(Y)} are independent, but no item of "
         f"{_show(X - Y)} can be added to {_show(Y)}"
     )
-
-
-def _compare_answers(oracle: _Oracle, rng: np.random.Generator) -> None:
-    """Every public answer against what `is_independent` alone implies."""
-    matroid, n = oracle.matroid, oracle.n_items
-    weights = rng.integers(0, max(n, 2), n).astype(float)  # ties are likely
-    order = np.argsort(-weights, kind="stable").tolist()
-    best = oracle.grow(frozenset(), order)
-    _expect("rank", matroid.rank, len(best))
-    _expect(f"max_weight_basis({weights.tolist()})", matroid.max_weight_basis(weights).tolist(), sorted(best))
-    X = frozenset(rng.permutation(n)[: rng.integers(0, n + 1)].tolist())
-    inside = oracle.grow(frozenset(), sorted(X))
-    closed = {e for e in range(n) if e in X or not oracle(inside | {e})}
-    _expect(f"closure({_show(X)})", set(matroid.closure(_array(X)).tolist()), closed)
-    added = {e for e in range(n) if e not in X and oracle(X | {e})} if oracle(X) else set()
-    _expect(f"extension({_show(X)})", set(matroid.extension(_array(X)).tolist()), added)
-    if len(best) < n:
-        e = int(rng.choice(sorted(set(range(n)) - best)))
-        circuit = {e} | {f for f in best if oracle((best - {f}) | {e})}
-        _expect(f"circuit({_show(best)}, {e})", set(matroid.circuit(_array(best), np.array(e)).tolist()), circuit)
-    _compare_requests(oracle, rng, weights, order)
-
-
-def _compare_requests(oracle: _Oracle, rng: np.random.Generator, weights: FloatArray, order: list[int]) -> None:
-    """Check `greedy` and `best_sets` where rows differ in length, items are missing and others are taken already."""
-    matroid, n = oracle.matroid, oracle.n_items
-    basis = oracle.grow(frozenset(), rng.permutation(n).tolist())
-    taken = rng.permutation(sorted(basis))[: rng.integers(0, len(basis) + 1)].astype(np.int64)
-    orders = np.stack([rng.permutation(n), np.array(order, np.int64)])
-    lengths = rng.integers(0, n + 1, 2)
-    items, sizes = matroid.greedy(orders, lengths, taken)
-    for run in range(2):
-        listed = orders[run, : lengths[run]].tolist()
-        what = f"greedy along {listed} from {taken.tolist()}"
-        chosen = items[run, : sizes[run]].tolist()
-        _expect(what, frozenset(chosen), oracle.grow(frozenset(taken.tolist()), listed))
-        accepted = set(chosen) - set(taken.tolist())
-        _expect(f"the order of {what}", chosen, [*taken.tolist(), *(e for e in listed if e in accepted)])
-    available = rng.random((2, n)) < 0.7
-    items, sizes = matroid.best_sets(np.stack([weights, weights]), available=available, pinned=taken)
-    for run in range(2):
-        open_ = [e for e in order if available[run, e]]
-        what = f"best_sets({weights.tolist()}) of {sorted(open_)} with {sorted(taken.tolist())} pinned"
-        expected = sorted(oracle.grow(frozenset(taken.tolist()), open_))
-        _expect(what, items[run, : sizes[run]].tolist(), expected)
 
 
 def _expect(what: str, given: object, expected: object) -> None:
