@@ -1,6 +1,8 @@
 """The log is the truth: restarts, snapshots, failed commits, logs that do not replay, several servers."""
 
+import base64
 import json
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -11,6 +13,7 @@ from matroid_bandits.exceptions import (
     CampaignStateError,
     CampaignStoppedError,
     ReplayError,
+    RequestIdError,
     SerializationError,
     UnavailableError,
     UnknownCampaignError,
@@ -314,11 +317,9 @@ def test_the_steps_of_the_tables_end_at_the_tables(url):
     database = Database(url)
     with database.writing() as connection:
         migrate(connection, "0001")
-        database.create(connection, "ads", "{}", 0.0)
     database.open()
     database.open()
     with database.reading() as connection:
-        assert [row.name for row in database.rows(connection)] == ["ads"]
         found = sa.inspect(connection)
         for table in metadata.sorted_tables:
             columns = {column["name"]: column["nullable"] for column in found.get_columns(table.name)}
@@ -329,6 +330,51 @@ def test_the_steps_of_the_tables_end_at_the_tables(url):
     with pytest.raises(UnavailableError, match="another version"):
         database.open()
     database.close()
+
+
+@pytest.mark.parametrize("with_snapshot", [False, True])
+def test_a_database_of_the_first_version_goes_on(url, with_snapshot):
+    """Tables as version 0001 wrote them: two campaigns, seven decisions, a snapshot, ids of requests."""
+    tables = json.loads((Path(__file__).parent / "database_0001.json").read_text())
+    database = Database(url)
+    with database.writing() as connection:
+        migrate(connection, "0001")
+        first = sa.MetaData()
+        first.reflect(connection)
+        for row in tables["snapshots"]:
+            row["data"] = base64.b64decode(row["data"])
+            row["build"] = _snapshots.BUILD if with_snapshot else row["build"]
+            row["checksum"] = _snapshots._checksum(row)
+        for name, rows in tables.items():
+            if rows:
+                connection.execute(sa.insert(first.tables[name]), rows)
+    with started(url) as service:
+        saved = service.call(Operation(lambda replica, _: replica.saved, "ads"))
+        assert not with_snapshot or saved == 8
+        again = service.call(Operation(act.ask({}), "ads", "ask", "ask 7", f"d{7:031}"))
+        assert again.is_replayed
+        assert json.loads(again.body)["decision"] == 7
+        assert [ask(service)["decision"], ask(service, "idle")["decision"]] == [8, 1]
+        other = service.call(Operation(act.ask({}), "idle", "ask", "ask 7", "another"))  # an id of another campaign
+        assert not other.is_replayed
+        for row in execute(url, sa.select(campaigns)):
+            assert row.digest == service.writer.replicas.by_id[row.id].digest
+    with started(url) as service, service.database.reading() as connection:
+        for row in service.database.rows(connection):
+            assert row.digest == service.database.digest(connection, row.id, row.seq)
+        assert ask(service)["decision"] == 9
+    database.close()
+
+
+def test_ids_of_requests_belong_to_campaigns(url):
+    with started(url) as service:
+        make(service)
+        make(service, name="other")
+        for n, name in enumerate(("ads", "other", "ads", "other")):
+            answer = service.call(Operation(act.ask({}), name, "ask", "an id", name))
+            assert answer.is_replayed == (n >= 2)
+        with pytest.raises(RequestIdError):
+            service.call(Operation(act.ask({}), "ads", "ask", "an id", "something else"))
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "://"])
@@ -362,9 +408,10 @@ def test_a_database_that_was_set_back_is_followed(tmp_path):
         make(service)
         play(service, 3)
         before = estimates(service)
+        [(digest,)] = execute(url, sa.select(campaigns.c.digest))
         play(service, 2)
         execute(url, sa.delete(events).where(events.c.seq > 7))
-        execute(url, sa.update(campaigns).values(seq=7, decisions=3, waiting=0))
+        execute(url, sa.update(campaigns).values(seq=7, digest=digest, decisions=3, waiting=0))
         until(lambda: ask(service)["decision"] == 4)
         assert without_floats(estimates(service))["counts"] == before["counts"]
 

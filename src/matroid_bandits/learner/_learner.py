@@ -99,6 +99,8 @@ class Learner:
 
     #: Episodes beyond this address further looks at items before the first decision.
     MOST_DECISIONS: ClassVar[int] = MOST_DECISIONS
+    #: How often a call has begun to change the learner: a call that failed at the same number has changed nothing.
+    _n_steps = 0
 
     def __init__(
         self,
@@ -351,6 +353,7 @@ class Learner:
             # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
             # episodes, so that what a policy draws for them is drawn anew.
             looks = self._agent.state.counts[0, seen]
+            self._n_steps += 1
             for n in np.unique(looks).tolist():
                 is_now = looks == n
                 request = Request(self.MOST_DECISIONS + n if n else 0, self._stream, features=self._features)
@@ -417,6 +420,7 @@ class Learner:
             except BaseException:
                 self._constraint, self._policy, self._agent, self._features = rest
                 raise
+            self._n_steps += 1
             self._departed.turn_over(turnover)
             self._reader = self._reader.renewed(self)
             self._wanted.clear()  # in the numbers of other items
@@ -431,6 +435,7 @@ class Learner:
         """
         with self._lock:
             which = None if items is None else self._constraint.as_items(items)
+            self._n_steps += 1
             _items.restart(self._agent, self._policy, which)
             if which is None:
                 self._departed.restart(self._policy, self.minimize, self._episode)
@@ -597,6 +602,7 @@ class Learner:
             if asked is not None:
                 request = asked.request(t, self._stream, self._constraint.n_items)
             is_held_out = False
+            self._n_steps += 1
             if taken is not None:
                 chosen, is_held_out = taken
                 items = self._constraint.as_items([self._constraint.item(label) for label in chosen])[None]
@@ -637,6 +643,7 @@ class Learner:
     def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
         """Count weights, those of items that have left where they are kept."""
         items = play.items[0]
+        self._n_steps += 1
         if self._n_changes:  # before the first change nobody can have left
             told = np.arange(items.size) if places is None else places
             is_here = items[told] >= 0
@@ -663,6 +670,7 @@ class Learner:
 
     def _close(self, plays: list[Play], default: float | None) -> None:
         dropped = []
+        self._n_steps += 1
         for play in plays:
             places = play.untold()
             if default is not None:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from matroid_bandits.exceptions import CampaignStateError, CampaignStoppedError
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._store import EventRow
+from matroid_bandits.service._store import EventRow, RequestRow
 
 #: What a request needs of its campaign: nothing but that it is there, that it is not archived, that it decides.
 Need = Literal["read", "change", "ask"]
@@ -29,13 +29,26 @@ class Answer:
 
 @dataclass
 class Turn:
-    """One transaction: its time, the events it appends, the campaigns it has locked and those it made."""
+    """One transaction: its time, what it appends, the campaigns it has locked and those it made.
+
+    Attributes
+    ----------
+    answered : dict of (campaign, request id) to (digest, answer)
+        What requests with ids were answered before, and in this transaction.
+    fresh : list of rows
+        The ids that were answered in this transaction.
+    doubtful : set of int
+        Campaigns that an operation left in doubt: nothing of theirs is committed.
+    """
 
     connection: Connection
     at: float
     rows: list[EventRow] = field(default_factory=list)
     locked: dict[int, Any] = field(default_factory=dict)
     created: list[Replica] = field(default_factory=list)
+    answered: dict[tuple[int, str], tuple[str, Answer]] = field(default_factory=dict)
+    fresh: list[RequestRow] = field(default_factory=list)
+    doubtful: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)

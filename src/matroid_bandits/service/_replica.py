@@ -12,7 +12,7 @@ from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, History
-from matroid_bandits.service._store import EventRow
+from matroid_bandits.service._store import EventRow, chained
 
 #: Events of the service itself, which do not happen to the learner.
 OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "alarm"))
@@ -34,6 +34,8 @@ class Replica:
         The learner after event `seq`.
     seq : int
         The number of the last event that happened to it.
+    digest : str
+        The digest of the log up to that event.
     spec : dict
         The campaign's title, what it is about, its answer window in seconds and its default weight.
     waiting : dict of decision to [asked at, number of items, items not told, items]
@@ -47,7 +49,7 @@ class Replica:
 
     def __init__(self, id: int, name: str, spec: dict[str, Any], learner: Learner | None = None) -> None:
         self.id, self.name, self.spec = id, name, spec
-        self.seq, self.saved = 0, 0
+        self.seq, self.digest, self.saved = 0, "", 0
         self.history = History()
         self.waiting: dict[int, list[Any]] = {}
         self.mismatch = ""
@@ -91,6 +93,7 @@ class Replica:
                 self.learner._record = None  # what is in the log need not be written again
                 self._apply(event, seq <= trusted or bool(self.mismatch))
             self.note(event, at, seq)
+            self.digest = chained(self.digest, seq, at, payload)
         except MatroidBanditsError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -195,7 +198,9 @@ class Replica:
     def put(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
         """Add an event that has happened to `rows` for the log."""
         self.note(event, at, self.seq + 1)
-        rows.append((self.id, self.seq, at, to_json(event).decode()))
+        payload = to_json(event).decode()
+        self.digest = chained(self.digest, self.seq, at, payload)
+        rows.append((self.id, self.seq, at, payload))
 
     def _watch(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
         """Raise an alarm when a detector found a change, and once when weights are wider than the policy's scale."""
@@ -209,6 +214,21 @@ class Replica:
             named = _changed_items(self.learner, event.get("decision"))
             text = f"weights have changed, and items start anew: {', '.join(named) or n_alarms - self.n_alarms}"
             self.put({"event": "alarm", "text": text, "n_alarms": n_alarms}, at, rows)
+
+    @property
+    def n_steps(self) -> tuple[int, int]:
+        """The last event, and how often the learner has begun to change."""
+        return self.seq, self.learner._n_steps
+
+    def has_moved(self, before: tuple[int, int], error: Exception) -> bool:
+        """Whether an operation that failed may have changed something since `n_steps` was read.
+
+        Errors of this package come before anything is changed, as long as no event came of the operation; after
+        others it counts whether the learner began to change.
+        """
+        if self.seq != before[0] or not self.is_clean:
+            return True
+        return not isinstance(error, MatroidBanditsError) and self.learner._n_steps != before[1]
 
     @property
     def is_clean(self) -> bool:

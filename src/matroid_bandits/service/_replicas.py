@@ -38,8 +38,8 @@ class Replicas:
         self.is_shared = False
         self._database, self._snapshot_every = database, snapshot_every
         self._by_name: dict[str, Replica] = {}
-        self._at_risk: dict[int, Replica] = {}
-        self._broken: dict[str, tuple[str, int]] = {}
+        self._at_risk: dict[int, tuple[Replica, str | None]] = {}  # with the digest of what is known to be in its log
+        self._broken: dict[str, tuple[str, int, str]] = {}  # what is wrong, and of which log
         self._background = _Background()
 
     def find(self, name: str) -> Replica:
@@ -68,7 +68,7 @@ class Replicas:
         for row in rows:
             if row.id in self.by_id or row.status == "archived":
                 continue
-            if row.name in self._broken and self._broken[row.name][1] == row.trusted:
+            if row.name in self._broken and self._broken[row.name][1:] == (row.trusted, row.digest):
                 continue
             self._broken.pop(row.name, None)
             try:
@@ -82,22 +82,34 @@ class Replicas:
         self.by_id[replica.id] = self._by_name[replica.name] = replica
 
     def catch_up(self, replica: Replica, row: Any, connection: Connection) -> bool:
-        """Let everything happen that the log has and the replica has not; whether there was anything."""
-        if replica.seq > row.seq:  # the database was set back
-            self._at_risk[replica.id] = replica
-            raise ReplayError(f"expected at most event {row.seq} of {replica.name}, got {replica.seq}")
+        """Let everything happen that the log has and the replica has not; whether there was anything.
+
+        Raises
+        ------
+        ReplayError
+            The replica is not what the log says: the database was set back, or events were replaced by others.
+        """
         is_behind: bool = replica.seq < row.seq
-        if is_behind:
-            self.is_shared = True
-            self._at_risk[replica.id] = replica
-            self._follow(replica, row, connection)
-            del self._at_risk[replica.id]
+        try:
+            if is_behind:
+                self.is_shared = True
+                self._follow(replica, row, connection)
+            if (replica.seq, replica.digest) != (row.seq, row.digest):
+                raise ReplayError(f"expected to be at event {row.seq} of {replica.name}, got {replica.seq} or others")
+        except BaseException:
+            self.doubt(replica)
+            raise
         replica.status, replica.reason = row.status, row.reason
         return is_behind
 
     def risk(self, replicas: dict[int, Replica]) -> None:
         """Take note of replicas that are about to be ahead of the log."""
-        self._at_risk |= replicas
+        for id, replica in replicas.items():
+            self._at_risk.setdefault(id, (replica, replica.digest))
+
+    def doubt(self, replica: Replica) -> None:
+        """Take note of a replica that may be anything."""
+        self._at_risk[replica.id] = replica, None
 
     def committed(self, replicas: dict[int, Replica]) -> None:
         """What happened to these replicas is in the log now; save those that are far from their last snapshot."""
@@ -108,9 +120,10 @@ class Replicas:
 
     def drop_unsettled(self) -> None:
         """Forget the replicas that may be ahead of the log; they are loaded anew when needed."""
-        for id, replica in self._at_risk.items():
-            self.by_id.pop(id, None)
-            self._by_name.pop(replica.name, None)
+        for id, (replica, digest) in self._at_risk.items():
+            if replica.digest != digest or not replica.is_clean:
+                self.by_id.pop(id, None)
+                self._by_name.pop(replica.name, None)
         self._at_risk.clear()
 
     def close(self) -> None:
@@ -125,16 +138,32 @@ class Replicas:
         self._background.put(partial(self._database.forget_ids, before))
 
     def _load(self, row: Any, connection: Connection) -> Replica:
-        replica = Replica(row.id, row.name, json.loads(row.spec))
         try:
-            _snapshots.restore(connection, replica, row.seq)
-            self._follow(replica, row, connection)
+            replica = self._read(row, connection)
         except MatroidBanditsError as error:
-            self._broken[row.name] = str(error), row.trusted
+            self._broken[row.name] = str(error), row.trusted, row.digest
             raise CampaignStoppedError(f"the log of {row.name} cannot be read: {error}") from error
         replica.status, replica.reason = row.status, row.reason
         warm_up(replica.learner)
         self.adopt(replica)
+        return replica
+
+    def _read(self, row: Any, connection: Connection) -> Replica:
+        """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1."""
+        replica = Replica(row.id, row.name, json.loads(row.spec))
+        _snapshots.restore(connection, replica, row.seq)
+        if replica.saved:
+            try:
+                self._follow(replica, row, connection)
+                if replica.digest == row.digest:
+                    return replica
+            except MatroidBanditsError:
+                log.warning("a snapshot of campaign %s does not fit its log", row.name)
+            replica = Replica(row.id, row.name, json.loads(row.spec))
+        self._follow(replica, row, connection)
+        if replica.digest != row.digest:
+            replica.mismatch = replica.mismatch or "the events in its log are not those that were written"
+            replica.digest = row.digest
         return replica
 
     def _follow(self, replica: Replica, row: Any, connection: Connection) -> None:
@@ -142,6 +171,8 @@ class Replicas:
             if event.seq > row.seq:  # committed since the row was read
                 break
             replica.follow(event.seq, event.at, event.payload, row.trusted)
+        if replica.seq < row.seq:
+            raise ReplayError(f"expected event {replica.seq + 1} of {replica.name}, got the end of its log")
 
     def _save(self, replica: Replica) -> None:
         replica.saved = replica.seq

@@ -47,7 +47,7 @@ def take(replica: Replica) -> dict[str, Any]:
         }
     )
     row = {"campaign": replica.id, "seq": replica.seq, "build": BUILD, "extra": extra, "data": data}
-    return row | {"checksum": _checksum(row)}
+    return row | {"digest": replica.digest, "checksum": _checksum(row)}
 
 
 def store(database: Database, row: dict[str, Any]) -> None:
@@ -101,6 +101,7 @@ def _fill(replica: Replica, row: Any) -> bool:
     replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
     (replica.has_alarm, replica.is_wide, replica.n_alarms), replica.created = alarms, extra["created"]
     replica.seq = replica.saved = row.seq
+    replica.digest = row.digest
     return True
 
 

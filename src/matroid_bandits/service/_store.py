@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -30,28 +31,31 @@ _POSTGRES_NOW = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)
 
 #: What the busiest statements are given: campaign, number, time, payload of an event; ...
 EventRow = tuple[int, int, float, str]
-#: ... id, digest, status, answer and time of a request; ...
-RequestRow = tuple[str, str, int, str, float]
-#: ... last event, decisions, waiting decisions, status, reason, and number of a campaign.
-CampaignRow = tuple[int, int, int, str, str | None, int]
+#: ... id, campaign, digest, status, answer and time of a request; ...
+RequestRow = tuple[str, int, str, int, str, float]
+#: ... last event, digest, decisions, waiting decisions, status, reason, and number of a campaign.
+CampaignRow = tuple[int, str, int, int, str, str | None, int]
 
 # The busiest statements are written out for each database: SQLAlchemy would prepare every row of them anew.
 _SQLITE = {
     "lock": f"SELECT *, {_SQLITE_NOW} AS now FROM campaigns WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-    "known": "SELECT id, digest, status, answer FROM requests WHERE id IN (SELECT value FROM json_each(?))",
+    "known": "SELECT id, campaign, digest, status, answer FROM requests "
+    "WHERE id IN (SELECT value FROM json_each(?))",
     "append": "INSERT INTO events (campaign, seq, at, payload) VALUES (?, ?, ?, ?)",
-    "remember": "INSERT INTO requests (id, digest, status, answer, at) VALUES (?, ?, ?, ?, ?)",
-    "advance": "UPDATE campaigns SET seq = ?, decisions = ?, waiting = ?, status = ?, reason = ? WHERE id = ?",
+    "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) VALUES (?, ?, ?, ?, ?, ?)",
+    "advance": "UPDATE campaigns SET seq = ?, digest = ?, decisions = ?, waiting = ?, status = ?, reason = ? "
+    "WHERE id = ?",
 }
 _POSTGRES = {
     "lock": f"SELECT *, {_POSTGRES_NOW} AS now FROM campaigns WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
-    "known": "SELECT id, digest, status, answer FROM requests "
+    "known": "SELECT id, campaign, digest, status, answer FROM requests "
     "WHERE id IN (SELECT json_array_elements_text(%s::json))",
     "append": "INSERT INTO events (campaign, seq, at, payload) "
     "SELECT (e->>0)::int, (e->>1)::bigint, (e->>2)::float8, e->>3 FROM json_array_elements(%s::json) AS e",
-    "remember": "INSERT INTO requests (id, digest, status, answer, at) "
-    "SELECT r->>0, r->>1, (r->>2)::int, r->>3, (r->>4)::float8 FROM json_array_elements(%s::json) AS r",
-    "advance": "UPDATE campaigns SET seq = %s, decisions = %s, waiting = %s, status = %s, reason = %s WHERE id = %s",
+    "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) SELECT r->>0, (r->>1)::int, r->>2, "
+    "(r->>3)::int, r->>4, (r->>5)::float8 FROM json_array_elements(%s::json) AS r",
+    "advance": "UPDATE campaigns SET seq = %s, digest = %s, decisions = %s, waiting = %s, status = %s, reason = %s "
+    "WHERE id = %s",
 }
 
 
@@ -182,10 +186,19 @@ class Database:
             found.append(row)
         return found
 
-    def known(self, connection: Connection, ids: Sequence[str]) -> dict[str, Any]:
-        """Those of some request ids that were answered before."""
+    def digest(self, connection: Connection, campaign: int, until: int) -> str:
+        """The digest of a log up to an event, from its events."""
+        found = ""
+        for row in self.log(connection, campaign):
+            if row.seq > until:
+                break
+            found = chained(found, row.seq, row.at, row.payload)
+        return found
+
+    def known(self, connection: Connection, ids: Sequence[str]) -> dict[tuple[int, str], Any]:
+        """What was answered before to requests of some ids, by campaign and id."""
         given = json.dumps(ids)
-        return {row.id: row for row in connection.exec_driver_sql(self._sql["known"], (given,))}
+        return {(row.campaign, row.id): row for row in connection.exec_driver_sql(self._sql["known"], (given,))}
 
     def append(self, connection: Connection, rows: list[EventRow]) -> None:
         """Add events to the log."""
@@ -215,13 +228,22 @@ class Database:
 
     def create(self, connection: Connection, name: str, spec: str, created: float, status: str = "active") -> int:
         """Add a campaign without events; its number."""
-        values = {"name": name, "spec": spec, "status": status, "seq": 0, "trusted": 0, "decisions": 0, "waiting": 0}
-        statement = sa.insert(campaigns).values(**values, created=created)
+        values: dict[str, Any] = {"name": name, "spec": spec, "status": status, "created": created, "digest": ""}
+        values |= dict.fromkeys(("seq", "trusted", "decisions", "waiting"), 0)
+        statement = sa.insert(campaigns).values(values)
         found = connection.execute(statement.returning(campaigns.c.id)).scalar_one()
         return int(found)
 
     def __str__(self) -> str:
         return self.url.render_as_string(hide_password=True)
+
+
+def chained(digest: str, seq: int, at: float, payload: str) -> str:
+    """The digest of a log after one more event: a hash of the digest before it and of the event.
+
+    Two logs with one digest are the same log, so a server need not compare events to know whether it is up to date.
+    """
+    return hashlib.blake2b(f"{digest} {seq} {at!r} {payload}".encode(), digest_size=16).hexdigest()
 
 
 def reason_of(error: SQLAlchemyError) -> str:
@@ -249,10 +271,14 @@ def _read_url(url: str) -> URL:
 
 def _set_up_postgres(connection: Any, _: Any) -> None:
     """Let rows be found by their keys: plans that are kept from when tables were empty would read all of them."""
-    with connection.cursor() as cursor:
-        for way in ("seqscan", "hashjoin", "mergejoin"):
-            cursor.execute(f"SET enable_{way} = off")
-    connection.commit()
+    try:
+        with connection.cursor() as cursor:
+            for way in ("seqscan", "hashjoin", "mergejoin"):
+                cursor.execute(f"SET enable_{way} = off")
+        connection.commit()
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

@@ -17,7 +17,8 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
-#: One row per campaign. Whoever appends to its log holds the row's lock; `seq` is the number of the last event.
+#: One row per campaign. A server that appends to its log holds the row's lock; `seq` is the number of the last event,
+#: `digest` the hash of the whole log up to it, see `chained`.
 campaigns = Table(
     "campaigns",
     metadata,
@@ -27,6 +28,7 @@ campaigns = Table(
     Column("status", String(16), nullable=False),
     Column("reason", Text),
     Column("seq", BigInteger, nullable=False),
+    Column("digest", String(32), nullable=False),
     Column("trusted", BigInteger, nullable=False),  # decisions up to this event are taken by the log's word
     Column("decisions", BigInteger, nullable=False),
     Column("waiting", BigInteger, nullable=False),
@@ -45,11 +47,13 @@ events = Table(
     sqlite_with_rowid=False,
 )
 
-#: Ids that clients gave their requests, what each was for, and what was answered.
+#: Ids that clients gave their requests, what each was for, and what was answered. The campaign is 0 for requests that
+#: create one, and -1 where an older version of the tables did not say.
 requests = Table(
     "requests",
     metadata,
     Column("id", String(200), primary_key=True),
+    Column("campaign", Integer, primary_key=True, autoincrement=False),
     Column("digest", String(32), nullable=False),
     Column("status", Integer, nullable=False),
     Column("answer", Text, nullable=False),
@@ -63,6 +67,7 @@ snapshots = Table(
     metadata,
     Column("campaign", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("digest", String(32), nullable=False),
     Column("build", Text, nullable=False),
     Column("checksum", String(64), nullable=False),
     Column("extra", Text, nullable=False),

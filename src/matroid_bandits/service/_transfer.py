@@ -20,7 +20,7 @@ from matroid_bandits.exceptions import (
     UnknownCampaignError,
 )
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._store import Database, EventRow
+from matroid_bandits.service._store import Database, EventRow, chained
 from matroid_bandits.service._tables import campaigns
 
 FORMAT = "matroid-bandits/campaign"
@@ -166,7 +166,8 @@ def _append(database: Database, name: str, status: str, event: dict[str, Any], *
         seq = row.seq + 1
         payload = to_json(event).decode()
         database.append(connection, [(row.id, seq, row.now, payload)])
-        values = {"seq": seq, "status": "active", "reason": None}
+        digest = database.digest(connection, row.id, row.seq) if is_trusted else row.digest
+        values = {"seq": seq, "digest": chained(digest, seq, row.now, payload), "status": "active", "reason": None}
         values |= {"trusted": seq} if is_trusted else {}
         connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(values))
 
@@ -269,6 +270,7 @@ def _restore_one(
         database.append(connection, rows)
     values: dict[str, Any] = {
         "seq": replica.seq,
+        "digest": replica.digest,
         "decisions": replica.learner.n_decisions,
         "waiting": len(replica.waiting),
     }

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, SQLAlchemyError
 
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError, RequestIdError, UnavailableError
 from matroid_bandits.service._logs import log_unexpected
@@ -120,24 +120,32 @@ class Writer(threading.Thread):
         return batch, False
 
     def _serve(self, batch: list[Operation]) -> None:
-        waiting = batch
-        for attempt in range(1, _MOST_ATTEMPTS + 1):
+        """Execute and commit operations until each is answered."""
+        n_failures = 0
+        while batch:
             try:
-                self._attempt(waiting)
-                break
+                again = self._attempt(batch)
             except Exception as error:
                 self._reset()
-                if not _is_worth_a_retry(error):
-                    self._fail(waiting, error)
-                    break
-                waiting = [operation for operation in waiting if operation.error is None]
-                for operation in waiting:
-                    operation.result = None
-                if attempt == _MOST_ATTEMPTS:
-                    self._fail(waiting, error)
-        self._answer(batch)
+                n_failures += 1
+                again = [operation for operation in batch if operation.error is None]
+                if _is_of_a_request(error) and len(again) > 1:  # one by one shows which
+                    for operation in again:
+                        operation.result = None
+                        self._serve([operation])
+                    again = []
+                elif n_failures == _MOST_ATTEMPTS or not _is_worth_a_retry(error):
+                    self._fail(again, error)
+                    again = []
+            for operation in again:
+                operation.result = None
+            waiting = set(again)
+            self._answer([operation for operation in batch if operation not in waiting])
+            batch = again
 
-    def _attempt(self, batch: list[Operation]) -> None:
+    def _attempt(self, batch: list[Operation]) -> list[Operation]:
+        """Execute operations and commit what they did; those that have to be tried again are returned."""
+        again: list[Operation] = []
         for operation in batch:
             if operation.campaign is not None:
                 try:
@@ -150,40 +158,58 @@ class Writer(threading.Thread):
         if writes:
             if self.replicas.is_shared:  # read what others did before anybody has to wait for the lock
                 self._catch_up({operation.campaign for operation in batch}, connection=self._connected())
-            self._commit(writes)
+            again = self._commit(writes)
         if reads:
             self._catch_up({operation.campaign for operation in reads})
             for operation in reads:
                 self._execute(operation, None)
+        return again
 
-    def _commit(self, writes: list[Operation]) -> None:
+    def _commit(self, writes: list[Operation]) -> list[Operation]:
         named = {operation.campaign for operation in writes if operation.campaign is not None}
         replicas = {(replica := self.replicas.find(name)).id: replica for name in named}
         self.replicas.risk(replicas)
         with self.database.writing(self._connected()) as connection:
             turn = self._begin(connection, sorted(replicas))
-            given = [operation.request_id for operation in writes if operation.request_id]
-            answered: dict[str, tuple[str, Answer]] = {}
-            if given:
-                for id, row in self.database.known(connection, given).items():
-                    answered[id] = row.digest, Answer(row.answer.encode(), row.status, is_replayed=True)
-            fresh = []
+            self._remember_answers(turn, [operation for operation in writes if operation.request_id])
             for operation in writes:
-                before = answered.get(operation.request_id) if operation.request_id else None
-                if before is not None:
-                    self._answer_again(operation, *before)
-                    continue
-                self._execute(operation, turn)
-                if operation.request_id and operation.error is None:
-                    answer = operation.result
-                    again = Answer(answer.body, answer.status, is_replayed=True)
-                    answered[operation.request_id] = operation.digest, again
-                    fresh.append(_remembered(operation, turn.at))
-            self._finish(turn, replicas, fresh)
+                self._run(operation, turn)
+            self._finish(turn, replicas)
         for replica in turn.created:
             self.replicas.adopt(replica)
             self._touched.add(replica.name)
-        self.replicas.committed(replicas)
+        self.replicas.committed({id: replica for id, replica in replicas.items() if id not in turn.doubtful})
+        if not turn.doubtful:
+            return []
+        self.replicas.drop_unsettled()
+        in_doubt = {replicas[id].name for id in turn.doubtful}
+        return [operation for operation in writes if operation.campaign in in_doubt and operation.error is None]
+
+    def _remember_answers(self, turn: Turn, operations: list[Operation]) -> None:
+        """Read which requests were answered before, here or by another server."""
+        if operations:
+            found = self.database.known(turn.connection, [operation.request_id for operation in operations])
+            for key, row in found.items():
+                turn.answered[key] = row.digest, Answer(row.answer.encode(), row.status, is_replayed=True)
+
+    def _run(self, operation: Operation, turn: Turn) -> None:
+        """Execute an operation that writes, unless it was answered before or its campaign is in doubt."""
+        campaign = 0 if operation.campaign is None else self.replicas.find(operation.campaign).id
+        if campaign in turn.doubtful:
+            return
+        if not operation.request_id:
+            self._execute(operation, turn)
+            return
+        key = campaign, operation.request_id
+        if not self._answer_again(operation, key, turn):
+            self._execute(operation, turn)
+            if operation.error is None:
+                answer = operation.result
+                turn.answered[key] = operation.digest, Answer(answer.body, answer.status, is_replayed=True)
+                turn.fresh.append(_remembered(operation, campaign, turn.at))
+            elif campaign == 0:  # no lock: another server may have served this very request since the ids were read
+                self._remember_answers(turn, [operation])
+                self._answer_again(operation, key, turn)
 
     def _begin(self, connection: Connection, ids: list[int]) -> Turn:
         """Lock campaigns in the order of their numbers, and read what others appended to their logs."""
@@ -202,39 +228,55 @@ class Writer(threading.Thread):
 
     def _execute(self, operation: Operation, turn: Turn | None) -> None:
         replica: Replica | None = None
+        before = 0, 0
         try:
             if operation.campaign is not None:
                 replica = self.replicas.find(operation.campaign)
+                before = replica.n_steps
                 check_state(replica, operation.need)
-            operation.result = operation.run(replica, turn)
-        except MatroidBanditsError as error:
-            operation.error = error
-            if replica is not None and not replica.is_clean:  # it failed after something had happened
-                raise _Again from error
+            if replica is None and turn is not None:
+                operation.result = _create(operation, turn)
+            else:
+                operation.result = operation.run(replica, turn)
         except SQLAlchemyError:
             raise
         except Exception as error:
             operation.error = error
-            log_unexpected(error)
-            if turn is not None:
-                raise _Again from error
+            if not isinstance(error, MatroidBanditsError):
+                log_unexpected(error)
+            if turn is not None and replica is not None and replica.has_moved(before, error):
+                turn.doubtful.add(replica.id)
+                self.replicas.doubt(replica)
 
-    def _finish(self, turn: Turn, replicas: dict[int, Replica], fresh: list[RequestRow]) -> None:
-        if turn.rows:
-            self.database.append(turn.connection, turn.rows)
-            assert all(replica.is_clean for replica in replicas.values())
-            changed = [replica for replica in replicas.values() if replica.seq != turn.locked[replica.id].seq]
+    def _finish(self, turn: Turn, replicas: dict[int, Replica]) -> None:
+        rows, fresh = turn.rows, turn.fresh
+        if turn.doubtful:
+            rows = [row for row in rows if row[0] not in turn.doubtful]
+            fresh = [row for row in fresh if row[1] not in turn.doubtful]
+        if rows:
+            self.database.append(turn.connection, rows)
+            sound = [replica for id, replica in replicas.items() if id not in turn.doubtful]
+            assert all(replica.is_clean for replica in sound)
+            changed = [replica for replica in sound if replica.seq != turn.locked[replica.id].seq]
             changed += turn.created
             self.database.advance(turn.connection, map(_advanced, changed))
             self._touched.update(replica.name for replica in changed)
         if fresh:  # in one order, so that two servers do not wait for each other
             self.database.remember(turn.connection, sorted(fresh))
 
-    def _answer_again(self, operation: Operation, digest: str, answer: Answer) -> None:
-        if digest == operation.digest:
-            operation.result = answer
+    def _answer_again(self, operation: Operation, key: tuple[int, str], turn: Turn) -> bool:
+        """Give a request the answer that it was given before; whether there was one."""
+        before = turn.answered.get(key)
+        if before is None:
+            before = turn.answered.get((-1, operation.request_id))
+            if before is None or before[0] != operation.digest:
+                return False
+        operation.result = operation.error = None
+        if before[0] == operation.digest:
+            operation.result = before[1]
         else:
             operation.error = RequestIdError("expected the request that this id was given to first, got another")
+        return True
 
     def _tick(self) -> None:
         """Look at deadlines, and at what other processes did."""
@@ -330,9 +372,27 @@ def _is_worth_a_retry(error: Exception) -> bool:
     return getattr(getattr(error, "orig", None), "sqlstate", None) in ("40001", "40P01")
 
 
+def _is_of_a_request(error: Exception) -> bool:
+    """Whether the values of one request may have brought this about, and not the state of the database."""
+    if isinstance(error, SQLAlchemyError):
+        return isinstance(error, (DataError, ProgrammingError))
+    return not isinstance(error, (MatroidBanditsError, OSError, _Again))
+
+
 def _resolve_all(operations: list[Operation]) -> None:
     for operation in operations:
         operation.resolve()
+
+
+def _create(operation: Operation, turn: Turn) -> Any:
+    """Execute what makes a campaign: whole, or without a trace in the transaction."""
+    n_rows, n_created = len(turn.rows), len(turn.created)
+    try:
+        with turn.connection.begin_nested():
+            return operation.run(None, turn)
+    except BaseException:
+        del turn.rows[n_rows:], turn.created[n_created:]
+        raise
 
 
 def _expire(replica: Replica, turn: Turn) -> Answer:
@@ -344,14 +404,14 @@ def _expire(replica: Replica, turn: Turn) -> Answer:
     return Answer(b"")
 
 
-def _remembered(operation: Operation, at: float) -> RequestRow:
+def _remembered(operation: Operation, campaign: int, at: float) -> RequestRow:
     answer = operation.result
-    return operation.request_id, operation.digest, answer.status, answer.body.decode(), at
+    return operation.request_id, campaign, operation.digest, answer.status, answer.body.decode(), at
 
 
 def _advanced(replica: Replica) -> CampaignRow:
     n_decisions, n_waiting = replica.learner.n_decisions, len(replica.waiting)
-    return replica.seq, n_decisions, n_waiting, replica.status, replica.reason, replica.id
+    return replica.seq, replica.digest, n_decisions, n_waiting, replica.status, replica.reason, replica.id
 
 
 def _words(error: BaseException) -> str:

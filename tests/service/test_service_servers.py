@@ -1,0 +1,133 @@
+"""Two servers on one database, and commits that fail: what each server knows is what the log says."""
+
+import json
+
+import pytest
+import sqlalchemy as sa
+
+from matroid_bandits.exceptions import CampaignStoppedError, DecisionClosedError, UnavailableError
+from matroid_bandits.service import Service, export_campaign, trust_log
+from matroid_bandits.service import _actions as act
+from matroid_bandits.service._operation import Operation
+from matroid_bandits.service._reads import estimates_form
+from matroid_bandits.service._schemas import TellBody
+from matroid_bandits.service._tables import campaigns
+from matroid_bandits.specs import CampaignSpec, parse
+from service_injection import Faults
+from service_kit import ADS, settings_for
+
+SPEC = {"name": "ads", "matroid": ADS, "policy": "OMM", "seed": 1}
+
+
+def ask(service, name="ads", **wanted):
+    return json.loads(service.call(Operation(act.ask(wanted), name, "ask")).body)
+
+
+def tell(service, decision, weights, name="ads"):
+    body = TellBody(decision=decision, weights=weights)
+    return json.loads(service.call(Operation(act.tell(body), name, "change")).body)
+
+
+def estimates(service, name="ads"):
+    return json.dumps(service.call(Operation(lambda replica, _: estimates_form(replica), name)))
+
+
+def kinds(service, name="ads"):
+    lines = [json.loads(line) for line in export_campaign(service.database, name)][1:-1]
+    return [(line["event"], line.get("decision")) for line in lines]
+
+
+@pytest.fixture
+def two(url):
+    """Two services on one database, each with faults; they look at each other's events when they must alone."""
+    services = []
+    for _ in range(2):
+        service = Service(settings_for(url, tick=1000.0))
+        service.faults = Faults(service.database)
+        service.start()
+        services.append(service)
+    services[0].create(parse(CampaignSpec, SPEC))
+    yield services
+    for service in services:
+        service.stop()
+
+
+def test_a_server_that_was_behind_and_whose_commit_fails_forgets_what_it_did(two):
+    first, second = two
+    estimates(second)  # its replica is at event 1
+    ask(first)
+    second.faults.arm(1, only="INSERT INTO events")
+    with pytest.raises(UnavailableError):
+        ask(second)
+    tell(first, 1, [0.5, 0.5])
+    with pytest.raises(DecisionClosedError):  # it was told, by the other server
+        tell(second, 1, [0.5, 0.5])
+    assert [ask(each)["decision"] for each in (first, second, first)] == [2, 3, 4]
+    assert kinds(first) == [("created", None), ("asked", 1), ("told", 1), *(("asked", n) for n in (2, 3, 4))]
+    assert estimates(first) == estimates(second)
+
+
+def test_a_replica_of_as_many_but_other_events_is_dropped(two):
+    first, second = two
+    ask(first)
+    ask(second)
+    tell(first, 1, [0.25, 0.75])
+    estimates(second)
+    replica = second.writer.replicas.by_id[1]
+    replica.digest = "of another log"
+    assert estimates(second) == estimates(first)
+    assert second.writer.replicas.by_id[1] is not replica
+    with first.database.reading() as connection:
+        row = first.database.find(connection, "ads")
+    assert (row.seq, row.digest) == (4, second.writer.replicas.by_id[1].digest)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_fault_at_every_statement_of_a_commit(two, after):
+    """Each statement and commit of each server once; acknowledged means once in the log, and retries find it."""
+    first, second = two
+    n_requests, n_faults = 0, 0
+    for server, other in ((first, second), (second, first)):
+        at = 1
+        while True:
+            ask(other)  # so that the server is behind
+            n_requests += 1
+            operation = Operation(act.ask({}), "ads", "ask", f"request {n_requests}", "digest")
+            server.faults.arm(at, after=after)
+            for _ in range(3):
+                try:
+                    answer = server.call(operation)
+                    break
+                except UnavailableError:
+                    ask(other)  # as many events as the failed commit had
+                    operation = Operation(act.ask({}), "ads", "ask", f"request {n_requests}", "digest")
+            assert json.loads(answer.body)["decision"] > 0
+            is_past, n_seen = server.faults.is_armed, server.faults.n_seen
+            server.faults.count()
+            if is_past:  # it took fewer statements
+                assert n_seen < at
+                break
+            n_faults, at = n_faults + 1, at + 1
+    assert n_faults >= 10
+    assert estimates(first) == estimates(second)
+    decisions = [decision for kind, decision in kinds(first) if kind == "asked"]
+    assert decisions == list(range(1, len(decisions) + 1))
+    with first.database.reading() as connection:
+        answers = connection.execute(sa.text("SELECT answer FROM requests")).scalars().all()
+    assert len({json.loads(answer)["decision"] for answer in answers}) == len(answers) == n_requests
+
+
+def test_the_digest_is_of_the_whole_log(two):
+    first, second = two
+    for _ in range(3):
+        ask(second)
+    with first.database.writing() as connection:
+        connection.execute(sa.update(campaigns).values(digest="another"))
+    # A log that is not what was written stops the campaign, and is taken at its word on request.
+    for each in two:
+        with pytest.raises(CampaignStoppedError, match=r"not those that were written.*resume ads --trust-log"):
+            ask(each)
+        tell(each, 1 if each is first else 2, [0.5, 0.5])  # answers are still taken
+    trust_log(first.database, "ads")
+    assert [ask(each)["decision"] for each in two] == [4, 5]
+    assert estimates(first) == estimates(second)
