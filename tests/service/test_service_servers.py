@@ -1,11 +1,18 @@
 """Two servers on one database, and commits that fail: what each server knows is what the log says."""
 
+import concurrent.futures
 import json
+import threading
 
 import pytest
 import sqlalchemy as sa
 
-from matroid_bandits.exceptions import CampaignStoppedError, DecisionClosedError, UnavailableError
+from matroid_bandits.exceptions import (
+    CampaignStoppedError,
+    DecisionClosedError,
+    UnavailableError,
+    UnknownCampaignError,
+)
 from matroid_bandits.service import Service, export_campaign, trust_log
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service._operation import Operation
@@ -131,3 +138,116 @@ def test_the_digest_is_of_the_whole_log(two):
     trust_log(first.database, "ads")
     assert [ask(each)["decision"] for each in two] == [4, 5]
     assert estimates(first) == estimates(second)
+
+
+def submit(service, operations):
+    """Put operations into the queue at once, while the writer waits, so that they are one batch."""
+    begun, go = threading.Event(), threading.Event()
+
+    def wait(replica, turn):
+        begun.set()
+        go.wait(20.0)
+
+    for operation in (*operations, first := Operation(wait, "ads")):
+        operation.future = concurrent.futures.Future()
+    service.writer.submit(first)
+    begun.wait(20.0)
+    for operation in operations:
+        service.writer.submit(operation)
+    go.set()
+    for operation in operations:
+        operation.future.exception(20.0)
+    return [operation.future for operation in operations]
+
+
+def test_an_unforeseen_error_costs_its_own_request(two, caplog):
+    """Nothing is loaded anew where nothing had happened; else the one campaign is, and the others' batch goes on."""
+    service = two[0]
+    service.create(parse(CampaignSpec, SPEC | {"name": "other"}))
+    ask(service)
+    ours, others = service.writer.replicas.find("ads"), service.writer.replicas.find("other")
+
+    def fails_at_once(replica, turn):
+        raise ZeroDivisionError
+
+    def fails_late(replica, turn):
+        replica.learner.ask()
+        raise ZeroDivisionError
+
+    def fails_after_an_event(replica, turn):
+        act.ask({})(replica, turn)
+        raise DecisionClosedError("one of several")
+
+    for run, is_kept in ((fails_at_once, True), (fails_late, False), (fails_after_an_event, False)):
+        ours = service.writer.replicas.find("ads")
+        batch = [
+            Operation(each, name, "ask", f"{run.__name__} {n}", "digest")
+            for n, (each, name) in enumerate(
+                [(act.ask({}), "ads"), (act.ask({}), "other"), *[(run, "ads")] * 6, (act.ask({}), "ads")]
+            )
+        ]
+        futures = submit(service, batch)
+        errors = [future.exception() for future in futures]
+        assert [type(error) for error in errors[2:-1]] == [type(errors[2])] * 6 != [type(None)] * 6
+        decisions = [json.loads(futures[n].result().body)["decision"] for n in (0, 1, -1)]
+        assert decisions[2] == decisions[0] + 1
+        assert (service.writer.replicas.find("ads") is ours) == is_kept
+        assert service.writer.replicas.find("other") is others
+    assert [kind for kind, _ in kinds(service)] == ["created", *["asked"] * 7]
+    assert [kind for kind, _ in kinds(service, "other")] == ["created", *["asked"] * 3]
+    assert estimates(two[1]) == estimates(service)
+
+
+def test_a_request_that_the_database_cannot_take_fails_alone(two):
+    service = two[0]
+
+    def bad(replica, turn):
+        turn.connection.execute(sa.text("SELECT * FROM no_such_table"))
+
+    def worse(replica, turn):
+        raise sa.exc.DataError("INSERT", {}, Exception("NUL"))
+
+    good = [Operation(act.ask({}), "ads", "ask") for _ in range(4)]
+    kind = sa.exc.DataError if not service.database.is_sqlite else UnavailableError
+    batch = [good[0], Operation(worse, "ads", "ask"), good[1], good[2], good[3]]
+    futures = submit(service, batch)
+    assert isinstance(futures[1].exception(), (kind, UnavailableError))
+    decisions = [json.loads(futures[n].result().body)["decision"] for n in (0, 2, 3, 4)]
+    assert decisions == [1, 2, 3, 4]
+    if not service.database.is_sqlite:
+        futures = submit(service, [Operation(bad, "ads", "ask"), Operation(act.ask({}), "ads", "ask")])
+        assert isinstance(futures[0].exception(), UnavailableError)
+        assert json.loads(futures[1].result().body)["decision"] == 5
+
+
+def test_names_that_no_campaign_can_have_do_not_reach_the_writer(two):
+    service = two[0]
+    for name in ("\0", "a\0b", "", "x" * 65, "a b", "\u00e9"):
+        with pytest.raises(UnknownCampaignError):
+            ask(service, name)
+        with pytest.raises(UnknownCampaignError):
+            list(export_campaign(service.database, name))
+    assert ask(service)["decision"] == 1
+
+
+def test_one_request_that_creates_is_served_once_by_two_servers(two):
+    """Both servers have read the ids before either commits; the later one finds the name taken, and the answer."""
+    first, second = two
+    about = parse(CampaignSpec, SPEC | {"name": "new"})
+    answers = {}
+
+    def create(service):
+        answers[service] = service.call(Operation(service.creating(about), None, "change", "an id", "digest"))
+
+    creating = second.creating(about)
+
+    def create_late(_, turn):
+        if first not in answers:
+            create(first)
+        return creating(None, turn)
+
+    if second.database.is_sqlite:  # a transaction of one server keeps all others out, and the ids are read in it
+        create(first)
+    answer = second.call(Operation(create_late, None, "change", "an id", "digest"))
+    assert answer.body == answers[first].body
+    assert (answer.status, answer.is_replayed) == (201, True)

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from matroid_bandits.exceptions import SerializationError
+
+_CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def is_campaign_name(name: str) -> bool:
+    """Whether a campaign may have this name: letters, digits, ``-_.``, at most 64, the first a letter or digit.
+
+    Examples
+    --------
+    >>> is_campaign_name("front-page"), is_campaign_name("-"), is_campaign_name("a b")
+    (True, False, False)
+    """
+    return _CAMPAIGN.fullmatch(name) is not None
 
 
 def plain(value: Any) -> Any:

@@ -39,8 +39,7 @@ CampaignRow = tuple[int, str, int, int, str, str | None, int]
 # The busiest statements are written out for each database: SQLAlchemy would prepare every row of them anew.
 _SQLITE = {
     "lock": f"SELECT *, {_SQLITE_NOW} AS now FROM campaigns WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-    "known": "SELECT id, campaign, digest, status, answer FROM requests "
-    "WHERE id IN (SELECT value FROM json_each(?))",
+    "known": "SELECT id, campaign, digest, status, answer FROM requests WHERE id IN (SELECT value FROM json_each(?))",
     "append": "INSERT INTO events (campaign, seq, at, payload) VALUES (?, ?, ?, ?)",
     "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) VALUES (?, ?, ?, ?, ?, ?)",
     "advance": "UPDATE campaigns SET seq = ?, digest = ?, decisions = ?, waiting = ?, status = ?, reason = ? "
@@ -166,6 +165,8 @@ class Database:
 
     def find(self, connection: Connection, name: str) -> Any | None:
         """The row of the campaign of that name."""
+        if not name.isprintable():  # PostgreSQL refuses some of these, and with them the transaction
+            return None
         return connection.execute(self._named, {"name": name}).first()
 
     def log(

@@ -13,7 +13,15 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, SQLAlchemyError
 
-from matroid_bandits.exceptions import MatroidBanditsError, ReplayError, RequestIdError, UnavailableError
+from matroid_bandits._util.names import is_campaign_name
+from matroid_bandits._util.text import shown
+from matroid_bandits.exceptions import (
+    MatroidBanditsError,
+    ReplayError,
+    RequestIdError,
+    UnavailableError,
+    UnknownCampaignError,
+)
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer, Operation, Turn, check_state
 from matroid_bandits.service._replica import Replica
@@ -73,9 +81,19 @@ class Writer(threading.Thread):
     # Called by other threads
 
     def submit(self, operation: Operation) -> None:
-        """Put an operation into the queue; its future is resolved when it is committed."""
+        """Put an operation into the queue; its future is resolved when it is committed.
+
+        Raises
+        ------
+        UnknownCampaignError
+            No campaign can have this name.
+        UnavailableError
+            The server is shutting down.
+        """
         if self._is_stopping:
             raise UnavailableError("the server is shutting down")
+        if operation.campaign is not None and not is_campaign_name(operation.campaign):
+            raise UnknownCampaignError(f"expected the name of a campaign, got {shown(operation.campaign)}")
         self._queue.put(operation)
 
     def stop(self, timeout: float = 30.0) -> None:

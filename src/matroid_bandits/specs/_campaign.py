@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+from matroid_bandits._util.names import is_campaign_name
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import FORMAT, constraint_from_dict
 from matroid_bandits.exceptions import MatroidBanditsError
@@ -23,7 +23,6 @@ from matroid_bandits.specs._policy import PolicySpec
 from matroid_bandits.specs._problem import limited
 from matroid_bandits.specs._spec import Number, Spec, mistake, parse
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LONGEST_WINDOW = 1e9
 
 
@@ -53,7 +52,7 @@ class StoredSpec(Spec):
 
 
 def _check_name(name: str) -> str:
-    if not _NAME.fullmatch(name):
+    if not is_campaign_name(name):
         raise mistake(
             "expected letters, digits, '-', '_' and '.', at most 64 and the first a letter or digit; "
             f"got {shown(name)}"
