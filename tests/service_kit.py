@@ -1,6 +1,7 @@
 """Servers as the tests of the service use them: real ones."""
 
 import contextlib
+import socket
 import threading
 import time
 import uuid
@@ -8,7 +9,8 @@ import uuid
 import httpx
 import uvicorn
 
-from matroid_bandits.service import Service, Settings, create_app
+from matroid_bandits.service import Service, Settings
+from matroid_bandits.service._run import server_config
 
 ADS = {"kind": "partition", "category": "slot", "rows": [
     {"item": "boots", "slot": "left"}, {"item": "heels", "slot": "left"},
@@ -17,7 +19,7 @@ ADS = {"kind": "partition", "category": "slot", "rows": [
 
 
 def settings_for(url, **more):
-    return Settings(db=url, **{"tick": 0.1, **more})
+    return Settings(db=url, **{"tick": 0.1, "drain": 3.0, **more})
 
 
 @contextlib.contextmanager
@@ -35,20 +37,19 @@ def started(url, **more):
 def serving(url, key=None, **more):
     """A server in a thread of its own, and a client of it."""
     service = Service(settings_for(url, **more))
-    config = uvicorn.Config(
-        create_app(service=service), port=0, log_level="critical", access_log=False, timeout_graceful_shutdown=3
-    )
+    config = server_config(service)
     runner = uvicorn.Server(config)
-    thread = threading.Thread(target=runner.run, daemon=True)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not runner.started:
         assert thread.is_alive()
         time.sleep(0.01)
-    port = runner.servers[0].sockets[0].getsockname()[1]
+    port = listener.getsockname()[1]
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30.0) as client:
-            client.service = service
+            client.service, client.gate = service, config.http.gate
             yield client
     finally:
         service.drain()

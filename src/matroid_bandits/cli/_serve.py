@@ -56,6 +56,21 @@ def serve(
     ] = None,
     rate: Annotated[float | None, setting("rate", "Requests a second of a key without a rate of its own.")] = None,
     max_body: Annotated[int | None, setting("max_body", "Bytes of a request; by default 1,048,576.")] = None,
+    max_url: Annotated[int | None, setting("max_url", "Bytes of a URL; by default 8,192.")] = None,
+    max_head: Annotated[int | None, setting("max_head", "Bytes of a request's headers; by default 32,768.")] = None,
+    max_connections: Annotated[
+        int | None, setting("max_connections", "Connections; by default what the limit of open files allows.")
+    ] = None,
+    max_connections_per_address: Annotated[
+        int | None, setting("max_connections_per_address", "Connections of one address; by default 512.")
+    ] = None,
+    request_timeout: Annotated[
+        float | None, setting("request_timeout", "Seconds for a request to come whole; by default 20.")
+    ] = None,
+    answer_timeout: Annotated[
+        float | None,
+        setting("answer_timeout", "Seconds for a client to take some of its answer; by default 60."),
+    ] = None,
     max_batch: Annotated[int | None, setting("max_batch", "Requests in one batch; by default 1,000.")] = None,
     max_label: Annotated[int | None, setting("max_label", "Characters of a label; by default 256.")] = None,
     max_items: Annotated[int | None, setting("max_items", "Items of a campaign; by default 100,000.")] = None,

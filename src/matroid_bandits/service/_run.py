@@ -22,6 +22,7 @@ from matroid_bandits.exceptions import AccessError, CampaignStateError, DataErro
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._demo import Demo
 from matroid_bandits.service._logs import set_up_logs
+from matroid_bandits.service._protocol import protocol_for, raise_file_limit
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.specs import read_campaign
@@ -85,6 +86,7 @@ def run_server(
     warnings.simplefilter("ignore", ScaleWarning)  # told as an alarm instead
     os.environ.setdefault("UV_USE_IO_URING", "0")  # a thread that polls costs a core of a small machine
     sys.setswitchinterval(_SWITCH_S)
+    raise_file_limit()
     service.start()
     try:
         for spec, place in specs:
@@ -106,22 +108,28 @@ def run_server(
         threading.Thread(target=_freeze, args=(service,), daemon=True).start()
         say(f"Serving {address} from {service.database}; Ctrl-C ends it.")
 
-    config = uvicorn.Config(
-        create_app(service=service),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=int(settings.drain) or None,
-        timeout_keep_alive=65,
-        backlog=2048,
-    )
     try:
-        _Server(config, service, ready).run(sockets=[listener])
+        _Server(server_config(service), service, ready).run(sockets=[listener])
     finally:
         if visitors is not None:
             visitors.stop()
         listener.close()
+
+
+def server_config(service: Service) -> uvicorn.Config:
+    """How uvicorn serves a service."""
+    return uvicorn.Config(
+        create_app(service=service),
+        http=protocol_for(service.settings),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=int(service.settings.drain) or None,
+        timeout_keep_alive=65,
+        backlog=2048,
+    )
 
 
 class _Server(uvicorn.Server):

@@ -28,6 +28,18 @@ class Settings(Spec):
         default=None, gt=0, description="Requests a second of a key that has no rate of its own."
     )
     max_body: int = Field(default=1 << 20, ge=1024, description="Bytes of a request's body.")
+    max_url: int = Field(default=8192, ge=64, description="Bytes of a request's URL.")
+    max_head: int = Field(default=32_768, ge=1024, description="Bytes of a request's headers.")
+    max_connections: int | None = Field(
+        default=None, ge=1, description="Connections at a time; by default what the limit of open files allows."
+    )
+    max_connections_per_address: int = Field(
+        default=512, ge=1, description="Connections of one address at a time; a proxy is one address."
+    )
+    request_timeout: float = Field(default=20.0, gt=0, description="Seconds in which a request must have come whole.")
+    answer_timeout: float = Field(
+        default=60.0, gt=0, description="Seconds after which a client that takes nothing of its answer is cut off."
+    )
     max_batch: int = Field(default=1000, ge=1, description="Requests or answers in one batch.")
     max_label: int = Field(default=256, ge=1, description="Characters of a label in JSON.")
     max_items: int = Field(default=100_000, ge=1, description="Items of a campaign.")
