@@ -154,7 +154,7 @@ def test_ties_may_be_anybodys_unless_the_suite_says_otherwise():
         """Of equally good sets the one with the largest items."""
 
         def best_sets(self, weights, *, available=None, pinned=None):
-            tilted = weights + 1e-10 * np.abs(weights).max() * np.arange(self.n_items) ** 2
+            tilted = weights + 1e-10 * np.abs(weights).max(axis=1, keepdims=True) * np.arange(self.n_items) ** 2
             return super().best_sets(tilted, available=available, pinned=pinned)
 
     ConstraintSuite.check(constraint=Last(2, 2), weights=(0, 1))
