@@ -12,7 +12,9 @@ import matroid_bandits as mb
 import reference
 import strategies
 from matroid_bandits import bounds
-from matroid_bandits.exceptions import ItemError, ProblemError
+from matroid_bandits.environments._wrapper import Wrapper
+from matroid_bandits.exceptions import ItemError, ProblemError, SimulationError
+from samples_constraints import Matching
 from steps import steps
 
 means_with_ties = st.sampled_from([0.0, 0.125, 0.25, 0.25, 0.5, 0.75, 0.9, 1.0])
@@ -405,3 +407,55 @@ def test_steps_of_bounds_grow_with_the_items_and_no_faster():
             ]
         )
     assert (np.array(counts[1]) <= 15 * np.array(counts[0])).all()
+
+
+# Where the theorems say nothing
+
+
+COINS = mb.BernoulliEnvironment([0.5, 0.9, 0.2, 0.4, 0.6, 0.3])
+
+
+class Louder(Wrapper):
+    """A wrapper that has no say about who is available or late."""
+
+    def draw(self, stream, t, items):
+        return super().draw(stream, t, items)
+
+
+@pytest.mark.parametrize(
+    ("problem", "why"),
+    [
+        (mb.Problem(Matching(2, 3), COINS), "they are for matroids; got Matching"),
+        (mb.Problem(mb.UniformMatroid(6, 2), mb.AvailabilityEnvironment(COINS, 0.5)), "some may not be available"),
+        (mb.Problem(mb.UniformMatroid(6, 2), mb.DelayedEnvironment(COINS, 5)), "this environment may be late"),
+        (
+            mb.Problem(mb.UniformMatroid(6, 2), Louder(mb.DelayedEnvironment(Louder(COINS), 5))),
+            "this environment may be late",
+        ),
+        (
+            mb.Problem(mb.UniformMatroid(6, 2), mb.DriftingEnvironment(COINS, to=np.full(6, 0.5), over=9)),
+            "means that stay",
+        ),
+    ],
+    ids=["no matroid", "availability", "delays", "delays inside", "drift"],
+)
+def test_bounds_refuse_where_they_do_not_hold(problem, why, tmp_path):
+    for bound in (lambda: bounds.gap_dependent(problem, 100), lambda: bounds.lower_bound(problem)):
+        with pytest.raises(ProblemError, match=f"expected a problem that bounds on regret hold for: .*{why}"):
+            bound()
+    result = mb.simulate(problem, [mb.OMM()], n_episodes=5, n_runs=2, seed=0)
+    result.save(tmp_path / "result.npz")
+    assert why in result.no_bounds
+    for each in (result, mb.SimulationResult.load(tmp_path / "result.npz")):
+        assert each == result
+        with pytest.raises(SimulationError, match="expected no bounds, .*" if "stay" in why else why):
+            each.plot(bounds={"gap-free": bounds.gap_free(6, 2, each.checkpoints)})
+
+
+def test_gaps_are_for_matroids():
+    assert mb.Problem(mb.UniformMatroid(6, 2), Louder(COINS)).no_bounds == ""
+    problem = mb.Problem(Matching(2, 3), COINS)
+    for ask in (problem.gaps, problem.n_better):
+        with pytest.raises(ProblemError, match="expected a matroid, whose items replace each other one by one"):
+            ask()
+    assert problem.rank == 2

@@ -49,7 +49,7 @@ def gap_dependent(problem: Problem, n: ArrayLike, *, scale: float = 1.0) -> Floa
     >>> float(mb.bounds.gap_dependent(mb.lower_bound_problem(4, 2, gap=0.25), 1000).round(1))
     897.4
     """
-    _check_problem(problem)
+    _check_holds(problem)
     episodes, scale = _check_episodes(n), _check_scale(scale)
     gains, K_e = problem.gains, problem.n_better()
     is_worse = K_e > 0
@@ -115,7 +115,7 @@ def lower_bound(problem: Problem, form: Literal["paper", "kl"] = "paper") -> flo
     >>> round(mb.bounds.lower_bound(problem), 1), round(mb.bounds.lower_bound(problem, "kl"), 1)
     (20.0, 39.7)
     """
-    _check_problem(problem)
+    _check_holds(problem)
     if not isinstance(problem.environment, BernoulliEnvironment):
         raise ProblemError(f"expected Bernoulli weights, got {problem.environment!r}")
     if form == "kl":
@@ -278,6 +278,13 @@ def _kl(p: float, q: float) -> float:
 def _check_problem(problem: Problem) -> None:
     if not isinstance(problem, Problem):
         raise ProblemError(f"expected a Problem, got {type(problem).__name__}")
+
+
+def _check_holds(problem: Problem) -> None:
+    """Raise where the theorems on regret say nothing about the problem."""
+    _check_problem(problem)
+    if problem.no_bounds:
+        raise ProblemError(f"expected a problem that bounds on regret hold for: {problem.no_bounds}")
 
 
 def _matroid(problem: Problem) -> Matroid:

@@ -10,10 +10,10 @@ from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits._util.checks import as_flag
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.environments import BernoulliEnvironment, Environment, means_of
+from matroid_bandits.environments import BernoulliEnvironment, Environment, has_hook, means_of
 from matroid_bandits.exceptions import ProblemError
 from matroid_bandits.kernels import statistics
-from matroid_bandits.matroids import PartitionMatroid
+from matroid_bandits.matroids import Matroid, PartitionMatroid
 from matroid_bandits.stream import FEATURES, Stream
 
 
@@ -186,13 +186,48 @@ class Problem(Immutable):
         Row i is for ``suboptimal_items[i]``, columns follow `optimal_order`.
 
         Rows descend: the first K_e entries of a row are positive, see `n_better`.
+
+        Raises
+        ------
+        ProblemError
+            The constraint is no matroid, so that items do not replace each other one by one.
         """
+        self._check_matroid()
         return self.gains[self.optimal_order][None, :] - self.gains[self.suboptimal_items][:, None]
 
     def n_better(self) -> IntArray:
         """The paper's K_e for each suboptimal item: how many optimal items have a strictly better mean."""
+        self._check_matroid()
         best = -self.gains[self.optimal_order]
         return np.searchsorted(best, -self.gains[self.suboptimal_items], side="left").astype(np.int64)
+
+    @cached_property
+    def no_bounds(self) -> str:
+        """Why the paper's bounds on regret do not hold for the problem, in words; empty where they do.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> world = mb.DelayedEnvironment(mb.BernoulliEnvironment([0.5, 0.9, 0.2]), 10)
+        >>> mb.Problem(mb.UniformMatroid(3, 2), world).no_bounds
+        'they are for answers that come at once; those of this environment may be late'
+        """
+        if not isinstance(self._constraint, Matroid):
+            return f"they are for matroids; got {self._constraint!r}"
+        if not self._environment.is_stationary:
+            return "they are for means that stay; this environment's means change or are not known"
+        if has_hook(self._environment, "availability"):
+            return "they are for items that can always be chosen; in this environment some may not be available"
+        if has_hook(self._environment, "delays"):
+            return "they are for answers that come at once; those of this environment may be late"
+        return ""
+
+    def _check_matroid(self) -> None:
+        if not isinstance(self._constraint, Matroid):
+            raise ProblemError(
+                "expected a matroid, whose items replace each other one by one, for gaps between items; got "
+                f"{self._constraint!r}"
+            )
 
     def __repr__(self) -> str:
         direction = ", minimize=True" if self._minimize else ""

@@ -14,6 +14,7 @@ from matroid_bandits.environments._linear import LinearEnvironment
 from matroid_bandits.environments._piecewise import PiecewiseEnvironment
 from matroid_bandits.environments._row import RowEnvironment
 from matroid_bandits.environments._sample import SampleEnvironment
+from matroid_bandits.environments._wrapper import has_hook
 
 __all__ = [
     "AvailabilityEnvironment",
@@ -33,5 +34,6 @@ __all__ = [
     "availability_of",
     "delays_of",
     "features_of",
+    "has_hook",
     "means_of",
 ]

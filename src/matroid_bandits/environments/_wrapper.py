@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.environments._base import Environment
 from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
@@ -57,6 +59,22 @@ class Wrapper(Environment):
 
     def delays(self, stream: Stream, t: int, items: IntArray) -> IntArray | None:
         return delays_of(self._environment, stream, t, items)
+
+
+def has_hook(environment: Environment, hook: Literal["availability", "delays"]) -> bool:
+    """Whether an environment, or the one that it wraps, has a say about who is available, or about delays.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.environments import has_hook
+    >>> world = mb.DelayedEnvironment(mb.BernoulliEnvironment([0.5, 0.5]), 7)
+    >>> has_hook(world, "delays"), has_hook(world, "availability")
+    (True, False)
+    """
+    while isinstance(environment, Wrapper) and getattr(type(environment), hook) is getattr(Wrapper, hook):
+        environment = environment.environment
+    return getattr(type(environment), hook) is not getattr(Environment, hook)
 
 
 def _depth(environment: Environment, kind: type[Wrapper]) -> int:

@@ -24,7 +24,7 @@ _VERSION = 1
 _KEYS = (
     "policies", "n_episodes", "n_runs", "seed", "start", "minimize", "optimal_value", "wall_time", "versions"
 )  # fmt: skip
-_LATER_KEYS = ("device",)  # not in files of earlier versions
+_LATER_KEYS = ("device", "no_bounds")  # not in files of earlier versions
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
 _RUNS = ("run_returns", "run_regret")  # both or neither
@@ -74,6 +74,8 @@ def _check_header(header: Mapping[str, Any]) -> None:
         raise ValueError(f'expected start to be "observe" or "explore", got {shown(header["start"])}')
     if header.get("device", "cpu") not in ("cpu", "gpu"):
         raise ValueError(f'expected device to be "cpu" or "gpu", got {shown(header["device"])}')
+    if type(header.get("no_bounds", "")) is not str:
+        raise ValueError(f"expected no_bounds to be text, got {shown(header['no_bounds'])}")
     as_integer("n_episodes", header["n_episodes"], 1, 2**47)
     as_integer("n_runs", header["n_runs"], 1, 2**32)
     as_integer("seed", header["seed"], 0, 2**64 - 1)

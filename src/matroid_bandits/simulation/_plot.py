@@ -155,6 +155,8 @@ def check_bounds(result: SimulationResult, bounds: Mapping[str, ArrayLike] | Non
     if levels and (result.optimum is not None or not result.is_regret_known):
         which = "change" if result.is_regret_known else "are not known"
         raise SimulationError(f"expected no bounds, which are for means that stay; this environment's means {which}")
+    if levels and result.no_bounds:
+        raise SimulationError(f"expected no bounds, since the paper's do not hold here: {result.no_bounds}")
     for label, level in levels.items():
         if level.shape != result.checkpoints.shape:
             raise SimulationError(

@@ -125,6 +125,8 @@ class SimulationResult:
         Of this package and those it computes with.
     device : str
         Where it was simulated, "cpu" or "gpu".
+    no_bounds : str
+        Why the paper's bounds do not hold for the problem; empty where they do, and in files of earlier versions.
 
     Examples
     --------
@@ -164,6 +166,7 @@ class SimulationResult:
     alarms: FloatArray | None = None
     item_alarms: IntArray | None = None
     device: str = "cpu"
+    no_bounds: str = ""
 
     def __post_init__(self) -> None:
         for value in vars(self).values():

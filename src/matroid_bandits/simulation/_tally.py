@@ -67,6 +67,7 @@ class Tally:
             alarms=self._alarms / n_runs if self._has_alarms else None,
             item_alarms=self._item_alarms if self._has_alarms else None,
             device=device,
+            no_bounds=settings.problem.no_bounds,
         )
 
     def _optima(self) -> tuple[float, FloatArray | None]:
