@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import strategies
 from matroid_bandits.agent import Agent
-from matroid_bandits.engines import ENGINES, KineticEngine
+from matroid_bandits.engines import ENGINES, KineticEngine, ThresholdEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.stream import POLICY, START, Stream
 from samples import OftenRebased
@@ -73,7 +73,8 @@ def test_engines_agree_on_random_matroids(data):
 
 
 def fitting(matroid, policy):
-    return [name for name in ENGINES if name != "kinetic" or KineticEngine.fits(matroid, policy)]
+    left_out = {"kinetic": not KineticEngine.fits(matroid, policy), "threshold": not ThresholdEngine.fits(matroid)}
+    return [name for name in ENGINES if not left_out.get(name, False)]
 
 
 @pytest.mark.compiled
@@ -237,7 +238,10 @@ def test_engines_that_do_not_fit_say_so():
         mb.Learner(graph, mb.OMM(), engine="kinetic")
     with pytest.raises(PolicyError, match="kinetic engine needs an affine policy"):
         mb.Learner(mb.UniformMatroid(3, 1), mb.EpsilonGreedy(), engine="kinetic")
-    with pytest.raises(PolicyError, match="expected engine to be one of auto, greedy, warm, kinetic; got 'magic'"):
+    for nested in (graph, mb.UniformMatroid(9, 4).truncate(2)):
+        with pytest.raises(PolicyError, match="expected quotas side by side for the threshold engine"):
+            mb.Learner(nested, mb.OMM(), engine="threshold")
+    with pytest.raises(PolicyError, match=r"expected engine to be one of auto, .*, threshold; got 'magic'"):
         mb.Learner(graph, mb.OMM(), engine="magic")
 
 

@@ -3,6 +3,16 @@
 from matroid_bandits.engines._base import Engine, GreedyEngine
 from matroid_bandits.engines._kinetic import KineticEngine
 from matroid_bandits.engines._select import ENGINES, EngineChoice, make_engine
+from matroid_bandits.engines._threshold import ThresholdEngine
 from matroid_bandits.engines._warm import WarmEngine
 
-__all__ = ["ENGINES", "Engine", "EngineChoice", "GreedyEngine", "KineticEngine", "WarmEngine", "make_engine"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "EngineChoice",
+    "GreedyEngine",
+    "KineticEngine",
+    "ThresholdEngine",
+    "WarmEngine",
+    "make_engine",
+]

@@ -10,13 +10,19 @@ import numpy as np
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine, GreedyEngine
 from matroid_bandits.engines._kinetic import KineticEngine
+from matroid_bandits.engines._threshold import ThresholdEngine
 from matroid_bandits.engines._warm import WarmEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, State
 
 #: Engines by the name that simulations and learners take.
-ENGINES: dict[str, type[Engine]] = {"greedy": GreedyEngine, "warm": WarmEngine, "kinetic": KineticEngine}
+ENGINES: dict[str, type[Engine]] = {
+    "greedy": GreedyEngine,
+    "warm": WarmEngine,
+    "kinetic": KineticEngine,
+    "threshold": ThresholdEngine,
+}
 
 
 #: The name of an engine, or what makes one of a constraint, a policy and a state.
@@ -52,10 +58,12 @@ def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, stat
 
 def _fastest(constraint: Constraint, policy: Policy) -> str:
     """The engine that measurements favour (see `benchmarks`): memory pays only while indices move slowly."""
-    if policy.affine() is None or not isinstance(constraint, Matroid):
+    if KineticEngine.fits(constraint, policy) and constraint.n_items >= KineticEngine.LEAST_ITEMS:
+        return "kinetic"
+    if ThresholdEngine.fits(constraint):
+        return "threshold"
+    if policy.affine() is None or not isinstance(constraint, Matroid) or KineticEngine.fits(constraint, policy):
         return "greedy"
-    if KineticEngine.fits(constraint, policy):
-        return "kinetic" if constraint.n_items >= KineticEngine.LEAST_ITEMS else "greedy"
     return "warm" if _is_small(constraint) else "greedy"
 
 

@@ -1,11 +1,37 @@
-"""The top of a greedy order without the rest, of a row or of every block of it; and chosen rows sorted."""
+"""The top of a greedy order without the rest, of a row or of every block of it; and chosen rows sorted.
+
+Where a choice is made episode after episode, the last one's threshold tells what to look at. A cell (the items of
+one quota) keeps a mark (threshold, slack, rest): only the values that reach the threshold are ranked, and the least
+value chosen minus the slack is the next threshold. Where fewer values reach it than are wanted, the cell is searched
+without it, so that no mark changes what is chosen. The slack follows how many values reach the threshold; where too
+many do, as among ties, the threshold rests for some choices.
+"""
 
 import numpy as np
 
 from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.kinetic import index
 
 #: Up to so many items are best picked by keeping them sorted during one pass.
 _FEW = 12
+
+#: Values whose maximum is compared with a threshold before any of them is.
+_GROUP = 16
+
+#: Up to so many values are ranked one by one.
+_MOST_RANKED = 64
+
+#: Where more than one in so many values is wanted, a threshold saves nothing.
+_SHARE = 8
+
+#: For how many choices a cell is searched without the threshold that most of its values reached.
+_LONG_REST = 16
+
+#: A cell's mark.
+_THRESHOLD, _SLACK, _REST = 0, 1, 2
+
+#: The slack of a cell at first, and what is added to one that was too small, relative to the values.
+_FIRST_SLACK, _MORE_SLACK = 0.01, 2.0**-30
 
 
 @njit(cache=True, nogil=True)
@@ -328,6 +354,210 @@ def top_open_of_blocks(weights, is_open, starts, members, room, taken, items, si
                 k += room[b]
         _sort(chosen[:k], is_chosen)
         sizes[run] = k
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})  # there are no NaNs: maxima use SIMD
+def _fill_maxima(values, maxima):
+    """The largest of every `_GROUP` values into `maxima`; returns the largest of all."""
+    n, most = values.shape[0], -np.inf
+    n_groups = n // _GROUP
+    for j in range(n_groups):
+        top = values[_GROUP * j]
+        for i in range(_GROUP * j, _GROUP * j + _GROUP):
+            top = values[i] if values[i] > top else top
+        maxima[j] = top
+        most = top if top > most else most
+    if n_groups * _GROUP < n:
+        top = values[n - 1]
+        for i in range(n_groups * _GROUP, n):
+            top = values[i] if values[i] > top else top
+        maxima[n_groups] = top
+        most = top if top > most else most
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _first_largest(values, maxima):
+    """The place of the largest value, the first of equals."""
+    most, i = _fill_maxima(values, maxima), 0
+    while maxima[i] != most:
+        i += 1
+    i *= _GROUP
+    while values[i] != most:
+        i += 1
+    return i
+
+
+@njit(cache=True, nogil=True)
+def _pick_equal(values, most, maxima, k, picked):
+    """The places of the first k values that are the largest into `picked`; returns whether there are as many."""
+    n, m = values.shape[0], 0
+    for j in range((n + _GROUP - 1) // _GROUP):
+        if maxima[j] == most:
+            for i in range(_GROUP * j, min(_GROUP * j + _GROUP, n)):
+                picked[m] = i  # overwritten unless it is one of them: no branch on it
+                m += values[i] == most
+                if m == k:
+                    return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _collect(values, least, maxima, gains, places):
+    """The values of at least `least` and their places, ascending, into `gains` and `places`; returns how many."""
+    n, m = values.shape[0], 0
+    for j in range((n + _GROUP - 1) // _GROUP):
+        if maxima[j] >= least:
+            for i in range(_GROUP * j, min(_GROUP * j + _GROUP, n)):
+                gains[m], places[m] = values[i], i  # overwritten unless it reaches `least`: no branch on it
+                m += values[i] >= least
+    return m
+
+
+@njit(cache=True, nogil=True)
+def _rank(gains, k, picked):
+    """Positions of the k largest of few `gains`, ties by smaller position, ascending into `picked`, which has room
+    for one more."""
+    n, j = gains.shape[0], 0
+    for i in range(n):
+        gain, n_before = gains[i], 0
+        for x in range(i):
+            n_before += gains[x] >= gain
+        for x in range(i + 1, n):
+            n_before += gains[x] > gain
+        picked[j] = i
+        j += n_before < k
+
+
+@njit(cache=True, nogil=True)
+def _next_mark(mark, least, n_found, k, size):
+    """Set the mark of a cell whose least chosen value is `least`, and in which `n_found` reached the threshold."""
+    if n_found < k:
+        mark[_SLACK] = min(2.0 * mark[_SLACK] + abs(least) * _MORE_SLACK, 1e300)
+    elif n_found < k + 4:
+        mark[_SLACK] *= 1.3
+    elif n_found > 2 * k + 8:
+        mark[_SLACK] *= 0.7
+        mark[_REST] = _LONG_REST if n_found * 2 > size else 0
+    mark[_THRESHOLD] = least - mark[_SLACK] if abs(least) < np.inf else least
+
+
+@njit(cache=True, nogil=True)
+def cell_room(n_items):
+    """How many floats and how many integers `choose_cells` needs as room."""
+    return 5 * n_items + 1024 + 2, 3 * n_items + 3
+
+
+@njit(cache=True, nogil=True)
+def clear_marks(marks):
+    """Set the marks (R, B, 3) of every cell of every run to those before the first choice."""
+    marks[:, :, _THRESHOLD], marks[:, :, _SLACK], marks[:, :, _REST] = -np.inf, _FIRST_SLACK, 0.0
+
+
+@njit(cache=True, nogil=True)
+def choose_cells(row, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+    """The best `capacities[b]` items of every cell of one run, whose items have the values `row` (L,).
+
+    Cell b has the items members[starts[b]:starts[b + 1]], ascending; `is_sorted` says that item i is members[i]. What
+    is chosen goes into `items` (K,), ascending. `marks` (B, 3) are kept from one choice to the next (see above).
+    `floats` and `integers` are room (see `cell_room`); `is_chosen` has a False per item on entry and on return.
+    """
+    n, k = row.shape[0], 0
+    maxima, gains, rest = floats[: n // _GROUP + 1], floats[n : 2 * n + 1], floats[2 * n + 1 : 3 * n + 1]
+    scratch, gathered = floats[3 * n + 1 : 4 * n + 1], floats[4 * n + 1 : 5 * n + 1]
+    sample = floats[5 * n + 1 : 5 * n + 1025]
+    places, spots, picked = integers[: n + 1], integers[n + 1 : 2 * n + 1], integers[2 * n + 1 : 3 * n + 2]
+    for b in range(capacities.shape[0]):
+        first, m = starts[b], capacities[b]
+        size = starts[b + 1] - first
+        if m == size:
+            for i in range(first, first + size):
+                items[k + i - first] = members[i]
+            k += m
+            continue
+        if m == 0:
+            continue
+        if m == 1 and size < 4 * _GROUP:
+            best = members[first]
+            most = row[best]
+            for i in range(first + 1, first + size):
+                value = row[members[i]]
+                best = members[i] if value > most else best
+                most = max(value, most)
+            items[k] = best
+            k += 1
+            continue
+        if is_sorted:
+            own = row[first : first + size]
+        else:
+            own = gathered[:size]
+            for i in range(size):
+                own[i] = row[members[first + i]]
+        if m == 1:
+            items[k] = members[first + _first_largest(own, maxima)]
+            k += 1
+            continue
+        is_resting = m * _SHARE >= size or marks[b, _REST] > 0.0
+        marks[b, _REST] -= 1.0
+        least, n_found = np.inf, 0
+        if not is_resting:
+            most = _fill_maxima(own, maxima)
+            if _pick_equal(own, most, maxima, m, picked):
+                for i in range(m):
+                    items[k + i] = members[first + picked[i]]
+                k += m
+                continue
+            n_found = _collect(own, marks[b, _THRESHOLD], maxima, gains, places)
+        if n_found < m:
+            _fill_top(own, m, sample, rest, scratch, spots, picked)
+            for i in range(m):
+                items[k + i] = members[first + picked[i]]
+                least = min(least, own[picked[i]])
+        else:
+            if n_found <= _MOST_RANKED:
+                _rank(gains[:n_found], m, picked)
+            elif n_found == m:
+                for i in range(m):
+                    picked[i] = i
+            else:
+                _fill_top(gains[:n_found], m, sample, rest, scratch, spots, picked)
+            for i in range(m):
+                items[k + i] = members[first + places[picked[i]]]
+                least = min(least, gains[picked[i]])
+        if is_resting:
+            marks[b, _THRESHOLD] = least - marks[b, _SLACK] if abs(least) < np.inf else least
+        else:
+            _next_mark(marks[b], least, n_found, m, size)
+        k += m
+    if not is_sorted:
+        _sort(items, is_chosen)
+
+
+@njit(cache=True, nogil=True)
+def top_of_cells(weights, starts, members, capacities, is_sorted, marks, items):
+    """`choose_cells` for every row of `weights` (R, L), with the marks (R, B, 3) of each, into `items` (R, K)."""
+    n_items = weights.shape[1]
+    n_floats, n_integers = cell_room(n_items)
+    floats, integers = np.empty(n_floats), np.empty(n_integers, np.int64)
+    is_chosen = np.zeros(n_items, np.bool_)
+    for run in range(weights.shape[0]):
+        choose_cells(
+            weights[run], starts, members, capacities, is_sorted, marks[run], floats, integers, is_chosen, items[run]
+        )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, items):
+    """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept."""
+    n_items = means.shape[1]
+    n_floats, n_integers = cell_room(n_items)
+    floats, integers = np.empty(n_floats), np.empty(n_integers, np.int64)
+    is_chosen, row = np.zeros(n_items, np.bool_), np.empty(n_items)
+    for run in range(means.shape[0]):
+        a, b = means[run], radii[run]
+        for e in range(n_items):
+            row[e] = index(a[e], b[e], c)
+        choose_cells(row, starts, members, capacities, is_sorted, marks[run], floats, integers, is_chosen, items[run])
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,69 @@
+"""Choices that start from last episode's threshold, for quotas side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from matroid_bandits._typing import IntArray
+from matroid_bandits._util.arrays import frozen, offsets
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.engines._base import Engine
+from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.kernels import selection
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.policies import Policy, Request, State, coefficient, evaluate
+
+
+class ThresholdEngine(Engine):
+    """The best items of every quota, found among those that reach last episode's threshold (see `kernels.selection`).
+
+    For matroids whose quotas do not lie in each other, and for every policy. Only the threshold is kept from one
+    episode to the next, and where it misleads all items are searched.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.Learner(mb.UniformMatroid(4, 2), mb.OMM(), engine="threshold").ask().items
+    array([0, 1])
+    """
+
+    def __init__(self, constraint: Constraint, policy: Policy, state: State) -> None:
+        super().__init__(constraint, policy, state)
+        quotas = constraint.quotas() if self.fits(constraint) and isinstance(constraint, Matroid) else None
+        if quotas is None:
+            raise PolicyError(f"expected quotas side by side for the threshold engine, got {constraint!r}")
+        group, _, capacities = quotas
+        # a cell for each group, and one for the items in no group, which are all chosen
+        sizes: IntArray = np.bincount(group + 1, minlength=capacities.size + 1)
+        room, is_used = np.minimum(np.append(sizes[:1], capacities), sizes), sizes > 0
+        members = np.argsort(group, kind="stable")
+        self._cells = (
+            frozen(offsets(sizes[is_used])),
+            frozen(members),
+            frozen(room[is_used]),
+            bool((members == np.arange(members.size)).all()),
+        )
+        self._marks = np.empty((state.n_runs, int(is_used.sum()), 3))
+        selection.clear_marks(self._marks)
+        self._shape = state.n_runs, int(room.sum())
+        self._full = np.full(*self._shape)
+        self._lines = None if self._affine is None else self._affine.lines(state)
+
+    @staticmethod
+    def fits(constraint: Constraint) -> bool:
+        """Whether the constraint is a matroid made of quotas, none of which lies in another."""
+        quotas = constraint.quotas() if isinstance(constraint, Matroid) else None
+        return quotas is not None and not (quotas[1] >= 0).any()
+
+    def decide(self, request: Request) -> tuple[IntArray, IntArray]:
+        """The sets of the request's episode; what masks or pins items is scanned."""
+        if not request.is_open:
+            return self.scan(request)
+        items = np.empty(self._shape, np.int64)
+        if self._affine is None or self._lines is None:
+            U = evaluate(self.policy, self.state, request)
+            selection.top_of_cells(U, *self._cells, self._marks, items)
+        else:
+            c = coefficient(self._affine, self.state, request)
+            selection.top_of_lines(*self._lines, c, *self._cells, self._marks, items)
+        return items, self._full
