@@ -411,6 +411,8 @@ class Constraint(Immutable, ABC):
 
     def _numbers(self, items: Any) -> IntArray:
         """The numbers of items, in the order given and in an array of its own."""
+        if isinstance(items, Mapping):  # whose values would be ignored
+            raise ItemError(f"expected items or labels in one row, got the mapping {shown(items)}")
         is_numeric = isinstance(items, np.ndarray) and items.dtype.kind not in "OSU"
         try:
             given = items if isinstance(items, np.ndarray) else list(items)

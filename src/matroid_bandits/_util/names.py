@@ -56,6 +56,19 @@ def pairs_of(value: Any) -> tuple[list[Any], list[Any]] | None:
     return [key for key, _ in pairs], [entry for _, entry in pairs]
 
 
+def rows_of(value: Any) -> tuple[list[Any], list[Any]] | None:
+    """The names and the rows of a mapping, or of a pandas DataFrame by its index; None for all else.
+
+    Examples
+    --------
+    >>> rows_of({"a": [1, 2]})
+    (['a'], [[1, 2]])
+    """
+    if hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "to_numpy"):
+        return list(value.index), list(value.to_numpy())
+    return pairs_of(value)
+
+
 def encode(value: Any, what: str) -> Any:
     """A hashable name as JSON: strings, numbers, booleans, None, and tuples of them (as lists).
 

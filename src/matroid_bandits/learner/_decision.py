@@ -15,7 +15,7 @@ class Decision:
     Attributes
     ----------
     id : int
-        The episode it was made in, from 1; names the decision to the learner that made it.
+        The episode it was made in, from 1; names the decision to the learner that made it. 0 for a preview.
     learner : str
         The id of that learner. Other learners refuse the decision.
     items : int64 array (K,)
@@ -42,7 +42,7 @@ class Decision:
     True
     """
 
-    __slots__ = ("_constraint", "_id", "_is_held_out", "_items", "_learner", "_pinned")
+    __slots__ = ("_constraint", "_id", "_is_held_out", "_items", "_learner", "_pinned", "_places")
 
     def __init__(
         self,
@@ -52,9 +52,11 @@ class Decision:
         learner: str,
         pinned: IntArray | None = None,
         is_held_out: bool = False,
+        places: IntArray | None = None,
     ) -> None:
         self._id, self._items, self._constraint, self._learner = id, items, constraint, learner
         self._pinned, self._is_held_out = pinned, is_held_out
+        self._places = places  # of the items in the learner's play, where some have left or the order is another
 
     @property
     def id(self) -> int:

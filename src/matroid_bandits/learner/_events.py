@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def created(learner: Learner, priors: Any, features: Any) -> dict[str, Any]:
+def created(learner: Learner, priors: Any, features: FloatArray | None) -> dict[str, Any]:
     """A learner was made."""
     return {
         "event": "created",
@@ -37,7 +37,7 @@ def created(learner: Learner, priors: Any, features: Any) -> dict[str, Any]:
         "holdout": learner.holdout,
         "max_departed": learner.max_departed,
         "priors": _priors_form(priors, learner.constraint),
-        "features": _rows_form(features, learner.constraint),
+        "features": None if features is None else features.tolist(),
     }
 
 
@@ -75,13 +75,23 @@ def closed_before(episode: int, default: float | None) -> dict[str, Any]:
     return {"event": "closed", "before": episode, "default": default}
 
 
-def changed(constraint: Constraint, priors: Any, features: Any, forget: list[Label]) -> dict[str, Any]:
-    """The items are now others."""
+def changed(
+    constraint: Constraint,
+    priors: Any,
+    features: FloatArray | None,
+    rows: FloatArray | None,
+    newcomers: list[int],
+    forget: list[Label],
+) -> dict[str, Any]:
+    """The items are now others; `features` are of all of them, `rows` those that the newcomers keep."""
+    form = None if features is None else features.tolist()
+    if features is None and rows is not None:
+        form = [[encode(constraint.labels[e], "label"), rows[e].tolist()] for e in newcomers]
     return {
         "event": "changed",
         "constraint": constraint.to_dict(),
         "priors": _priors_form(priors, constraint),
-        "features": _rows_form(features, constraint),
+        "features": form,
         "forget": [encode(label, "label") for label in forget],
     }
 
@@ -184,18 +194,6 @@ def _priors_form(priors: Any, constraint: Constraint) -> Any:
 
 def _priors(form: Any) -> Any:
     return form if form is None or isinstance(form, str) else {decode(x): (mean, count) for x, mean, count in form}
-
-
-def _rows_form(features: Any, constraint: Constraint) -> Any:
-    if features is None:
-        return None
-    if isinstance(features, Mapping):
-        labels = constraint.labels
-        return [
-            [encode(labels[constraint.as_item(key)], "label"), np.asarray(row, np.float64).tolist()]
-            for key, row in features.items()
-        ]
-    return np.asarray(features, np.float64).tolist()
 
 
 def _rows(form: Any) -> Any:

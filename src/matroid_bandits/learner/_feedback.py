@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits._util.names import pairs_of
 from matroid_bandits.exceptions import FeedbackError, ScaleWarning
 from matroid_bandits.kernels import statistics
+from matroid_bandits.learner._decision import Decision
 from matroid_bandits.policies import OMM
 
 if TYPE_CHECKING:
@@ -33,27 +35,42 @@ class Reader:
         self._width = self._policy.scale if isinstance(self._policy, OMM) and self._policy.scale > 0.0 else math.inf
         self._seen = math.inf, -math.inf  # the least and the largest weight so far
 
-    def read(self, weights: Any, items: IntArray, episode: int) -> tuple[IntArray | None, FloatArray]:
+    def read(
+        self,
+        weights: Any,
+        items: IntArray,
+        episode: int,
+        decision: Decision | None = None,
+        by_label: bool = False,
+    ) -> tuple[IntArray | None, FloatArray]:
         """The places among `items` that are told, None for all of them, and a weight for each.
+
+        The items are those of a decision, or all of them for episode 0. Where they have been renumbered since, keys
+        go `by_label` alone, and those of a `Decision` by its own labels and numbers.
 
         Raises
         ------
         FeedbackError
-            The weights do not fit the items, which are those of a decision (or all of them, for episode 0), or are
-            not numbers the policy can take.
+            The weights do not fit the items, or are not numbers the policy can take.
         ItemError
             A key is neither an item nor a label.
         """
         named = None if isinstance(weights, np.ndarray) else pairs_of(weights)
+        own = items if decision is None else decision._items
+        places = None if decision is None else decision._places
         if named is None:
-            places: IntArray | None = None
-            values = _read_array(weights, items)
-            self._check_values(items, values)
+            values = _read_array(weights, own)
         else:
-            told, values = self._read_pairs(*named, items, episode)
-            self._check_values(items[told], values)
-            is_whole = told.size == items.size
-            places, values = (None, values[np.argsort(told)]) if is_whole else (told, values)
+            find: Callable[[Any], int] = self._labelled if by_label else self._item
+            name: Callable[[int], str] = self.name
+            if decision is not None:
+                find, name = decision._constraint.as_item, partial(_name, decision._constraint.labels)
+            codes = np.array([find(key) for key in named[0]], np.int64)
+            told, values = _read_pairs(*named, codes, own, episode, name)
+            places = told if places is None else places[told]
+        if places is not None and places.size == items.size:
+            values, places = values[np.argsort(places)], None
+        self._check_values(items if places is None else items[places], values)
         return places, values
 
     def renewed(self, learner: Learner) -> Reader:
@@ -85,8 +102,7 @@ class Reader:
         item = int(item)  # labels may be tuples, which NumPy's integers compare element by element
         if item < 0:
             return f"{self._label(item)!r}, which has left,"
-        label = self._constraint.labels[item]
-        return f"{item}" if label == item else f"{item} ({label!r})"
+        return _name(self._constraint.labels, item)
 
     def _label(self, item: int) -> Label:
         return self._constraint.labels[item] if item >= 0 else self._departed.label(item)
@@ -96,21 +112,10 @@ class Reader:
         code = self._find_departed(key)
         return self._find(key) if code is None else code
 
-    def _read_pairs(
-        self, keys: list[Any], weights: list[Any], items: IntArray, episode: int
-    ) -> tuple[IntArray, FloatArray]:
-        named = np.array([self._item(key) for key in keys], np.int64)
-        order = np.argsort(items, kind="stable") if episode else items  # after a change they may stand in any order
-        found = np.searchsorted(items[order], named)
-        is_stray = found == items.size
-        is_stray[~is_stray] = items[order[found[~is_stray]]] != named[~is_stray]
-        if is_stray.any():
-            where = f"decision {episode}" if episode else "this learner"
-            raise FeedbackError(f"expected items of {where}, got {self.name(named[is_stray][0])}")
-        places = order[found]
-        if np.unique(places).size < places.size:
-            raise FeedbackError("expected each item once, got one twice, as by its label and by its number")
-        return places, np.array([_as_weight(*pair) for pair in zip(keys, weights, strict=True)], np.float64)
+    def _labelled(self, key: Any) -> int:
+        """An item, or the code of one that has left, by its label."""
+        code = self._departed.code(key)
+        return self._constraint.item(key) if code is None else code
 
     def _widen(self, values: FloatArray) -> None:
         """Take note of weights beyond those seen so far, and warn once when all of them do not fit the policy."""
@@ -140,6 +145,32 @@ class Reader:
                 raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
             raise FeedbackError(f"expected finite weights, {given}")
         self._widen(values)
+
+
+def _name(labels: Sequence[Label], item: int) -> str:
+    return f"{item}" if labels[item] == item else f"{item} ({labels[item]!r})"
+
+
+def _read_pairs(
+    keys: list[Any],
+    weights: list[Any],
+    named: IntArray,
+    items: IntArray,
+    episode: int,
+    name: Callable[[int], str],
+) -> tuple[IntArray, FloatArray]:
+    """The places among `items` of those that are `named`, and their weights."""
+    order = np.argsort(items, kind="stable") if episode else items  # after a change they may stand in any order
+    found = np.searchsorted(items[order], named)
+    is_stray = found == items.size
+    is_stray[~is_stray] = items[order[found[~is_stray]]] != named[~is_stray]
+    if is_stray.any():
+        where = f"decision {episode}" if episode else "this learner"
+        raise FeedbackError(f"expected items of {where}, got {name(int(named[is_stray][0]))}")
+    places = order[found]
+    if np.unique(places).size < places.size:
+        raise FeedbackError("expected each item once, got one twice, as by its label and by its number")
+    return places, np.array([_as_weight(*pair) for pair in zip(keys, weights, strict=True)], np.float64)
 
 
 def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:

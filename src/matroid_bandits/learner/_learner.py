@@ -33,7 +33,7 @@ from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
 from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._items import Departed
 from matroid_bandits.learner._validate import MOST_DECISIONS
-from matroid_bandits.learner._wanted import Wanted, read_features, read_wanted
+from matroid_bandits.learner._wanted import Wanted, read_features, read_rows, read_wanted
 from matroid_bandits.policies import Feedback, Policy, Request, as_policy
 from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
 
@@ -138,11 +138,11 @@ class Learner:
         self._wanted: dict[int, Wanted] = {}
         self._held_out: set[int] = set()
         self._reader = Reader(self)
-        self._episode = self._n_changes = 0
+        self._episode = self._n_changes = self._changed_at = 0
         self._lock = threading.RLock()
         self._record: Record | None = None
         if record is not None:
-            created = _events.created(self, priors, features)
+            created = _events.created(self, priors, self._features)
             self._record = record
             record(created)
 
@@ -243,6 +243,32 @@ class Learner:
             return self._ask(_PLAIN, features)
         return self._ask({"available": available, "exclude": exclude, "pinned": pinned}, features)
 
+    def preview(
+        self,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    ) -> Decision:
+        """The decision that `ask` would make for the same request now; no episode passes.
+
+        It has id 0, and nothing waits for it: it cannot be told.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> learner = mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM())
+        >>> learner.preview(exclude=["a"]).labels
+        ('b', 'c')
+        >>> learner.n_decisions
+        0
+        """
+        with self._lock:
+            asked = self._read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
+            request, items, sizes, is_held_out = self._choose(asked)
+            return Decision(0, items[0, : sizes[0]], self._constraint, self._id, request.pinned, is_held_out)
+
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Say what the items of a decision were worth.
 
@@ -253,8 +279,9 @@ class Learner:
         weights : array_like (K,), or mapping of item or label to float
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
             follow later, in any order. An integer that is one item's label and another's number is an error. A
-            pandas Series is a mapping: its index names the items. No weight may be larger than 1e100 in size, so that
-            sums stay finite.
+            pandas Series is a mapping: its index names the items. After a `change`, numbers are those of the
+            `Decision` that is given; with a bare id items are named by their labels alone. No weight may be larger
+            than 1e100 in size, so that sums stay finite.
 
         Raises
         ------
@@ -268,7 +295,7 @@ class Learner:
         with self._lock:
             play = self._find(decision)
             id = play.request.episode
-            places, values = self._reader.read(weights, play.items[0], id)
+            places, values = self._reader.read(weights, play.items[0], id, *self._numbering(decision, id))
             self._check_once(play, places)
             labels = None if self._record is None else self._reader.labels(play.items[0], places)
             self._learn(play, values, places)
@@ -291,7 +318,8 @@ class Learner:
         """Raise what `tell` would raise for the same answer; nothing is changed."""
         with self._lock:
             play = self._find(decision)
-            places, _ = self._reader.read(weights, play.items[0], play.request.episode)
+            id = play.request.episode
+            places, _ = self._reader.read(weights, play.items[0], id, *self._numbering(decision, id))
             self._check_once(play, places)
 
     def close(self, decision: Decision | int, default: float | None = None) -> None:
@@ -396,27 +424,29 @@ class Learner:
         with self._lock:
             if not isinstance(constraint, Constraint):
                 raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
+            if isinstance(forget, Mapping):
+                raise ItemError(f"expected items or labels to forget, got the mapping {shown(forget)}")
             listed = _items.labels_of(forget, self._constraint, self._item, self._departed_item)
             known = _items.typical(self._agent.state, self._policy, self._departed, set(listed))
-            rows = self._newcomers_features(constraint, features)
-            agent, policy, turnover, newcomers = _items.changed(
+            rows, newcomers = self._read_rows(constraint, features, set(listed))
+            agent, policy, turnover, is_new = _items.changed(
                 self._agent,
                 self._policy,
                 self._departed,
                 constraint,
-                rows,
+                rows if self._policy.n_features is None else None,
                 set(listed),
                 self._engine,
                 self._max_departed,
             )
-            own = None
-            if self._policy.n_features is not None and self._features is not None:
-                own = read_features(constraint, policy, features)
             rest = self._constraint, self._policy, self._agent, self._features
-            self._constraint, self._policy, self._agent, self._features = constraint, policy, agent, own
+            self._constraint, self._policy, self._agent = constraint, policy, agent
+            self._features = rows if policy.n_features is not None else None
             try:
-                self._set_priors(priors, newcomers, known)
-                event = None if self._record is None else _events.changed(constraint, priors, features, listed)
+                self._set_priors(priors, is_new, known)
+                event = None
+                if self._record is not None:
+                    event = _events.changed(constraint, priors, self._features, rows, newcomers, listed)
             except BaseException:
                 self._constraint, self._policy, self._agent, self._features = rest
                 raise
@@ -425,6 +455,7 @@ class Learner:
             self._reader = self._reader.renewed(self)
             self._wanted.clear()  # in the numbers of other items
             self._n_changes += 1
+            self._changed_at = self._episode  # decisions up to here were made with other numbers
             if event is not None:
                 self._log(event)
 
@@ -595,26 +626,9 @@ class Learner:
         """Choose a set; one that must be `expected`, or that is `taken` as given."""
         with self._lock:
             asked = self._read_wanted(wanted, features)
-            t = self._episode + 1
-            if t >= self.MOST_DECISIONS:
-                raise DecisionClosedError(f"expected fewer than {self.MOST_DECISIONS} decisions of one learner")
-            request = Request(t, self._stream)
-            if asked is not None:
-                request = asked.request(t, self._stream, self._constraint.n_items)
-            is_held_out = False
             self._n_steps += 1
-            if taken is not None:
-                chosen, is_held_out = taken
-                items = self._constraint.as_items([self._constraint.item(label) for label in chosen])[None]
-                sizes = np.array([items.shape[1]])
-            elif self._holdout > 0.0 and self._stream.with_purpose(HOLDOUT).run_uniform(t)[0] < self._holdout:
-                is_held_out = True
-                u = self._stream.with_purpose(HOLDOUT).uniform(t, np.arange(self._constraint.n_items))
-                mask = None if asked is None else asked.mask(self._constraint.n_items)
-                items, sizes = self._constraint.solve(u, available=mask, pinned=request.pinned)
-                items = items[:, : sizes[0]]
-            else:
-                items, sizes = self._agent.choose(request)
+            request, items, sizes, is_held_out = self._choose(asked, taken)
+            t = request.episode
             if expected is not None:
                 found = [self._constraint.labels[e] for e in items[0, : sizes[0]].tolist()]
                 if found != expected:
@@ -629,6 +643,31 @@ class Learner:
             if self._record is not None:
                 self._log(_events.asked(t, play.items[0], asked, self._constraint, is_held_out))
             return Decision(t, play.items[0], self._constraint, self._id, request.pinned, is_held_out)
+
+    def _choose(
+        self, asked: Wanted | None, taken: tuple[list[Label], bool] | None = None
+    ) -> tuple[Request, IntArray, IntArray, bool]:
+        """The next request, the set chosen for it with its size, and whether it was drawn at random."""
+        t, constraint = self._episode + 1, self._constraint
+        if t >= self.MOST_DECISIONS:
+            raise DecisionClosedError(f"expected fewer than {self.MOST_DECISIONS} decisions of one learner")
+        request = Request(t, self._stream)
+        if asked is not None:
+            request = asked.request(t, self._stream, constraint.n_items)
+        if taken is not None:
+            items = constraint.as_items([constraint.item(label) for label in taken[0]])[None]
+            return request, items, np.array([items.shape[1]]), taken[1]
+        if self._holdout > 0.0 and self._stream.with_purpose(HOLDOUT).run_uniform(t)[0] < self._holdout:
+            u = self._stream.with_purpose(HOLDOUT).uniform(t, np.arange(constraint.n_items))
+            mask = None if asked is None else asked.mask(constraint.n_items)
+            items, sizes = constraint.solve(u, available=mask, pinned=request.pinned)
+            return request, items[:, : sizes[0]], sizes, True
+        return request, *self._agent.choose(request), False
+
+    def _numbering(self, decision: Decision | int, id: int) -> tuple[Decision | None, bool]:
+        """Whose numbers an answer may go by besides labels, None for those of today; and whether by labels alone."""
+        is_older = id <= self._changed_at
+        return decision if is_older and isinstance(decision, Decision) else None, is_older
 
     def _check_once(self, play: Play, places: IntArray | None) -> None:
         """Raise when one of some places of a play, or of all for None, was told before."""
@@ -722,10 +761,12 @@ class Learner:
     def _decision(self, id: int, play: Play) -> Decision:
         wanted = self._wanted.get(id)
         pinned = None if wanted is None or not wanted.pinned.size else wanted.pinned
-        items = play.items[0]
+        items, places = play.items[0], None
         if self._n_changes:
-            items = np.sort(items[items >= 0])
-        return Decision(id, items, self._constraint, self._id, pinned, id in self._held_out)
+            places = np.flatnonzero(items >= 0)
+            places = places[np.argsort(items[places])]
+            items = items[places]
+        return Decision(id, items, self._constraint, self._id, pinned, id in self._held_out, places)
 
     def _read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
         if features is None:
@@ -746,18 +787,25 @@ class Learner:
         described = None if rows is None else read_features(self._constraint, self._policy, rows)
         return Request(self._episode + 1, self._stream, features=described)
 
-    def _newcomers_features(self, constraint: Constraint, features: Any) -> Any:
-        """Features for a policy that was made with them: a row per new item, zero where none is given."""
-        if features is None or self._policy.n_features is not None:
-            return None
-        if not isinstance(features, Mapping):
-            return np.asarray(features, np.float64).reshape(constraint.n_items, -1)
-        listed = {constraint.as_item(key): np.asarray(row, np.float64) for key, row in features.items()}
-        width = len(next(iter(listed.values()))) if listed else 0
-        rows = np.zeros((constraint.n_items, width))
-        for e, row in listed.items():
-            rows[e] = row
-        return rows
+    def _read_rows(self, constraint: Constraint, features: Any, forgotten: set[Label]) -> tuple[Any, list[int]]:
+        """The features that come with a change, (L, d), or None; and the items that nothing is known of."""
+        policy, before, left = self._policy, {*self._constraint.labels}, self._departed
+        newcomers = [
+            e
+            for e, label in enumerate(constraint.labels)
+            if label in forgotten or (label not in before and left.code(label) is None)
+        ]
+        if policy.n_features is None:
+            if features is None:
+                return None, newcomers
+            own = policy.features_of(np.empty(0, np.int64))
+            width = None if own is None else own.shape[1]
+            return read_rows(constraint, features, width, newcomers, is_strict=not self._is_replaying), newcomers
+        if self._features is not None:
+            return read_features(constraint, policy, features), newcomers
+        if features is not None and not self._is_replaying:  # early versions dropped them
+            raise PolicyError(f"expected no features, since requests bring those that {policy!r} needs; got some")
+        return None, newcomers
 
     def _set_priors(self, priors: Any, newcomers: Any, known: tuple[float, float] | None) -> None:
         if priors is not None and not self._policy.takes_priors:

@@ -55,6 +55,7 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
         "max_departed": learner.max_departed,
         "episode": learner.n_decisions,
         "n_changes": learner._n_changes,
+        "changed_at": learner._changed_at,
         "departed": [encode(label, "label") for label in learner._departed.labels],
     }
     if header["constraint"] is None:
@@ -138,6 +139,7 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
     learner._departed = Departed(labels, columns, header.get("restarted_at", 0))
     learner._reader = Reader(learner)
     learner._episode, learner._n_changes = header["episode"], header["n_changes"]
+    learner._changed_at = header.get("changed_at", learner._episode if learner._n_changes else 0)
     learner._features = arrays.get("features")
     _restore_open(learner, arrays)
 

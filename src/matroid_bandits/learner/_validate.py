@@ -32,7 +32,7 @@ _KEYS = (
     "constraint", "n_items", "policy", "params", "minimize", "seed", "id", "holdout", "max_departed", "episode",
     "n_changes", "departed",
 )  # fmt: skip
-_OPTIONAL_KEYS = ("fingerprint", "restarted_at")
+_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at")
 
 
 def check_header(header: Mapping[str, Any]) -> None:
@@ -58,7 +58,8 @@ def check_header(header: Mapping[str, Any]) -> None:
     as_number("holdout", header["holdout"], 0.0, 1.0)
     as_integer("max_departed", header["max_departed"])
     as_integer("n_changes", header["n_changes"])
-    as_integer("restarted_at", header.get("restarted_at", 0), 0, episode)
+    for key in ("restarted_at", "changed_at"):
+        as_integer(key, header.get(key, 0), 0, episode)
     _check_type("departed", header["departed"], list)
     if len(header["departed"]) > header["max_departed"]:
         raise ValueError(f"expected at most {header['max_departed']} departed items, got {len(header['departed'])}")

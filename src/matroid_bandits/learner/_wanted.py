@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.checks import MOST_FEATURE
-from matroid_bandits._util.names import encode
+from matroid_bandits._util.names import encode, pairs_of, rows_of
+from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import ItemError, PolicyError
 from matroid_bandits.matroids import Matroid
@@ -112,10 +113,10 @@ def _check_pins(constraint: Constraint, wanted: Wanted) -> None:
         return
     elif constraint.max_size(pinned=pinned) >= 0:
         left = " with what is available"
-    shown = ", ".join(repr(constraint.labels[e]) for e in pinned[:8])
+    named = ", ".join(repr(constraint.labels[e]) for e in pinned[:8])
     how = "depend on" if isinstance(constraint, Matroid) else "exclude"
     why = f"which {how} each other" if not left else "which needs more"
-    raise ItemError(f"expected pinned items that can be chosen together{left}, got {shown}, {why}")
+    raise ItemError(f"expected pinned items that can be chosen together{left}, got {named}, {why}")
 
 
 def read_features(constraint: Constraint, policy: Policy, features: Any) -> FloatArray | None:
@@ -127,30 +128,56 @@ def read_features(constraint: Constraint, policy: Policy, features: Any) -> Floa
         return None
     if features is None:
         raise PolicyError(f"expected features of {n_features} numbers per item, which {policy!r} needs; got none")
-    if isinstance(features, Mapping):
-        rows = {constraint.as_item(key): row for key, row in features.items()}
-        if len(rows) < len(features):
+    return read_rows(constraint, features, n_features, range(constraint.n_items))
+
+
+def read_rows(
+    constraint: Constraint, features: Any, n_features: int | None, needed: Sequence[int], *, is_strict: bool = True
+) -> FloatArray:
+    """Features of items, (L, d): a row for each in their order, or rows by item or label, 0 where none is needed.
+
+    Of a DataFrame the index names the items. Rows in logs of early versions were not checked, so they are taken as
+    they were unless `is_strict`.
+    """
+    L, named = constraint.n_items, rows_of(features)
+    if named is None:
+        X = _as_floats(features)
+        if X.size == L == 0:
+            X = X.reshape(0, n_features or 0)  # a list of no rows does not say how long they are
+        elif not is_strict:
+            X = X.reshape(L, -1)
+    else:
+        items = [constraint.as_item(key) for key in named[0]]
+        if len(set(items)) < len(items):
             raise PolicyError("expected features of each item once, got one twice, as by its label and by its number")
-        missing = next((e for e in range(constraint.n_items) if e not in rows), None)
-        if missing is not None:
-            raise PolicyError(f"expected features of every item, got none for {constraint.labels[missing]!r}")
-        features = [rows[e] for e in range(constraint.n_items)]
-    if np.ma.is_masked(features):
-        raise PolicyError("expected features of every item, got some that are masked")
-    try:
-        X = np.ascontiguousarray(np.asarray(features, np.float64))
-    except (TypeError, ValueError):
-        raise PolicyError("expected features as a row of numbers per item") from None
-    if X.size == constraint.n_items == 0:
-        X = X.reshape(0, n_features)  # a list of no rows does not say how long they are
-    if X.shape != (constraint.n_items, n_features) or not np.isfinite(X).all():
-        raise PolicyError(
-            f"expected finite features of shape ({constraint.n_items}, {n_features}), got shape {X.shape}"
-        )
+        missing = set(needed).difference(items) if is_strict else ()
+        if missing:
+            raise PolicyError(f"expected features of every item, got none for {constraint.labels[min(missing)]!r}")
+        rows = [_as_floats(row) for row in named[1]]
+        width = n_features if n_features is not None else rows[0].size if rows else 0
+        X = np.zeros((L, width))
+        for e, row in zip(items, rows, strict=True):
+            if is_strict and row.shape != (width,):
+                raise PolicyError(
+                    f"expected {width} features of every item, got {row.size} of {constraint.labels[e]!r}"
+                )
+            X[e] = row
+    if X.ndim != 2 or X.shape[0] != L or n_features not in (None, X.shape[1]) or not np.isfinite(X).all():
+        width_ = "n_features" if n_features is None else n_features
+        raise PolicyError(f"expected finite features of shape ({L}, {width_}), got shape {X.shape}")
     largest = np.abs(X).max(initial=0.0)
     if largest > MOST_FEATURE:
         raise PolicyError(f"expected features of at most {MOST_FEATURE:g} in size, got one of {largest:g}")
     return X
+
+
+def _as_floats(values: Any) -> FloatArray:
+    if np.ma.is_masked(values):
+        raise PolicyError("expected features of every item, got some that are masked")
+    try:
+        return np.ascontiguousarray(np.asarray(values, np.float64))
+    except (TypeError, ValueError, OverflowError):
+        raise PolicyError("expected features as a row of numbers per item") from None
 
 
 def names_of(constraint: Constraint, items: IntArray) -> list[Any]:
@@ -162,12 +189,23 @@ def names_of(constraint: Constraint, items: IntArray) -> list[Any]:
 def _read_available(constraint: Constraint, available: Any) -> IntArray | None:
     if available is None:
         return None
+    named = pairs_of(available)
+    if named is not None and all(isinstance(value, (bool, np.bool_)) for value in named[1]):
+        items = [constraint.as_item(key) for key in named[0]]
+        n_items = constraint.n_items
+        if len(set(items)) != n_items or len(items) != n_items:
+            raise ItemError(
+                f"available: expected True or False for each of {n_items} items, once; got {len(items)} of them"
+            )
+        return np.sort(np.array(items, np.int64)[np.array(named[1], bool)])
     given = available if isinstance(available, np.ndarray) else None
     if given is None:
         try:
             listed = list(available)
         except TypeError:
             raise ItemError(f"expected available to be items, labels or a mask, got {available!r}") from None
+        if isinstance(available, Mapping):
+            raise ItemError(f"available: expected True or False by item, got {shown(available)}")
         if listed and all(isinstance(value, (bool, np.bool_)) for value in listed):
             given = np.array(listed, bool)
         else:

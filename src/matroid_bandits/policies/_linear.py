@@ -10,6 +10,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_FEATURE, as_integer, as_number
+from matroid_bandits._util.names import rows_of
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
@@ -282,6 +283,12 @@ class CombLinTS(_LinearPolicy):
 
 
 def _as_features(features: ArrayLike) -> FloatArray:
+    named = rows_of(features)
+    if named is not None and named[0] != list(range(len(named[0]))):
+        raise PolicyError(
+            "expected features as a 2-d array, one row per item in their order, since a policy knows no labels; got "
+            f"rows by label, such as {shown(named[0][0])}"
+        )
     try:
         F = np.array(features, np.float64)
     except (ValueError, TypeError, OverflowError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -131,7 +130,7 @@ async def _preview(call: Call) -> Answer:
     wanted = act.request_of(call.body(forms.AskBody))
 
     def read(replica: Replica) -> dict[str, Any]:
-        decision = copy.deepcopy(replica.learner).ask(**wanted)
+        decision = replica.learner.preview(**wanted)
         labels = [encode(label, "label") for label in decision.labels]
         return act.decision_form(decision, labels) | {"decision": None}
 
