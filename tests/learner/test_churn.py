@@ -250,12 +250,12 @@ def test_numbers_name_departed_items_of_their_own_type_alone(departed):
         with pytest.raises((ItemError, FeedbackError)):
             learner.tell(decision, {other(1): 1.0})
     if type(departed) is int:
-        with pytest.raises(ItemError, match="got 1, which is the label of an item that has left and the number of"):
+        with pytest.raises(ItemError, match="got 1, which is the label of item 0 and the number of item 1"):
             learner.tell(decision, {1: 1.0})
         with pytest.raises(ItemError, match="the label of an item that has left"):
             learner.change(U("bcd"), forget=[1])
         learner.change(U("b"))
-    learner.tell(decision, {departed: 1.0})
+    learner.tell(decision.id, {departed: 1.0})
     assert learner.n_outstanding == 1
     learner.change(U("b"), forget=[departed])
     assert learner._departed.labels == ["c", "d"]

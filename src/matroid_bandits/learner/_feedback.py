@@ -14,8 +14,9 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_WEIGHT
-from matroid_bandits._util.names import pairs_of
-from matroid_bandits.exceptions import FeedbackError, ScaleWarning
+from matroid_bandits._util.names import pairs_of, plain
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import FeedbackError, ItemError, ScaleWarning
 from matroid_bandits.kernels import statistics
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.policies import OMM
@@ -64,10 +65,15 @@ class Reader:
             find: Callable[[Any], int] = self._labelled if by_label else self._item
             name: Callable[[int], str] = self.name
             if decision is not None:
-                find, name = decision._constraint.as_item, partial(_name, decision._constraint.labels)
+                find = partial(_own_item, decision._constraint)
+                name = partial(_name, decision._constraint.labels)
             codes = np.array([find(key) for key in named[0]], np.int64)
             told, values = _read_pairs(*named, codes, own, episode, name)
             places = told if places is None else places[told]
+            if decision is not None and places.size < items.size:
+                for k, e in enumerate(items[places].tolist()):
+                    if e < 0 and not self._departed.knows(e):  # no log could say of which item
+                        raise FeedbackError(f"expected items of decision {episode}, got {name(int(codes[k]))}")
         if places is not None and places.size == items.size:
             values, places = values[np.argsort(places)], None
         self._check_values(items if places is None else items[places], values)
@@ -145,6 +151,15 @@ class Reader:
                 raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
             raise FeedbackError(f"expected finite weights, {given}")
         self._widen(values)
+
+
+def _own_item(constraint: Constraint, key: Any) -> int:
+    """An item by its number or label; a number is a label only of its own type, as True and 1.0 are not 1."""
+    e = constraint.as_item(key)
+    label, given = constraint.labels[e], plain(key)
+    if isinstance(label, (int, float)) and given == label and type(given) is not type(label):
+        raise ItemError(f"expected an item or its label, got {key!r}")
+    return e
 
 
 def _name(labels: Sequence[Label], item: int) -> str:
