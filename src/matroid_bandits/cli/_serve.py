@@ -74,6 +74,14 @@ def serve(
     max_batch: Annotated[int | None, setting("max_batch", "Requests in one batch; by default 1,000.")] = None,
     max_label: Annotated[int | None, setting("max_label", "Characters of a label; by default 256.")] = None,
     max_items: Annotated[int | None, setting("max_items", "Items of a campaign; by default 100,000.")] = None,
+    max_parts: Annotated[int | None, setting("max_parts", "Parts of a matroid; by default 1,000.")] = None,
+    max_features: Annotated[int | None, setting("max_features", "Features of an item; by default 512.")] = None,
+    max_work: Annotated[
+        int | None, setting("max_work", "Requests of a batch times items of its campaign; by default 10,000,000.")
+    ] = None,
+    max_answer: Annotated[
+        int | None, setting("max_answer", "Bytes of the answer to a batch; by default 33,554,432.")
+    ] = None,
     max_campaigns: Annotated[int | None, setting("max_campaigns", "Campaigns; by default 1,000.")] = None,
     max_page: Annotated[
         int | None, setting("max_page", "Characters of the events in one page; by default 4,194,304.")

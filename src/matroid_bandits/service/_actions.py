@@ -10,10 +10,12 @@ from pydantic_core import to_json
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import CampaignStateError, FeedbackError, MalformedRequestError
 from matroid_bandits.learner import Decision
+from matroid_bandits.service._limits import check_work
 from matroid_bandits.service._operation import Answer, Turn
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBody, TellBody
+from matroid_bandits.service._settings import Settings
 
 #: Executed by the writer's thread.
 Action = Callable[[Replica, Turn], Answer]
@@ -44,10 +46,11 @@ def ask(wanted: dict[str, Any]) -> Action:
     return run
 
 
-def ask_all(requests: list[dict[str, Any]]) -> Action:
+def ask_all(requests: list[dict[str, Any]], settings: Settings) -> Action:
     """Choose a set for each request, or none at all where one of them cannot be served."""
 
     def run(replica: Replica, turn: Turn) -> Answer:
+        check_work(len(requests), replica.learner.constraint, settings)
         for wanted in requests:
             if wanted:
                 replica.learner.check_ask(**wanted)

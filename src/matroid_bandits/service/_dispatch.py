@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError
@@ -36,6 +37,9 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+
+#: Bytes that are sent at once.
+_PIECE = 1 << 18
 
 _JSON_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 
@@ -186,11 +190,23 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
 
 def respond(answer: Answer) -> Response:
     """An answer as JSON."""
-    response = Response(answer.body, answer.status, media_type="application/json")
+    kind = Response if len(answer.body) <= _PIECE else _Pieces
+    response = kind(answer.body, answer.status, media_type="application/json")
     response.raw_headers += _JSON_HEADERS
     if answer.is_replayed:
         response.headers["Idempotency-Replayed"] = "true"
     return response
+
+
+class _Pieces(Response):
+    """A long answer, sent piece by piece: while the client takes one, the others are held once and copied nowhere."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        for start in range(0, len(self.body), _PIECE):
+            piece = self.body[start : start + _PIECE]
+            await send({"type": "http.response.body", "body": piece, "more_body": start + _PIECE < len(self.body)})
 
 
 def refuse(error: BaseException) -> Response:

@@ -11,6 +11,9 @@ from matroid_bandits._util.names import encode
 from matroid_bandits.policies import Detector, Policy
 from matroid_bandits.service._replica import Replica
 
+#: What an item of a page of waiting decisions is taken to cost, in bytes.
+_ITEM_BYTES = 32
+
 
 def summary_form(replica: Replica) -> dict[str, Any]:
     """A campaign at a glance."""
@@ -118,10 +121,15 @@ def explanation_form(replica: Replica, item: Any, wanted: dict[str, Any], decisi
     }
 
 
-def waiting_form(replica: Replica, limit: int) -> dict[str, Any]:
-    """Decisions that wait for answers, oldest first."""
+def waiting_form(replica: Replica, limit: int, most: int) -> dict[str, Any]:
+    """Decisions that wait for answers, oldest first: up to `limit`, and about as many as `most` bytes hold."""
     window = replica.spec.get("answer_window")
-    oldest = dict(islice(replica.waiting.items(), limit))
+    oldest: dict[int, list[Any]] = {}
+    for id, entry in islice(replica.waiting.items(), limit):
+        most -= _ITEM_BYTES * entry[1]
+        if oldest and most < 0:
+            break
+        oldest[id] = entry
     now: dict[int, Any] = {}
     if any(items is None for *_, items in oldest.values()):  # after a change: those that are still there
         now = {decision.id: decision.labels for decision in replica.learner.outstanding}

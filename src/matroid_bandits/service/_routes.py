@@ -33,8 +33,9 @@ async def _ask(call: Call) -> Answer:
 
 async def _ask_batch(call: Call) -> Answer:
     body = call.body(forms.AskBatchBody)
-    check_batch(len(body.requests), call.service.settings)
-    return await call.write(act.ask_all([act.request_of(request) for request in body.requests]), "ask")
+    settings = call.service.settings
+    check_batch(len(body.requests), settings)
+    return await call.write(act.ask_all([act.request_of(request) for request in body.requests], settings), "ask")
 
 
 async def _tell(call: Call) -> Answer:
@@ -143,7 +144,7 @@ async def _best(call: Call) -> Answer:
 
 async def _waiting(call: Call) -> Answer:
     limit = call.integer("limit", 100, 0, 10_000)
-    return await _read(call, lambda replica: reads.waiting_form(replica, limit))
+    return await _read(call, lambda replica: reads.waiting_form(replica, limit, call.service.settings.max_page))
 
 
 async def _history(call: Call) -> Answer:

@@ -43,6 +43,12 @@ class Settings(Spec):
     max_batch: int = Field(default=1000, ge=1, description="Requests or answers in one batch.")
     max_label: int = Field(default=256, ge=1, description="Characters of a label in JSON.")
     max_items: int = Field(default=100_000, ge=1, description="Items of a campaign.")
+    max_parts: int = Field(default=1000, ge=1, description="Parts of a campaign's matroid, such as of a direct sum.")
+    max_features: int = Field(default=512, ge=1, description="Features of an item that a policy learns from.")
+    max_work: int = Field(
+        default=10_000_000, ge=1, description="Items that a batch looks at: requests times items of the campaign."
+    )
+    max_answer: int = Field(default=32 << 20, ge=1024, description="Bytes of the answer to a batch of requests.")
     max_campaigns: int = Field(default=1000, ge=1, description="Campaigns in the database.")
     max_page: int = Field(
         default=4 << 20, ge=1, description="Characters of the events in one page; a page has one event at least."

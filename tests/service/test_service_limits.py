@@ -1,0 +1,133 @@
+"""Small requests with large costs: what they would take is bounded before it is taken."""
+
+import json
+
+import pytest
+
+from matroid_bandits.exceptions import LimitError
+from matroid_bandits.matroids import UniformMatroid
+from matroid_bandits.service import Settings
+from matroid_bandits.service._limits import check_sizes, check_work
+from service_kit import create, serving
+
+SETTINGS = Settings(max_items=1000, max_parts=10, max_features=20, max_work=10_000, max_answer=100_000, max_label=64)
+
+
+def uniform(n, rank=1):
+    return {"format": "matroid-bandits/matroid", "version": 1, "kind": "uniform", "n_items": n, "rank": rank}
+
+
+def total(parts):
+    return {"format": "matroid-bandits/matroid", "version": 1, "kind": "direct-sum", "parts": parts}
+
+
+def nested(form, times):
+    for _ in range(times):
+        form = {"format": "matroid-bandits/matroid", "version": 1, "kind": "dual", "base": form}
+    return form
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"matroid": uniform(1001)}, "expected n_items to be at most 1,000, got 1001"),
+        ({"matroid": total([uniform(600), uniform(600)])}, "expected at most 1,000 items, got 1,200"),
+        ({"matroid": total([uniform(1)] * 11)}, "expected at most 10 parts of a matroid, got 11"),
+        ({"matroid": total([total([uniform(1)] * 6)] * 2)}, "expected at most 10 parts of a matroid, got 12"),
+        ({"matroid": nested(uniform(1000), 10)}, "10,000 items in all operations of a matroid, got 11,000"),
+        ({"matroid": {"kind": "uniform", "rows": ["a"] * 1001, "rank": 1}}, "at most 1,000 items, got 1,001"),
+        ({"matroid": {"kind": "linear", "vectors": [], "shape": [1000, 999]}}, "a shape of at most 10,000 numbers"),
+        ({"matroid": {"kind": "linear", "vectors": [], "shape": [10**9, 1]}}, "shape to be at most 1,000, got"),
+        ({"policy": {"policy": "CombLinUCB", "n_features": 21}}, "expected n_features to be at most 20, got 21"),
+        ({"policy": {"policy": "Restarting", "base": {"policy": "CombLinTS", "n_features": 10**6}}}, "n_features"),
+        ({"policy": {"policy": "CombLinUCB", "features": [[0.0] * 21]}}, "features to be at most 20, got 21"),
+        ({"policy": {"policy": "CombLinUCB", "features": ["c"] * 21}}, "features to be at most 20, got 21"),
+        ({"policy": {"policy": "CombLinUCB", "features": {"a": [0.0] * 21}}}, "features to be at most 20, got 21"),
+        ({"policy": {"policy": "CombLinUCB", "features": [["a", [0.0] * 21]]}}, "features to be at most 20, got 21"),
+    ],
+)  # fmt: skip
+def test_what_a_spec_speaks_of_has_limits(form, words):
+    with pytest.raises(LimitError, match=words):
+        check_sizes(form, SETTINGS)
+
+
+def test_specs_within_the_limits_pass():
+    for form in (
+        {"matroid": total([uniform(500), uniform(500)])},
+        {"matroid": total([uniform(1)] * 10)},
+        {"matroid": nested(uniform(1000), 9)},
+        {"matroid": {"kind": "linear", "vectors": [], "shape": [0, 5]}},
+        {"policy": {"policy": "CombLinUCB", "features": [[0.0] * 20] * 100}},
+        {"matroid": None, "policy": 3},
+        [],
+        None,
+    ):
+        check_sizes(form, SETTINGS)
+
+
+def test_a_batch_looks_at_no_more_than_it_may():
+    check_work(10, UniformMatroid(1000, 10), SETTINGS)
+    with pytest.raises(LimitError, match=r"expected at most 10,000 items in a batch.* got 11 x 1,000"):
+        check_work(11, UniformMatroid(1000, 10), SETTINGS)
+    check_work(31, UniformMatroid(100, 100), SETTINGS)
+    with pytest.raises(LimitError, match="at most 100,000 bytes; got 32 requests for up to 100 items, 102,400 bytes"):
+        check_work(32, UniformMatroid(100, 100), SETTINGS)
+    named = UniformMatroid(100, 100, labels=["x" * 50 + str(e) for e in range(100)])
+    with pytest.raises(LimitError, match="104,000 bytes"):
+        check_work(20, named, SETTINGS)
+    check_work(0, UniformMatroid(0, 0), SETTINGS)
+
+
+def test_over_http_a_limit_is_413_and_says_what_was_asked(tmp_path):
+    with serving(str(tmp_path / "campaigns.db"), max_work=100) as client:
+        at = create(client)
+        cases = {
+            "n_features": {"policy": {"policy": "CombLinUCB", "n_features": 20_000}},
+            "50,000,000": {"matroid": total([uniform(100_000)] * 500)},
+            "expected n_features to be at most 512, got 20000": {
+                "policy": {"policy": "CombLinUCB", "n_features": 20_000}
+            },
+        }
+        for words, more in cases.items():
+            body = {"name": "large", "matroid": uniform(2), "policy": "OMM", **more}
+            answer = client.post("/v1/campaigns", json=body)
+            assert (answer.status_code, answer.json()["error"]) == (413, "LimitError")
+            assert words in answer.json()["detail"]
+        changed = client.post(f"{at}/change", json={"matroid": total([uniform(100_000)] * 500)})
+        assert changed.status_code == 413
+        batch = client.post(f"{at}/ask/batch", json={"requests": [{}] * 26})
+        assert (batch.status_code, client.get(at).json()["decisions"]) == (413, 0)
+        assert "26 x 4" in batch.json()["detail"]
+        assert client.post(f"{at}/ask/batch", json={"requests": [{}] * 25}).status_code == 200
+
+
+def test_a_page_of_events_has_a_limit_and_says_where_to_go_on(url):
+    with serving(url, max_page=500) as client:
+        at = create(client)
+        client.post(f"{at}/ask/batch", json={"requests": [{}] * 30})
+        found, after, n_pages = [], 0, 0
+        while after is not None:
+            page = client.get(f"{at}/events?after={after}&limit=1000")
+            found += page.json()["events"]
+            after, n_pages = page.json()["next"], n_pages + 1
+            assert sum(len(json.dumps(event)) for event in page.json()["events"][:-1]) < 2 * 500
+        assert [event["seq"] for event in found] == list(range(1, 32))
+        assert n_pages > 3
+        assert len(client.get(f"{at}/waiting?limit=1000").json()["decisions"]) < 30
+        assert len(client.get(f"{at}/waiting?limit=2").json()["decisions"]) == 2
+        with client.stream("GET", f"{at}/stream?after=0") as live:
+            seqs = []
+            for line in live.iter_lines():
+                seqs += [int(line[4:])] if line.startswith("id: ") else []
+                if seqs[-1:] == [31]:
+                    break
+        assert seqs == list(range(1, 32))
+
+
+def test_a_long_answer_comes_whole(tmp_path):
+    with serving(str(tmp_path / "campaigns.db")) as client:
+        rows = [f"item {e} {'x' * 100}" for e in range(5000)]
+        at = create(client, matroid={"kind": "uniform", "rows": rows, "rank": 5000})
+        answer = client.post(f"{at}/ask")
+        assert answer.json()["items"] == rows
+        assert int(answer.headers["content-length"]) == len(answer.content) > 1 << 19
