@@ -83,12 +83,13 @@ def test_an_alarm_leaves_the_plays_that_wait_in_a_shared_belief():
 
 
 def test_closing_one_of_many_decisions_looks_at_no_other():
-    """What a close takes, in lines of the package, does not depend on how many decisions wait."""
+    """What a close and an ask take, in lines of the package, does not depend on how many decisions wait."""
     taken = []
-    for n in (20, 400):
+    for n in (1_100, 2_200):
         learner = start("abc", mb.CombLinUCB(np.eye(3)))
         decisions = [learner.ask() for _ in range(n)]
-        taken.append(steps(lambda: learner.close(decisions[n // 2])))  # noqa: B023
+        taken.append(steps(lambda: (learner.close(decisions[n // 2]), learner.ask())))  # noqa: B023
+        learner.close(n + 1)
         alone = start("abc", mb.CombLinUCB(np.eye(3)))
         for decision in decisions:
             again = alone.ask(pinned=decision.labels)

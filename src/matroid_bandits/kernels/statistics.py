@@ -283,6 +283,32 @@ def kalman(runs, features, gains, variance, theta, covariance):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def widen(runs, features, variance, covariance):
+    """Take observations with `features` (n, d) out of each run's covariance (R, d, d), which `narrow` has taken in.
+
+    Where an observation is most of what is known of its direction, too many digits would be lost; the first number of
+    the run's covariance becomes NaN then.
+    """
+    d = features.shape[1]
+    direction = np.empty(d, np.float64)
+    for k in range(runs.shape[0]):
+        cov, x = covariance[runs[k]], features[k]
+        spread = variance
+        for i in range(d):
+            total = 0.0
+            for j in range(d):
+                total += cov[i, j] * x[j]
+            direction[i] = total
+            spread -= total * x[i]
+        if not spread >= 0.5 * variance:
+            cov[0, 0] = np.nan
+            continue
+        for i in range(d):
+            for j in range(d):
+                cov[i, j] += direction[i] * direction[j] / spread
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def narrow(runs, features, variance, covariance):
     """Condition each run's covariance (R, d, d) on observations with `features` (n, d), whatever they will be."""
     d = features.shape[1]

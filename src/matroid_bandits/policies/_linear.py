@@ -22,6 +22,10 @@ from matroid_bandits.policies._state import State
 #: What rounding may do to a covariance, as a share of the prior's.
 _ROUNDING = 1e-6
 
+#: Where more plays of a run wait, one that is closed is taken out of what they narrow; among fewer, all others narrow
+#: it anew, which rounds less.
+_MANY = 1000
+
 
 class _LinearPolicy(Policy):
     """A Gaussian belief over theta, where an item's mean weight is its features times theta."""
@@ -128,7 +132,11 @@ class _LinearPolicy(Policy):
     def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
         """Have the belief narrowed anew by the plays that still wait."""
         for plays in dropped:
-            self._mark(state, plays.runs)
+            is_crowded = state.n_waiting[plays.runs] > _MANY
+            self._mark(state, plays.runs[~is_crowded])
+            if is_crowded.any():
+                rows = self._rows(plays)[is_crowded]
+                statistics.widen(plays.runs[is_crowded], rows, self._noise**2, state.extra["narrowed"])
         if not dropped:  # items or plays were rearranged
             self._mark(state, np.arange(state.n_runs))
             state.extra["narrowed"] = self._narrowed(state)
@@ -150,9 +158,11 @@ class _LinearPolicy(Policy):
         if not is_marked.any() or state.pending is None:
             return narrowed
         narrowed = np.where(is_marked[:, None, None], state.extra["covariance"], narrowed)
-        waiting = [(plays.runs, self._rows(plays)) for plays in state.pending()]
+        waiting = list(state.pending())
         if waiting:
-            runs, rows = (np.concatenate(arrays) for arrays in zip(*waiting, strict=True))
+            runs, items = (np.concatenate(arrays) for arrays in zip(*(each[:2] for each in waiting), strict=True))
+            own = [each.features for each in waiting if each.features is not None]
+            rows = self._rows(Plays(runs, items, 0, np.concatenate(own) if own else None))
             here = is_marked[runs]
             statistics.narrow(runs[here], rows[here], self._noise**2, narrowed)
         return narrowed
