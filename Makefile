@@ -22,7 +22,7 @@ help:
 	@echo "make browser     the operator's page in a real browser (Debian: apt-get install chromium)"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
-	@echo "make bench       speed against what one would write by hand; also by name: service, executors, gpu, ..."
+	@echo "make bench       speed against what one would write by hand; also by name: scaling, service, executors, gpu, ..."
 	@echo "make torture     servers killed under load, hundreds of times (KILLS=200)"
 	@echo "make clean       remove .venv, caches and reports"
 

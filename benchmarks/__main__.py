@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks._harness import machine, measure, show
+from benchmarks._harness import measure, show
+from benchmarks._machine import machine
 
 #: Expected of the first `simulate` of a fresh process whose kernels were compiled before.
 _MOST_START_S = 2.0
@@ -29,9 +30,9 @@ SUITES: dict[str, tuple[str, str, str]] = {
     "learner": ("Learner, time per ask and tell", "learner", "learner"),
 }
 
-#: Files with a function `run` that shows and judges its figures itself; they need servers, clusters or a GPU, and
-#: are run by name alone.
-OWN = ("executors", "service", "gpu")
+#: Files with a function `run` that shows and judges its figures itself; they need servers, clusters, a GPU or
+#: all cores, and are run by name alone.
+OWN = ("executors", "service", "gpu", "scaling")
 
 
 def main() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -104,25 +102,6 @@ def measure(case: Case) -> Result:
     return Result(case.name, case.at_least, best[0], dict(zip(case.others, best[1:], strict=True)))
 
 
-def machine() -> dict[str, Any]:
-    """What the figures depend on."""
-    import numba
-    import numpy
-
-    import matroid_bandits
-
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {
-        "cpu": _cpu_model(),
-        "cores": cores,
-        "load before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else "unknown",
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "numba": numba.__version__,
-        "matroid_bandits": getattr(matroid_bandits, "__version__", "unknown"),
-    }
-
-
 def show(console: Console, title: str, results: list[Result]) -> None:
     """One table: a row per case, a column per competitor that some case has."""
     names = list(dict.fromkeys(name for result in results for name in result.others))
@@ -182,11 +161,3 @@ def _format_expectations(result: Result) -> str:
         f"{least:g}x {'[green]reached[/]' if reached else '[red]missed[/]'}"
         for _, least, reached in result.expectations
     )
-
-
-def _cpu_model() -> str:
-    try:
-        with open("/proc/cpuinfo") as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
