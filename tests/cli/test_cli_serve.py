@@ -39,6 +39,7 @@ matroid = { kind = "uniform", rows = ["boots", "hats", "bags"], rank = 2 }
         ("campaign", "backup"),
         ("campaign", "restore"),
         ("campaign", "resume"),
+        ("campaign", "repair"),
         ("key",),
         ("key", "create"),
         ("key", "list"),
@@ -86,6 +87,7 @@ def test_keys_and_campaigns_by_command(tmp_path):
     assert "got 'root'" in one_sentence(call("key", "create", "root"))
     assert "got 'nobody'" in one_sentence(call("campaign", "export", "nobody"))
     assert "got 'nobody'" in one_sentence(call("campaign", "resume", "nobody", "--trust-log"))
+    assert "got 'nobody'" in one_sentence(call("campaign", "repair", "nobody", "rest.jsonl"))
     assert "cannot be read" in one_sentence(call("campaign", "restore", "nothing.jsonl"))
     Path("bytes.jsonl").write_bytes(b"\xff\xfe")
     assert "UTF-8" in one_sentence(call("campaign", "restore", "bytes.jsonl"))

@@ -24,6 +24,7 @@ from matroid_bandits.service import (
     _snapshots,
     backup,
     export_campaign,
+    repair,
     restore,
     resume_campaign,
     trust_log,
@@ -230,6 +231,68 @@ def test_a_log_that_cannot_be_read_is_said_so(tmp_path):
             with pytest.raises(CampaignStoppedError, match="cannot be read"):
                 ask(service)
         assert ask(service, "fine")["decision"] == 1
+
+
+def test_a_log_that_cannot_be_read_is_cut(url):
+    with started(url, tick=0.05) as service:
+        make(service)
+        play(service, 2)
+        before = estimates(service)
+        service.call(Operation(act.move("pause"), "ads", "change"))
+        service.call(Operation(act.move("resume"), "ads", "change"))
+        ask(service)
+        lost = service.call(Operation(act.ask({}), "ads", "ask", "an id", "digest"))
+        bad = (events.c.campaign == 1) & (events.c.seq == 8)
+        execute(url, sa.update(events).where(bad).values(payload="nonsense"))
+        with started(url) as other, pytest.raises(CampaignStoppedError, match="cannot be read"):
+            ask(other)
+        kept = []
+        database = Database(url)
+        for wrong in (0, 9, 100):
+            with pytest.raises((CampaignStateError, ReplayError)):
+                repair(database, "ads", kept.extend, after=wrong)
+        assert not kept
+        with pytest.raises(OSError, match="full"):
+            repair(database, "ads", lambda lines: (_ for _ in ()).throw(OSError("full")) if list(lines) else None)
+        assert repair(database, "ads", kept.extend) == 7
+        assert [json.loads(line)["seq"] for line in kept] == [8, 9]
+        assert json.loads(kept[0])["payload"] == "nonsense"
+        with pytest.raises(CampaignStateError, match="all its events can be read"):
+            repair(database, "ads", kept.extend)
+        again = service.call(Operation(act.ask({}), "ads", "ask", "an id", "digest"))  # a server that had run ahead
+        assert not again.is_replayed
+        assert [json.loads(answer.body)["decision"] for answer in (lost, again)] == [4, 3]
+        assert repair(database, "ads", kept.extend, after=5) == 5
+        with started(url) as other:
+            assert without_floats(estimates(other)) == without_floats(estimates(service))
+            assert estimates(other)["counts"] == before["counts"]
+        database.close()
+
+
+def test_one_bad_campaign_does_not_stop_a_backup(tmp_path):
+    url = str(tmp_path / "campaigns.db")
+    names = ["ads", "bad", "cut", "fine"]
+    with started(url) as service:
+        for name in names:
+            make(service, name=name)
+            play(service, 2, name)
+        lines = list(backup(service.database))
+    at = {json.loads(line)["end"]: n for n, line in enumerate(lines) if "end" in json.loads(line)}
+    lines[at["ads"] + 3] = lines[at["ads"] + 3].replace('"event"', '"evnt"')  # in the log of "bad"
+    del lines[at["cut"] - 1 : at["cut"] + 1]  # its end is missing
+    database = Database(str(tmp_path / "elsewhere.db"))
+    database.open()
+    with pytest.raises(ReplayError, match="bad"):
+        restore(database, lines)
+    left_out = {}
+    assert restore(database, lines, on_broken=left_out.__setitem__) == ["ads", "fine"]
+    assert [*left_out] == ["bad", "cut"]
+    with database.reading() as connection:
+        assert [row.name for row in database.rows(connection)] == ["ads", "fine"]
+    left_out.clear()
+    assert restore(database, ['{"format": "other"}', *lines[at["cut"] - 1 :]], on_broken=left_out.__setitem__) == []
+    assert [*left_out] == ["a campaign", "fine"]  # the second one's name is taken
+    database.close()
 
 
 def test_deadlines_pass_once_by_the_databases_clock(url):

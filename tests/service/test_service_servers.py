@@ -7,9 +7,11 @@ import threading
 import pytest
 import sqlalchemy as sa
 
+import matroid_bandits as mb
 from matroid_bandits.exceptions import (
     CampaignStoppedError,
     DecisionClosedError,
+    MatroidBanditsError,
     UnavailableError,
     UnknownCampaignError,
 )
@@ -17,11 +19,11 @@ from matroid_bandits.service import Service, export_campaign, trust_log
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service._operation import Operation
 from matroid_bandits.service._reads import estimates_form
-from matroid_bandits.service._schemas import TellBody
+from matroid_bandits.service._schemas import ChangeBody, TellBody
 from matroid_bandits.service._tables import campaigns
 from matroid_bandits.specs import CampaignSpec, parse
 from service_injection import Faults
-from service_kit import ADS, settings_for
+from service_kit import ADS, settings_for, started
 
 SPEC = {"name": "ads", "matroid": ADS, "policy": "OMM", "seed": 1}
 
@@ -251,3 +253,34 @@ def test_one_request_that_creates_is_served_once_by_two_servers(two):
     answer = second.call(Operation(create_late, None, "change", "an id", "digest"))
     assert answer.body == answers[first].body
     assert (answer.status, answer.is_replayed) == (201, True)
+
+
+LINEAR = {
+    "name": "linear",
+    "matroid": {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2},
+    "policy": {"policy": "CombLinUCB", "features": [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]},
+    "seed": 0,
+}
+
+
+@pytest.mark.parametrize("n_items", [0, 1, 3])
+@pytest.mark.parametrize("features", [None, {}, [], {"a": [1.0, 0.5]}, {"d": [0.5, 0.5]}, [[0.5, 0.5]] * 3, [[1.0]]])
+def test_what_was_acknowledged_can_be_read(tmp_path, n_items, features):
+    """Changes of items with odd features: each is refused, or is in a log that replays to the same beliefs."""
+    url = str(tmp_path / "campaigns.db")
+    with started(url) as service:
+        service.create(parse(CampaignSpec, LINEAR))
+        decision = ask(service, "linear")
+        tell(service, decision["decision"], [0.5] * len(decision["items"]), "linear")
+        matroid = mb.UniformMatroid(n_items, min(n_items, 1), labels=[*"abd"[:n_items]])
+        for change, rows in ((matroid, features), (mb.UniformMatroid(2, 1, labels=["a", "b"]), None)):
+            body = ChangeBody(matroid=change.to_dict(), features=rows)
+            try:
+                service.call(Operation(act.change(change, body), "linear", "change"))
+            except MatroidBanditsError:
+                continue
+        asked = ask(service, "linear")["items"]
+        before = estimates(service, "linear")
+    with started(url) as service:
+        assert estimates(service, "linear") == before
+        assert len(asked) <= 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ import typer
 from matroid_bandits._util.files import replacing
 from matroid_bandits.cli._app import app
 from matroid_bandits.cli._serve import ConfigOption, DbOption, read_settings
-from matroid_bandits.exceptions import DataError
+from matroid_bandits.exceptions import DataError, MatroidBanditsError
 
 if TYPE_CHECKING:
     from matroid_bandits.service import Database
@@ -87,14 +87,22 @@ def restore(
         str | None, typer.Option("--as", metavar="NAME", help="Another name for the one campaign of the file.")
     ] = None,
     trust_log: Trust = False,
+    skip_broken: Annotated[
+        bool, typer.Option("--skip-broken", metavar="", help="Leave out campaigns that cannot be restored.")
+    ] = False,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Create the campaigns of a file by replaying their logs: all of them, or none."""
     from matroid_bandits.service import restore as restored
 
+    def leave_out(name: str, error: MatroidBanditsError) -> None:
+        typer.echo(f"{name} is left out: {error}", err=True)
+
     with opened(db, config) as database, _lines(file) as lines:
-        for restored_name in restored(database, lines, name=name, trust=trust_log):
+        for restored_name in restored(
+            database, lines, name=name, trust=trust_log, on_broken=leave_out if skip_broken else None
+        ):
             typer.echo(f"{restored_name} is restored.")
 
 
@@ -106,6 +114,32 @@ def resume(name: Name, trust_log: Trust = False, db: DbOption = None, config: Co
     with opened(db, config) as database:
         (service.trust_log if trust_log else service.resume_campaign)(database, name)
     typer.echo(f"{name} goes on.")
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign repair front-page rest.jsonl")
+def repair(
+    name: Name,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the events go that are cut off.")],
+    after: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="The last event to keep; by default the last before one that cannot be read."
+        ),
+    ] = None,
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Cut a log before the first event that cannot be read, keep the rest as a file, and let the campaign go on."""
+    from matroid_bandits.service import repair as repaired
+
+    def save(lines: Iterable[str]) -> None:
+        with replacing(file) as target:
+            for line in lines:
+                target.write(f"{line}\n".encode())
+
+    with opened(db, config) as database:
+        last = repaired(database, name, save, after=after)
+    typer.echo(f"{name} goes on after event {last}; what came later is in {file}.")
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray, Label
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
-from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
+from matroid_bandits.exceptions import FeedbackError, MatroidBanditsError, ReplayError
 from matroid_bandits.learner._forms import form_of, made_of
 from matroid_bandits.learner._wanted import Wanted, names_of
 
@@ -189,7 +189,14 @@ def _priors_form(priors: Any, constraint: Constraint) -> Any:
     if priors is None or isinstance(priors, str):
         return priors
     labels = constraint.labels
-    return [[encode(labels[constraint.as_item(key)], "label"), *map(float, prior)] for key, prior in priors.items()]
+    try:
+        return [
+            [encode(labels[constraint.as_item(key)], "label"), *map(float, prior)] for key, prior in priors.items()
+        ]
+    except (TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, MatroidBanditsError):
+            raise
+        raise FeedbackError(f"expected priors as pairs of numbers by item, got others ({error})") from None
 
 
 def _priors(form: Any) -> Any:

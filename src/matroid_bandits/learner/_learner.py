@@ -613,6 +613,17 @@ class Learner:
         learner._record = record
         return learner
 
+    def _change_form(self, constraint: Constraint, *, priors: Any, features: Any, forget: Any) -> dict[str, Any]:
+        """The event that `change` of the same arguments would record; nothing is changed.
+
+        A service applies it as it will be read from a log, so that what was written can be read.
+        """
+        with self._lock:
+            listed = _items.labels_of(forget, self._constraint, self._item, self._departed_item)
+            rows, newcomers = self._read_rows(constraint, features, set(listed))
+            own = rows if self._policy.n_features is not None else None
+            return _events.changed(constraint, priors, own, rows, newcomers, listed)
+
     # Steps of the public methods, called under the lock
 
     def _ask(

@@ -15,7 +15,7 @@ from matroid_bandits.service._run import run_server
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import Database
-from matroid_bandits.service._transfer import backup, export_campaign, restore, resume_campaign, trust_log
+from matroid_bandits.service._transfer import backup, export_campaign, repair, restore, resume_campaign, trust_log
 
 __all__ = [
     "Database",
@@ -26,6 +26,7 @@ __all__ = [
     "create_key",
     "export_campaign",
     "list_keys",
+    "repair",
     "restore",
     "resume_campaign",
     "revoke_key",

@@ -154,8 +154,9 @@ def change(constraint: Constraint, body: ChangeBody) -> Action:
     """Go on with other items."""
 
     def run(replica: Replica, turn: Turn) -> Answer:
-        replica.learner.change(constraint, priors=body.priors, features=body.features, forget=body.forget)
-        replica.take(turn.at, turn.rows)
+        learner = replica.learner
+        form = learner._change_form(constraint, priors=body.priors, features=body.features, forget=body.forget)
+        replica.happen(form, turn.at, turn.rows)
         return Answer(to_json(campaign_form(replica)))
 
     return run

@@ -195,6 +195,16 @@ class Replica:
             self._watch(taken[-1], at, rows)
         return taken
 
+    def happen(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
+        """Let an event happen as a replay will: what is read back from its JSON is applied, and nothing else."""
+        learner = self.learner
+        learner._record = None
+        try:
+            learner.apply(event := from_json(to_json(event)))
+        finally:
+            learner._record = self.record
+        self.put(event, at, rows)
+
     def put(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
         """Add an event that has happened to `rows` for the log."""
         self.note(event, at, self.seq + 1)

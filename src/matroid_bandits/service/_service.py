@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from matroid_bandits.exceptions import CampaignStateError, LimitError
 from matroid_bandits.learner import Learner
@@ -120,8 +120,8 @@ class Service:
     def creating(self, spec: CampaignSpec, place: Place | None = None) -> Callable[[Any, Turn], Answer]:
         """What the writer executes to create a campaign; the learner is made here, since that may take a while."""
         emitted: list[dict[str, Any]] = []
-        learner = spec.learner(place, record=emitted.append)
-        check_matroid(learner.constraint, self.settings)
+        check_matroid(spec.learner(place, record=emitted.append).constraint, self.settings)
+        learner = Learner.replay([from_json(to_json(emitted[0]))])  # the learner that a replay of the log will make
         warm_up(learner)
         about = {
             "title": spec.title,

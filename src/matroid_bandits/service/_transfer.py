@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,13 +22,22 @@ from matroid_bandits.exceptions import (
 )
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, EventRow, chained
-from matroid_bandits.service._tables import campaigns
+from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 
 FORMAT = "matroid-bandits/campaign"
 VERSION = 1
 
 _CHUNK = 5000
 _STATUSES = ("active", "paused", "stopped", "archived")
+
+#: What the status of a campaign is after an event that changes it.
+_STATUS_AFTER = {
+    "paused": "paused",
+    "resumed": "active",
+    "archived": "archived",
+    "stopped": "stopped",
+    "trusted": "active",
+}
 
 
 def export_campaign(database: Database, name: str) -> Iterator[str]:
@@ -70,7 +80,14 @@ def backup(database: Database) -> Iterator[str]:
             yield from _lines(database, connection, row)
 
 
-def restore(database: Database, lines: Iterable[str], *, name: str | None = None, trust: bool = False) -> list[str]:
+def restore(
+    database: Database,
+    lines: Iterable[str],
+    *,
+    name: str | None = None,
+    trust: bool = False,
+    on_broken: Callable[[str, MatroidBanditsError], None] | None = None,
+) -> list[str]:
     """Create the campaigns of an export or backup by replaying their logs: all of them, or none.
 
     Parameters
@@ -83,11 +100,13 @@ def restore(database: Database, lines: Iterable[str], *, name: str | None = None
         Another name for the one campaign there is.
     trust : bool, default False
         Take the log's word where a replay would decide otherwise.
+    on_broken : callable, optional
+        Called with the name of each campaign that cannot be restored, and why; the others are restored without it.
 
     Returns
     -------
     list of str
-        The names of the campaigns.
+        The names of the campaigns that were restored.
 
     Raises
     ------
@@ -109,16 +128,104 @@ def restore(database: Database, lines: Iterable[str], *, name: str | None = None
     """
     names: list[str] = []
     with database.writing() as connection:
-        reader = _Reader(lines)
-        while (header := reader.header()) is not None:
-            if name is not None and names:
-                raise SerializationError("expected one campaign to give another name to, got several")
-            header["name"] = name or header["name"]
-            if database.find(connection, header["name"]) is not None:
-                raise CampaignStateError(f"expected a name that is free, got {header['name']!r}")
-            _restore_one(database, connection, header, reader, trust)
-            names.append(header["name"])
+        reader, is_more = _Reader(lines), True
+        while is_more:
+            called = "a campaign"
+            try:
+                header = reader.header()
+                if header is None:
+                    is_more = False
+                    continue
+                if name is not None and names:
+                    raise SerializationError("expected one campaign to give another name to, got several")
+                called = header["name"] = name or header["name"]
+                with connection.begin_nested():
+                    if database.find(connection, called) is not None:
+                        raise CampaignStateError(f"expected a name that is free, got {called!r}")
+                    _restore_one(database, connection, header, reader, trust)
+                names.append(called)
+            except MatroidBanditsError as error:
+                if on_broken is None:
+                    raise
+                on_broken(called, error)
+                reader.skip()
     return names
+
+
+def repair(database: Database, name: str, save: Callable[[Iterable[str]], None], *, after: int | None = None) -> int:
+    """Cut the log of a campaign after an event, so that it can be read again; servers that run notice it.
+
+    Parameters
+    ----------
+    database : Database
+        Where the campaign is.
+    name : str
+        The campaign.
+    save : callable
+        Called with the events that are cut off, a line of JSON each, with the text that was in the log; they are
+        removed when it returns.
+    after : int, optional
+        The last event to keep; by default the last one before the first that cannot be read.
+
+    Returns
+    -------
+    int
+        The last event that was kept.
+
+    Raises
+    ------
+    CampaignStateError
+        Nothing would be left, or nothing would be cut off.
+    ReplayError
+        What is to be kept cannot be read either.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> repair(database, "ads", print)
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
+    >>> database.close()
+    """
+    with database.writing() as connection:
+        found = database.find(connection, name)
+        if found is None:
+            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        (row,) = database.lock(connection, [found.id])
+        replica, status = Replica(row.id, name, json.loads(row.spec)), "active"
+        for event in database.log(connection, row.id):
+            if event.seq > (row.seq if after is None else after):
+                break
+            try:
+                replica.follow(event.seq, event.at, event.payload, row.trusted)
+            except MatroidBanditsError:
+                if after is not None:
+                    raise
+                break
+            status = _STATUS_AFTER.get(json.loads(event.payload)["event"], status)
+        last = replica.seq
+        if not 0 < last < row.seq or after not in (None, last):
+            what = "all its events can be read" if last == row.seq else f"{last} events could be kept"
+            raise CampaignStateError(f"expected to keep some of the {row.seq} events of {name}, but not all; {what}")
+        cut = database.log(connection, row.id, last)
+        save(json.dumps({"seq": event.seq, "at": event.at, "payload": event.payload}) for event in cut)
+        _cut(connection, replica, {"trusted": min(row.trusted, last), "status": status, "reason": None})
+    return last
+
+
+def _cut(connection: Connection, replica: Replica, values: dict[str, Any]) -> None:
+    """Remove what comes after a replica's last event: events, snapshots, and answers to requests."""
+    of_it = (events.c.campaign == replica.id) & (events.c.seq > replica.seq)
+    since = connection.execute(sa.select(sa.func.min(events.c.at)).where(of_it)).scalar_one()
+    connection.execute(sa.delete(events).where(of_it))
+    connection.execute(sa.delete(snapshots).where(snapshots.c.campaign == replica.id, snapshots.c.seq > replica.seq))
+    connection.execute(sa.delete(requests).where(requests.c.campaign.in_([replica.id, -1]), requests.c.at >= since))
+    values |= {"seq": replica.seq, "digest": replica.digest, "decisions": replica.learner.n_decisions}
+    values |= {"waiting": len(replica.waiting)}
+    connection.execute(sa.update(campaigns).where(campaigns.c.id == replica.id).values(values))
 
 
 def trust_log(database: Database, name: str) -> None:
@@ -200,9 +307,9 @@ class _Reader:
     """Reads the lines of campaigns, and checks that none is missing."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = (line.rstrip("\r\n") for line in lines)
+        self._lines: Iterator[str] = (line.rstrip("\r\n") for line in lines)
         self._digest = hashlib.sha256()
-        self._n = 0
+        self._n, self._is_inside = 0, False
 
     def header(self) -> dict[str, Any] | None:
         """The next campaign; None after the last."""
@@ -210,6 +317,7 @@ class _Reader:
         line = next((line for line in self._lines if line), None)
         if line is None:
             return None
+        self._is_inside = True
         form = self._parse(line)
         if form.get("format") != FORMAT:
             raise SerializationError(f"expected a campaign's log, got {shown(form.get('format'))}")
@@ -225,7 +333,11 @@ class _Reader:
         """The number, time and payload of each event of the campaign."""
         for line in self._lines:
             form = self._parse(line)
+            if form.get("format") == FORMAT:
+                self._lines = chain([line], self._lines)
+                break
             if "end" in form:
+                self._is_inside = False
                 if form.get("events") != self._n or form.get("checksum") != self._digest.hexdigest():
                     raise SerializationError(f"expected {shown(form.get('events'))} events as they were, got others")
                 return
@@ -235,7 +347,22 @@ class _Reader:
             if type(seq) is not int or not isinstance(at, (int, float)):
                 raise SerializationError(f"expected an event with its number and time, got {shown(line)}")
             yield seq, float(at), json.dumps(form, separators=(",", ":"))
-        raise SerializationError("expected a last line with a checksum, got the end of the file")
+        self._is_inside = False
+        raise SerializationError("expected a last line with a checksum, got the end of the file or another campaign")
+
+    def skip(self) -> None:
+        """Go on after the campaign's last line; without one, at the next campaign's first."""
+        while self._is_inside and (line := next(self._lines, None)) is not None:
+            try:
+                form = self._parse(line)
+            except SerializationError:
+                continue
+            if form.get("format") == FORMAT:
+                self._lines = chain([line], self._lines)
+                break
+            if "end" in form:
+                break
+        self._is_inside = False
 
     @staticmethod
     def _parse(line: str) -> dict[str, Any]:
