@@ -359,7 +359,6 @@ def test_one_optimum_is_not_defined_where_it_moves():
         lambda: problem.suboptimal_items,
         problem.gaps,
         problem.n_better,
-        lambda: mb.bounds.gap_dependent(problem, 10),
         lambda: mb.bounds.decompose_regret(problem, [0, 1, 2]),
     ):
         with pytest.raises(

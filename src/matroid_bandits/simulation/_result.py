@@ -399,13 +399,13 @@ class SimulationResult:
         return _file.load(cls, path)
 
     def __eq__(self, other: object) -> bool:
-        """Equal results; wall time, versions and the device may differ."""
+        """Equal results; wall time, versions, the device and what is said of bounds may differ."""
         if not isinstance(other, SimulationResult):
             return NotImplemented
         return all(
             _is_same(value, getattr(other, name))
             for name, value in vars(self).items()
-            if name not in ("wall_time", "versions", "device")
+            if name not in ("wall_time", "versions", "device", "no_bounds")
         )
 
     __hash__ = None  # type: ignore[assignment]
