@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import pickle
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -20,6 +22,7 @@ from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation import _worker, named_executor
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import run_jobs
+from matroid_bandits.simulation._local import Processes, _lifeline
 from matroid_bandits.simulation._play import Settings, Slice, play
 from worker_policies import (
     POLICIES,
@@ -260,12 +263,81 @@ def test_ctrl_c_leaves_the_users_pool_idle(tmp_path, pool, race):
 # Workers that die, and workers of another version
 
 
+CALLER = """
+import sys, time
+import matroid_bandits as mb
+
+SECONDS = 600.0 if sys.argv[1] == "busy" else 0.0
+
+class Slow(mb.Policy):
+    def indices(self, state, request):
+        print("playing", flush=True)
+        time.sleep(SECONDS)
+        return state.means.copy()
+
+if __name__ == "__main__":
+    problem = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.2, 0.4, 0.6, 0.8]))
+    mb.simulate(problem, Slow(), n_episodes=1, n_runs=2, seed=1, executor=2)
+    print("idle", flush=True)
+    time.sleep(600.0)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("state", ["busy", "idle"])
+def test_workers_end_with_their_caller(state, number, tmp_path):
+    (tmp_path / "caller.py").write_text(CALLER)
+    command = [sys.executable, str(tmp_path / "caller.py"), state]
+    # Workers have the caller's output, so that it ends when the last of them does.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as caller:
+        awaited = "playing\n" if state == "busy" else "idle\n"
+        assert awaited in iter(caller.stdout.readline, "")
+        caller.send_signal(number)
+        caller.communicate(timeout=100.0)
+        assert caller.returncode == -number
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
+def test_a_forked_process_does_not_keep_the_workers():
+    mb.simulate(PROBLEM, {"OMM": mb.OMM()}, n_episodes=5, n_runs=2, seed=0, executor=2)
+    caller, ours = _lifeline()
+    assert not caller.closed
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if caller.closed and ours.closed and not _lifeline()[0].closed else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert not caller.closed
+    assert not ours.closed
+
+
 @pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
 def test_a_process_that_is_killed_is_replaced(tmp_path):
     policies = {"OMM": mb.OMM(), "dying": Dying(tmp_path)}
     result = simulate(policies, executor=2)
     assert len(list(tmp_path.iterdir())) == 1
     assert result == simulate({"OMM": mb.OMM(), "dying": Greedy()})
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
+def test_a_process_that_is_killed_after_idle_time_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr("matroid_bandits.simulation._local._IDLE_S", 0.1)
+    simulate(executor=1)
+    key = os.getpid(), 1
+    assert wait_until(lambda: key not in Processes._kept)  # its workers have been ended
+    result = simulate({"OMM": mb.OMM(), "dying": Dying(tmp_path)}, executor=1)
+    assert len(list(tmp_path.iterdir())) == 1
+    assert result == simulate({"OMM": mb.OMM(), "dying": Greedy()})
+
+
+def test_a_pool_is_kept_for_the_next_simulation(race):
+    for _ in range(2):
+        assert simulate(executor=2) == race
+        pool, timer = Processes._kept[os.getpid(), 2]
+        workers = set(pool._processes)
+        assert timer.is_alive()
+    assert simulate(executor=2) == race
+    assert set(Processes._kept[os.getpid(), 2][0]._processes) == workers
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills with a signal")

@@ -8,6 +8,9 @@ import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from functools import cache
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,12 +18,12 @@ from matroid_bandits._util.threads import n_threads
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Backend, Sending
 from matroid_bandits.simulation._cutting import Piece
-from matroid_bandits.simulation._worker import Answer, Group, Report, answer, work
+from matroid_bandits.simulation._worker import Answer, Group, Report, answer, end_with, work
 
-#: Seconds that processes of ours wait for the next simulation before they end.
+#: Seconds that processes of ours wait for the next simulation before they are ended.
 _IDLE_S = 60.0
 
-#: Seconds that they get to finish what they play when somebody failed or the user interrupted.
+#: Seconds that they get to finish what they play after an error or an interruption.
 _GRACE_S = 0.3
 
 
@@ -96,9 +99,14 @@ class _Pool(Sending):
 
 
 class Processes(_Pool):
-    """So many processes of our own, through joblib's loky; those that die are replaced."""
+    """Processes of our own, through joblib's loky; those that die are replaced.
 
-    _pools: ClassVar[dict[tuple[int, int], Any]] = {}  # by process and size, for the next simulation
+    A pool is kept for the next simulation, and ended when none comes. Its workers do not end by themselves: loky
+    starts new ones then, but does not notice when those die, and the caller would wait for ever.
+    """
+
+    _kept: ClassVar[dict[tuple[int, int], tuple[Any, threading.Timer]]] = {}  # by process and size
+    _keeping: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, n: int) -> None:
         super().__init__()
@@ -111,11 +119,18 @@ class Processes(_Pool):
             ) from None
         self._loky, self._n = loky, n
         self._key = os.getpid(), n
-        self._pool = self._pools.pop(self._key, None) or self._start()
+        with self._keeping:
+            pool, timer = self._kept.pop(self._key, (None, None))
+        if timer is not None:
+            timer.cancel()
+        self._pool = pool or self._start()
 
     def _start(self) -> Any:
         one = {f"{name}_NUM_THREADS": "1" for name in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
-        return self._loky.ProcessPoolExecutor(max_workers=self._n, timeout=_IDLE_S, env=one)
+        caller = _lifeline()[0]
+        return self._loky.ProcessPoolExecutor(
+            max_workers=self._n, timeout=None, env=one, initializer=end_with, initargs=(caller,)
+        )
 
     def n_workers(self) -> int:
         return self._n
@@ -140,9 +155,42 @@ class Processes(_Pool):
         if wait(futures, timeout=_GRACE_S).not_done or self._pool._flags.broken is not None:
             self._pool.shutdown(wait=False, kill_workers=True)  # interrupted: nobody waits for what they play
         else:
-            former = self._pools.setdefault(self._key, self._pool)
-            if former is not self._pool:
-                self._pool.shutdown()
+            self._keep()
+
+    def _keep(self) -> None:
+        """Leave the pool to the next simulation, unless there is one of its size already."""
+        timer = threading.Timer(_IDLE_S, lambda: self._end(kept))
+        timer.daemon = True
+        kept = self._pool, timer
+        if self._kept.setdefault(self._key, kept) is kept:
+            timer.start()
+        else:
+            self._pool.shutdown()
+
+    def _end(self, kept: tuple[Any, threading.Timer]) -> None:
+        """End the workers of a pool that no simulation has taken."""
+        with self._keeping:
+            is_kept = self._kept.get(self._key) is kept
+            if is_kept:
+                del self._kept[self._key]
+        if is_kept:
+            self._pool.shutdown(wait=False)
+
+
+@cache
+def _lifeline() -> tuple[Connection, Connection]:
+    """A pipe from this process to its workers, in which nothing is ever sent: it closes when this process ends."""
+    ends = Pipe(duplex=False)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forget_lifeline)
+    return ends
+
+
+def _forget_lifeline() -> None:
+    """Close the pipe in a forked process, which would keep it open after the caller's end."""
+    for end in _lifeline():
+        end.close()
+    _lifeline.cache_clear()
 
 
 class Given(_Pool):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import sys
+import threading
 import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -122,6 +125,20 @@ def work(
         return Failed(_packed(error))
 
 
+def end_with(caller: Connection) -> None:
+    """Make this process end when the caller has, in whatever way: then its end of the pipe is closed.
+
+    A caller that is killed says nothing to its workers, which would wait for their next slice for ever.
+    """
+
+    def wait() -> None:
+        with suppress(EOFError, OSError):
+            caller.recv_bytes()
+        os._exit(1)
+
+    threading.Thread(target=wait, name="matroid-bandits-caller", daemon=True).start()
+
+
 def answer(
     group: Group,
     policy: int,
@@ -177,7 +194,7 @@ class _Watch:
 
 
 class _Abandoned:
-    """Whether nobody waits for a slice any more, asked once a second.
+    """Whether the result of a slice is no longer wanted, checked once a second.
 
     The caller removes the problem's file when it is interrupted; a Dask cluster forgets the task.
     """
