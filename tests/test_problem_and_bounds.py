@@ -459,3 +459,18 @@ def test_gaps_are_for_matroids():
         with pytest.raises(ProblemError, match="expected a matroid, whose items replace each other one by one"):
             ask()
     assert problem.rank == 2
+
+
+@pytest.mark.parametrize(
+    ("world", "scale"),
+    [
+        (mb.GaussianEnvironment([0.5, 0.25], 0.1), 1.0),
+        (mb.ExponentialEnvironment([2.0, 3.0]), 100.0),
+        (mb.BernoulliEnvironment([0.5, 0.25]), 0.5),
+    ],
+    ids=["normal", "exponential", "narrow"],
+)
+def test_theorem_2_is_for_weights_in_a_range_of_the_scale(world, scale):
+    problem = mb.Problem(mb.UniformMatroid(2, 1), world)
+    with pytest.raises(ProblemError, match="expected weights in a range of width"):
+        bounds.gap_dependent(problem, 100, scale=scale)

@@ -6,8 +6,10 @@ which order an episode's steps are taken.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice, make_engine
 from matroid_bandits.kernels.rows import first_other
-from matroid_bandits.policies import Feedback, Plays, Policy, Request, State
+from matroid_bandits.policies import Detector, Feedback, Plays, Policy, Request, State
 
 
 class Play:
@@ -154,6 +156,8 @@ class Agent:
         self._fresh: Play | None = None  # made last, and not yet counted as waiting
         # where a policy does not listen, or takes everything, nothing can fail after the state has changed
         self._can_fail = type(policy).observe is not Policy.observe and not policy.takes_all
+        # no policy of this package refuses an answer
+        self._may_refuse = self._can_fail and not all(map(_is_ours, (policy, *vars(policy).values())))
         # while others wait, such a policy is told of every play that they wait beside
         self._hears = type(policy).wait is not Policy.wait
 
@@ -198,17 +202,11 @@ class Agent:
         is_fresh = places is None and play is self._fresh and not (self._hears and self.state.n_waiting.any())
         if not is_fresh and self._fresh is not None:
             self.settle()
-        runs, items = play.cells(places)
-        request = play.request
-        gains = -weights.reshape(-1) if self.state.minimize else weights.reshape(-1)
-        features = play.features
-        if features is not None and places is not None:
-            features = features[places]
-        feedback = Feedback(runs, items, gains, request.episode, request.stream, features)
-        self._count(feedback, was_waiting=self._waits and not is_fresh and request.episode in self.open)
+        feedback = self._answers(play, weights, places)
+        self._count(feedback, was_waiting=self._waits and not is_fresh and feedback.episode in self.open)
         if self._waits:
             self._tick_off(play, places)
-        self._engine.refresh(runs, items)
+        self._engine.refresh(feedback.runs, feedback.items)
 
     def close(self, plays: Iterable[tuple[Play, IntArray]]) -> None:
         """Give up waiting for the choices at some places of some plays."""
@@ -238,19 +236,26 @@ class Agent:
         weights : float64 array (R, k)
             Their weights.
         """
-        n_runs, width = items.shape
         self.settle()
-        runs, gains = _runs(n_runs, width), (-weights if self.state.minimize else weights).reshape(-1)
-        cells = runs, items.reshape(-1)
-        features = None if request.features is None else _rows(request.features, *cells)
-        self._count(Feedback(*cells, gains, request.episode, request.stream, features), was_waiting=False)
-        self._engine.refresh(*cells)
+        feedback = self._looks(request, items, weights)
+        self._count(feedback, was_waiting=False)
+        self._engine.refresh(feedback.runs, feedback.items)
 
     def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
         """Let `items` (n,) count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
         self.state.set_priors(items, means, counts)
         self._policy.welcome(self.state, items)
         self.refresh(items)
+
+    def check_learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
+        """Raise what the policy raises where it refuses what `learn` would tell it; nothing is learnt."""
+        if self._may_refuse:
+            self._rehearse(self._answers(play, weights, places))
+
+    def check_observe(self, request: Request, items: IntArray, weights: FloatArray) -> None:
+        """Raise what the policy raises where it refuses what `observe` would tell it; nothing is learnt."""
+        if self._may_refuse:
+            self._rehearse(self._looks(request, items, weights))
 
     def settle(self) -> None:
         """Count the last play as waiting, unless it was answered at once.
@@ -294,6 +299,27 @@ class Agent:
     def _waiting(self) -> Iterator[Plays]:
         return (play.waiting() for play in self.open.values())
 
+    def _answers(self, play: Play, weights: FloatArray, places: IntArray | None) -> Feedback:
+        """What the policy is told of a play, or of the choices at some places."""
+        request, features = play.request, play.features
+        gains = -weights.reshape(-1) if self.state.minimize else weights.reshape(-1)
+        if features is not None and places is not None:
+            features = features[places]
+        return Feedback(*play.cells(places), gains, request.episode, request.stream, features)
+
+    def _looks(self, request: Request, items: IntArray, weights: FloatArray) -> Feedback:
+        """What the policy is told of items that were seen without a decision."""
+        cells = _runs(*items.shape), items.reshape(-1)
+        gains = (-weights if self.state.minimize else weights).reshape(-1)
+        features = None if request.features is None else _rows(request.features, *cells)
+        return Feedback(*cells, gains, request.episode, request.stream, features)
+
+    def _rehearse(self, feedback: Feedback) -> None:
+        """Let a copy of the state take an answer, for what the policy raises."""
+        trial = copy.copy(self)
+        trial.state = copy.deepcopy(self.state, {id(self.state.constraint): self.state.constraint})
+        trial._count(feedback, was_waiting=False)
+
     def _count(self, feedback: Feedback, was_waiting: bool) -> None:
         """Count an answer, but only when the policy can take it."""
         remembered = self.state.remember(feedback) if self._can_fail else None
@@ -309,6 +335,13 @@ class Agent:
         except BaseException:
             self.state.revert(feedback, remembered)
             raise
+
+
+def _is_ours(part: Any) -> bool:
+    """Whether a policy, or what it is made of, is of this package, or has no part in learning."""
+    if not isinstance(part, (Policy, Detector)):
+        return True
+    return type(part).observe.__module__.startswith("matroid_bandits.")
 
 
 @lru_cache(maxsize=64)

@@ -51,6 +51,12 @@ def gap_dependent(problem: Problem, n: ArrayLike, *, scale: float = 1.0) -> Floa
     """
     _check_holds(problem)
     episodes, scale = _check_episodes(n), _check_scale(scale)
+    low, high = problem.environment.support
+    if not high - low <= scale * (1.0 + 1e-12):  # a sum of two bounds may be rounded
+        raise ProblemError(
+            f"expected weights in a range of width {scale:g}, the scale that OMM is played with; got weights in "
+            f"[{low:g}, {high:g}]"
+        )
     gains, K_e = problem.gains, problem.n_better()
     is_worse = K_e > 0
     best = gains[problem.optimal_order]

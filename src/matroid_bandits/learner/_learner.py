@@ -76,7 +76,8 @@ class Learner:
     engine : str, or class of one's own, default "auto"
         How decisions are found; all engines make the same ones.
     record : callable, optional
-        Called with every event that happens to the learner, a plain JSON form; see `apply`.
+        Called with every event before it happens to the learner, a plain JSON form; see `apply`. Where it raises,
+        nothing happens.
 
     Attributes
     ----------
@@ -297,10 +298,11 @@ class Learner:
             id = play.request.episode
             places, values = self._reader.read(weights, play.items[0], id, *self._numbering(decision, id))
             self._check_once(play, places)
-            labels = None if self._record is None else self._reader.labels(play.items[0], places)
+            if self._record is not None:
+                self._check_taken(play, values, places)
+                labels = self._reader.labels(play.items[0], places)
+                self._record(_events.told(id, labels, values, is_whole=places is None))
             self._learn(play, values, places)
-            if labels is not None:
-                self._log(_events.told(id, labels, values, is_whole=places is None))
 
     def check_ask(
         self,
@@ -344,8 +346,8 @@ class Learner:
         with self._lock:
             play = self._find(decision)
             value = self._reader.default(default)
-            self._close([play], value)
             self._log(_events.closed(play.request.episode, value))
+            self._close([play], value)
 
     def close_before(self, episode: int, default: float | None = None) -> int:
         """Close every outstanding decision made before an episode, in one event.
@@ -366,8 +368,8 @@ class Learner:
             until = as_integer("episode", episode, error=UnknownDecisionError)
             value = self._reader.default(default)
             plays = [play for _, play in takewhile(lambda entry: entry[0] < until, self._agent.open.items())]
-            self._close(plays, value)
             self._log(_events.closed_before(until, value))
+            self._close(plays, value)
             return len(plays)
 
     def observe(self, weights: ArrayLike | Mapping[Any, float]) -> None:
@@ -381,13 +383,18 @@ class Learner:
             # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
             # episodes, so that what a policy draws for them is drawn anew.
             looks = self._agent.state.counts[0, seen]
-            self._n_steps += 1
+            parts = []
             for n in np.unique(looks).tolist():
                 is_now = looks == n
                 request = Request(self.MOST_DECISIONS + n if n else 0, self._stream, features=self._features)
-                self._agent.observe(request, seen[None, is_now], values[None, is_now])
+                parts.append((request, seen[None, is_now], values[None, is_now]))
             if self._record is not None:
-                self._log(_events.observed(self._reader.labels(items, places), values))
+                for part in parts:
+                    self._agent.check_observe(*part)
+                self._record(_events.observed(self._reader.labels(items, places), values))
+            self._n_steps += 1
+            for part in parts:
+                self._agent.observe(*part)
 
     def change(
         self,
@@ -444,9 +451,8 @@ class Learner:
             self._features = rows if policy.n_features is not None else None
             try:
                 self._set_priors(priors, is_new, known)
-                event = None
                 if self._record is not None:
-                    event = _events.changed(constraint, priors, self._features, rows, newcomers, listed)
+                    self._record(_events.changed(constraint, priors, self._features, rows, newcomers, listed))
             except BaseException:
                 self._constraint, self._policy, self._agent, self._features = rest
                 raise
@@ -456,8 +462,6 @@ class Learner:
             self._wanted.clear()  # in the numbers of other items
             self._n_changes += 1
             self._changed_at = self._episode  # decisions up to here were made with other numbers
-            if event is not None:
-                self._log(event)
 
     def restart(self, items: Iterable[Any] | None = None) -> None:
         """Forget what is known of some items (or labels), or of all; time goes on.
@@ -466,14 +470,14 @@ class Learner:
         """
         with self._lock:
             which = None if items is None else self._constraint.as_items(items)
+            if self._record is not None:
+                labels = None if which is None else [self._constraint.labels[e] for e in which.tolist()]
+                self._record(_events.restarted(labels))
             self._n_steps += 1
             _items.restart(self._agent, self._policy, which)
             if which is None:
                 self._departed.restart(self._policy, self.minimize, self._episode)
             self._n_changes += 1
-            if self._record is not None:
-                labels = None if which is None else [self._constraint.labels[e] for e in which.tolist()]
-                self._log(_events.restarted(labels))
 
     def apply(self, event: Mapping[str, Any], *, trust: bool = False) -> Any:
         """Let a recorded event happen again; what the call that made it returned is returned.
@@ -644,6 +648,9 @@ class Learner:
                 found = [self._constraint.labels[e] for e in items[0, : sizes[0]].tolist()]
                 if found != expected:
                     raise ReplayError(f"decision {t}: the log says {expected}, this learner decides {found}")
+            items = items[:, : sizes[0]]
+            if self._record is not None:
+                self._record(_events.asked(t, items[0], asked, self._constraint, is_held_out))
             play = self._agent.play(request, items, sizes)
             self._episode = t
             if asked is not None:
@@ -651,8 +658,6 @@ class Learner:
                 self._wanted[t] = asked
             if is_held_out:
                 self._held_out.add(t)
-            if self._record is not None:
-                self._log(_events.asked(t, play.items[0], asked, self._constraint, is_held_out))
             return Decision(t, play.items[0], self._constraint, self._id, request.pinned, is_held_out)
 
     def _choose(
@@ -689,6 +694,13 @@ class Learner:
                 f"expected a weight once per item; item {self._reader.name(play.items[0, again])} of decision "
                 f"{play.request.episode} was told before"
             )
+
+    def _check_taken(self, play: Play, values: Any, places: IntArray | None) -> None:
+        """Raise what a policy that may refuse answers raises, before anything is recorded."""
+        told = np.arange(play.items.size) if places is None else places
+        is_here = play.items[0, told] >= 0
+        if is_here.any():
+            self._agent.check_learn(play, values[is_here], told[is_here])
 
     def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
         """Count weights, those of items that have left where they are kept."""
@@ -822,6 +834,15 @@ class Learner:
         if priors is not None and not self._policy.takes_priors:
             raise PolicyError(f"expected no priors, since {self._policy!r} has beliefs of its own; got some")
         items, means, counts = _items.as_priors(priors, self._agent.state, newcomers, known, self._item)
+        low, high = self._policy.support
+        weights = -means if self.minimize else means
+        is_wrong = ~((low <= weights) & (weights <= high)) & (counts > 0.0)
+        if is_wrong.any():
+            e = int(is_wrong.argmax())
+            raise FeedbackError(
+                f"{self._policy!r} needs weights in [{low:g}, {high:g}], got a prior mean of {weights[e]:g} for "
+                f"{self._constraint.labels[items[e]]!r}"
+            )
         if items.size:
             self._agent.set_priors(items, means, counts)
 
