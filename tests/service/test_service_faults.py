@@ -1,5 +1,6 @@
 """What goes wrong around a server: the database goes away, the disk is full, clients do not read, clocks jump."""
 
+import contextlib
 import json
 import socket
 import sqlite3
@@ -7,9 +8,16 @@ import threading
 import time
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
+import pytest
+from sqlalchemy.exc import DBAPIError
+
 import matroid_bandits as mb
-from matroid_bandits.service import export_campaign
+from matroid_bandits.exceptions import UnavailableError
+from matroid_bandits.service import Database, export_campaign
+from matroid_bandits.service import _actions as act
 from matroid_bandits.service._operation import Answer, Operation
+from matroid_bandits.service._store import Timeouts
 from service_databases import fresh_postgres
 from service_kit import create, fresh_id, serving, until
 
@@ -40,14 +48,14 @@ def visit(client, at, n):
 
 def check_away(client, at):
     """Whatever needs the database is 503 with a problem, also where a thread of the server's own reads."""
-    ready, client.service.writer.is_ready = client.service.writer.is_ready, True  # it has not noticed yet
+    ready, client.service.writer._is_ready = client.service.writer._is_ready, True  # it has not noticed yet
     of_campaign = [f"{at}/{part}" for part in ("events", "history", "stream", "estimates")]
     for path in ("/v1/campaigns", *of_campaign, "/metrics", "/readyz"):
         answer = client.get(path)
         assert (path, answer.status_code) == (path, 503)
         assert answer.json()["error"] == "UnavailableError"
         assert "retry-after" in answer.headers
-    client.service.writer.is_ready = ready
+    client.service.writer._is_ready = ready
 
 
 def test_a_stream_ends_when_the_database_goes_away(postgres):
@@ -107,10 +115,9 @@ def test_a_client_waits_for_the_database(postgres):
         assert client.n_decisions == 2
 
 
-def test_sqlite_locked_by_somebody_else(tmp_path, monkeypatch):
-    monkeypatch.setattr("matroid_bandits.service._store._PATIENCE", 0.2)
+def test_sqlite_locked_by_somebody_else(tmp_path):
     file = tmp_path / "campaigns.db"
-    with serving(str(file)) as client:
+    with serving(str(file), lock_timeout=0.2) as client:
         at = create(client)
         visit(client, at, 2)
         other = sqlite3.connect(file, isolation_level=None)
@@ -118,10 +125,63 @@ def test_sqlite_locked_by_somebody_else(tmp_path, monkeypatch):
         answer = client.post(f"{at}/ask", headers=fresh_id())
         assert (answer.status_code, answer.json()["error"]) == (503, "UnavailableError")
         assert client.get(f"{at}/estimates").status_code == 200  # reading goes on
+        assert client.get("/readyz").status_code == 503
         other.execute("ROLLBACK")
         other.close()
         visit(client, at, 2)
+        assert client.get("/readyz").status_code == 200
         assert [event["decision"] for event in events_of(client) if event["event"] == "asked"] == [1, 2, 3, 4]
+
+
+def test_a_server_that_stopped_inside_a_transaction_holds_up_nobody_for_long(postgres):
+    """PostgreSQL ends its transaction; until then the campaign is refused, and the others are served."""
+    url = fresh_postgres(postgres)
+    with serving(url, lock_timeout=0.3, idle_timeout=2.0) as client:
+        at, other = create(client), create(client, "other")
+        visit(client, at, 2)
+        stopped = Database(url, Timeouts(idle=2.0))
+        with stopped.engine.connect() as connection:
+            stopped.lock(connection, [1])  # and not a word more
+            answer = client.post(f"{at}/ask", headers=fresh_id())
+            assert (answer.status_code, answer.json()["error"]) == (503, "UnavailableError")
+            mine = [Operation(act.ask({}), name, "ask") for name in ("ads", "other")]
+            threads = [threading.Thread(target=_call, args=(client.service, each)) for each in mine]
+            for thread in threads:  # one batch, most likely
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert mine[1].error is None
+            visit(client, other, 1)
+            until(lambda: client.post(f"{at}/ask", headers=fresh_id()).status_code == 200)
+            with pytest.raises(DBAPIError, match="idle-in-transaction"):
+                connection.exec_driver_sql("SELECT 1")
+            connection.invalidate()
+        stopped.close()
+        visit(client, at, 2)
+
+
+def _call(service, operation):
+    with contextlib.suppress(UnavailableError):
+        service.call(operation)
+
+
+def test_a_writer_that_waits_is_not_ready(postgres, monkeypatch):
+    monkeypatch.setattr("matroid_bandits.service._writer._MOST_BUSY_S", 0.2)
+    url = fresh_postgres(postgres)
+    with serving(url, lock_timeout=2.0) as client:
+        at = create(client)
+        until(lambda: client.get("/readyz").status_code == 200)
+        other = Database(url)
+        with other.writing() as connection:
+            other.lock(connection, [1])
+            asking = threading.Thread(target=client.post, args=(f"{at}/ask",))
+            asking.start()
+            with httpx.Client(base_url=client.base_url) as prober:
+                until(lambda: prober.get("/readyz").status_code == 503)
+                assert prober.get("/healthz").status_code == 200
+        asking.join()
+        other.close()
+        until(lambda: client.get("/readyz").status_code == 200)
 
 
 def test_a_full_disk_refuses_and_loses_nothing(tmp_path):

@@ -22,8 +22,8 @@ async def _health(call: Call) -> Answer:
 
 async def _ready(call: Call) -> Answer:
     if not call.service.is_ready:
-        raise UnavailableError("the server drains, its campaigns are not loaded yet, or the database does not answer")
-    await run_in_threadpool(call.service.database.now)
+        raise UnavailableError("the server drains or loads its campaigns, or the database does not answer in time")
+    await run_in_threadpool(call.service.database.probe)
     return Answer(b'{"status":"ready"}')
 
 

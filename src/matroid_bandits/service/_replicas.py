@@ -138,6 +138,7 @@ class Replicas:
         self._background.put(partial(self._database.forget_ids, before))
 
     def _load(self, row: Any, connection: Connection) -> Replica:
+        self._database.take_time(connection)
         try:
             replica = self._read(row, connection)
         except MatroidBanditsError as error:

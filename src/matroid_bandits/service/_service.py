@@ -19,7 +19,7 @@ from matroid_bandits.service._operation import Answer, Need, Operation, Turn
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
-from matroid_bandits.service._store import Database
+from matroid_bandits.service._store import Database, Timeouts
 from matroid_bandits.service._warm import warm_up
 from matroid_bandits.service._writer import Writer
 from matroid_bandits.specs import CampaignSpec, Place
@@ -48,7 +48,15 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.database = Database(settings.db)
+        self.database = Database(
+            settings.db,
+            Timeouts(
+                lock=settings.lock_timeout,
+                statement=settings.statement_timeout,
+                connect=settings.connect_timeout,
+                idle=settings.idle_timeout,
+            ),
+        )
         self.metrics = Metrics()
         self.keys = Keys(self.database)
         self.is_draining = False

@@ -59,6 +59,14 @@ class Settings(Spec):
     tick: float = Field(
         default=1.0, gt=0, description="Seconds between looks at deadlines and at other servers' events."
     )
+    lock_timeout: float = Field(
+        default=5.0, gt=0, description="Seconds that a transaction waits for another server's."
+    )
+    statement_timeout: float = Field(default=8.0, gt=0, description="Seconds that PostgreSQL gives a statement.")
+    connect_timeout: float = Field(default=5.0, gt=0, description="Seconds in which PostgreSQL must be reached.")
+    idle_timeout: float = Field(
+        default=8.0, gt=0, description="Seconds after which PostgreSQL ends the transaction of a server that stopped."
+    )
     keep_ids: float = Field(default=7.0, gt=0, description="Days for which ids of requests are remembered.")
     drain: float = Field(
         default=10.0, ge=0, description="Seconds that requests in progress get when the server ends."

@@ -54,6 +54,7 @@ def store(database: Database, row: dict[str, Any]) -> None:
     """Write a snapshot, unless another process has, and remove old ones."""
     same = (snapshots.c.campaign == row["campaign"]) & (snapshots.c.seq == row["seq"])
     with database.writing() as connection:
+        database.take_time(connection)
         if connection.execute(select(snapshots.c.seq).where(same)).first() is None:
             connection.execute(sa.insert(snapshots).values(row))
         of_it = snapshots.c.campaign == row["campaign"]

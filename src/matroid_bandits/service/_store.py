@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from matroid_bandits.exceptions import UnavailableError
 from matroid_bandits.service._migrate import migrate
 from matroid_bandits.service._tables import campaigns, events, requests
 
-#: How long a process waits for another one's transaction, in seconds.
-_PATIENCE = 30
+#: How often a connection to PostgreSQL is looked at that says nothing: it is given up after 9 seconds.
+_KEEPALIVES = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3}
+_UNACKNOWLEDGED_MS = 9000
 
 #: A limit of rows that no table has.
 _ALL = 2**62
@@ -58,6 +60,28 @@ _POSTGRES = {
 }
 
 
+@dataclass(frozen=True)
+class Timeouts:
+    """How long a process waits for the database and for other processes, in seconds; 0 for as long as it takes.
+
+    Attributes
+    ----------
+    lock : float
+        For another process's transaction.
+    connect : float
+        For a connection to PostgreSQL.
+    statement : float
+        For a statement of PostgreSQL.
+    idle : float
+        Until PostgreSQL ends the transaction of a process that says nothing, so that others need not wait for it.
+    """
+
+    lock: float = 30.0
+    connect: float = 5.0
+    statement: float = 0.0
+    idle: float = 0.0
+
+
 class Database:
     """A SQLite file or a PostgreSQL database that holds campaigns.
 
@@ -65,6 +89,8 @@ class Database:
     ----------
     url : str
         ``sqlite:///file``, ``postgresql://user@host/name``, or the name of a SQLite file.
+    timeouts : Timeouts, optional
+        How long to wait. By default statements take as long as they take, as commands that restore logs need it.
 
     Examples
     --------
@@ -76,16 +102,22 @@ class Database:
     >>> database.close()
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = _read_url(url)
+    def __init__(self, url: str, timeouts: Timeouts | None = None) -> None:
+        self.url, self.timeouts = _read_url(url), timeouts or Timeouts()
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         if self.is_sqlite:
-            self.engine = sa.create_engine(self.url, connect_args={"timeout": _PATIENCE, "isolation_level": None})
+            options: dict[str, Any] = {"timeout": self.timeouts.lock, "isolation_level": None}
+            self.engine = sa.create_engine(self.url, connect_args=options)
             event.listen(self.engine, "connect", _set_up_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
         else:
-            self.engine = sa.create_engine(self.url, isolation_level="READ COMMITTED", pool_pre_ping=True)
-            event.listen(self.engine, "connect", _set_up_postgres)
+            options = _KEEPALIVES | {"tcp_user_timeout": _UNACKNOWLEDGED_MS}
+            options |= {"connect_timeout": max(int(self.timeouts.connect), 2)}
+            options = {name: value for name, value in options.items() if name not in self.url.query}
+            self.engine = sa.create_engine(
+                self.url, isolation_level="READ COMMITTED", pool_pre_ping=True, connect_args=options
+            )
+            event.listen(self.engine, "connect", self._set_up_postgres)
         self.clock: sa.ColumnElement[float] = literal_column(_SQLITE_NOW if self.is_sqlite else _POSTGRES_NOW)
         self._statements()
 
@@ -113,6 +145,7 @@ class Database:
         """
         try:
             with self.writing() as connection:
+                self.take_time(connection)
                 migrate(connection)
         except SQLAlchemyError as error:
             raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
@@ -120,6 +153,27 @@ class Database:
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+    def take_time(self, connection: Connection) -> None:
+        """Let a transaction take as long as it takes, as one does that reads or writes much."""
+        if not self.is_sqlite:
+            for each in ("lock", "statement", "idle_in_transaction_session"):
+                connection.exec_driver_sql(f"SET LOCAL {each}_timeout = 0")
+
+    def probe(self) -> None:
+        """Raise, in a second or so, unless the database can be written to."""
+        with self.engine.connect() as connection:
+            if not self.is_sqlite:
+                connection.execute(select(self.clock))
+                return
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            driver.execute("PRAGMA busy_timeout = 1000")
+            try:
+                with self.writing(connection):
+                    pass
+            finally:
+                driver.execute(f"PRAGMA busy_timeout = {int(self.timeouts.lock * 1000)}")
 
     @contextlib.contextmanager
     def reading(self, connection: Connection | None = None) -> Iterator[Connection]:
@@ -221,6 +275,7 @@ class Database:
     def forget_ids(self, before: float) -> None:
         """Forget request ids that were answered before a time."""
         with self.writing() as connection:
+            self.take_time(connection)
             connection.execute(sa.delete(requests).where(requests.c.at < before))
 
     def count(self, connection: Connection) -> int:
@@ -234,6 +289,24 @@ class Database:
         statement = sa.insert(campaigns).values(values)
         found = connection.execute(statement.returning(campaigns.c.id)).scalar_one()
         return int(found)
+
+    def _set_up_postgres(self, connection: Any, _: Any) -> None:
+        """Set timeouts, and let rows be found by their keys.
+
+        Plans that are kept from when tables were empty would read all of them.
+        """
+        limits = self.timeouts.lock, self.timeouts.statement, self.timeouts.idle
+        names = "lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"
+        try:
+            with connection.cursor() as cursor:
+                for way in ("seqscan", "hashjoin", "mergejoin"):
+                    cursor.execute(f"SET enable_{way} = off")
+                for name, seconds in zip(names, limits, strict=True):
+                    cursor.execute(f"SET {name} = {int(seconds * 1000)}")
+            connection.commit()
+        except BaseException:
+            connection.close()
+            raise
 
     def __str__(self) -> str:
         return self.url.render_as_string(hide_password=True)
@@ -268,18 +341,6 @@ def _read_url(url: str) -> URL:
     if backend != "sqlite" or not found.database or found.database == ":memory:":
         raise UnavailableError(f"expected a SQLite file or a PostgreSQL database, got {found.drivername}")
     return found
-
-
-def _set_up_postgres(connection: Any, _: Any) -> None:
-    """Let rows be found by their keys: plans that are kept from when tables were empty would read all of them."""
-    try:
-        with connection.cursor() as cursor:
-            for way in ("seqscan", "hashjoin", "mergejoin"):
-                cursor.execute(f"SET enable_{way} = off")
-        connection.commit()
-    except BaseException:
-        connection.close()
-        raise
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

@@ -34,6 +34,9 @@ _MOST_IN_BATCH = 1024
 _MOST_ATTEMPTS = 4
 _FORGET_EVERY = 3600.0
 
+#: A writer that has been at one batch for so many seconds waits for the database, or for another server.
+_MOST_BUSY_S = 3.0
+
 #: Where the last batch had more than a few operations, the next one waits so long, in seconds, for others to come:
 #: half as many transactions cost less than that.
 _GATHER_S, _FEW = 0.0005, 4
@@ -70,7 +73,7 @@ class Writer(threading.Thread):
     ) -> None:
         super().__init__(name="matroid-bandits-writer", daemon=True)
         self.database, self.replicas = database, Replicas(database, snapshot_every)
-        self.is_ready = False
+        self._is_ready, self._busy_since = False, 0.0
         self._tick_every, self._keep_ids, self._on_commit = tick_every, keep_ids, on_commit
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._connection: Connection | None = None
@@ -79,6 +82,12 @@ class Writer(threading.Thread):
         self._next_tick, self._next_forgetting = 0.0, 0.0
 
     # Called by other threads
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether campaigns are loaded, the database was read last time, and the writer is not waiting for it."""
+        since = self._busy_since
+        return self._is_ready and (not since or time.monotonic() - since < _MOST_BUSY_S)
 
     def submit(self, operation: Operation) -> None:
         """Put an operation into the queue; its future is resolved when it is committed.
@@ -109,11 +118,13 @@ class Writer(threading.Thread):
         is_last = False
         while not is_last:
             batch, is_last = self._collect()
+            self._busy_since = time.monotonic()
             if batch:
                 self._serve(batch)
             if not is_last and time.monotonic() >= self._next_tick:
                 self._tick()
                 self._next_tick = time.monotonic() + self._tick_every
+            self._busy_since = 0.0
         self.replicas.close()
         self._disconnect()
 
@@ -148,9 +159,13 @@ class Writer(threading.Thread):
                 n_failures += 1
                 again = [operation for operation in batch if operation.error is None]
                 if _is_of_a_request(error) and len(again) > 1:  # one by one shows which
+                    self._serve_apart([[operation] for operation in again])
+                    again = []
+                elif _is_locked(error) and len({operation.campaign for operation in again}) > 1:
+                    by_campaign: dict[str | None, list[Operation]] = {}
                     for operation in again:
-                        operation.result = None
-                        self._serve([operation])
+                        by_campaign.setdefault(operation.campaign, []).append(operation)
+                    self._serve_apart([*by_campaign.values()])
                     again = []
                 elif n_failures == _MOST_ATTEMPTS or not _is_worth_a_retry(error):
                     self._fail(again, error)
@@ -160,6 +175,14 @@ class Writer(threading.Thread):
             waiting = set(again)
             self._answer([operation for operation in batch if operation not in waiting])
             batch = again
+
+    def _serve_apart(self, batches: list[list[Operation]]) -> None:
+        """Serve, one after the other, what could not be served together."""
+        for batch in batches:
+            for operation in batch:
+                operation.result = None
+            self._busy_since = time.monotonic()
+            self._serve(batch)
 
     def _attempt(self, batch: list[Operation]) -> list[Operation]:
         """Execute operations and commit what they did; those that have to be tried again are returned."""
@@ -313,9 +336,9 @@ class Writer(threading.Thread):
             if rows and time.monotonic() >= self._next_forgetting:
                 self.replicas.forget_ids(rows[0].now - self._keep_ids)
                 self._next_forgetting = time.monotonic() + _FORGET_EVERY
-            self.is_ready = True
+            self._is_ready = True
         except Exception as error:
-            self.is_ready = False
+            self._is_ready = False
             self._reset()
             log.warning("cannot read the database: %s", _words(error))
             return
@@ -384,10 +407,10 @@ class Writer(threading.Thread):
 
 
 def _is_worth_a_retry(error: Exception) -> bool:
-    """Whether another attempt may go well: after what another server took, a deadlock, or a replica in doubt."""
+    """Whether another attempt may go well: after what another server took, a deadlock, a pause, or a replica in doubt."""
     if isinstance(error, (_Again, ReplayError, IntegrityError)):
         return True
-    return getattr(getattr(error, "orig", None), "sqlstate", None) in ("40001", "40P01")
+    return getattr(getattr(error, "orig", None), "sqlstate", None) in ("40001", "40P01", "25P03")
 
 
 def _is_of_a_request(error: Exception) -> bool:
@@ -395,6 +418,11 @@ def _is_of_a_request(error: Exception) -> bool:
     if isinstance(error, SQLAlchemyError):
         return isinstance(error, (DataError, ProgrammingError))
     return not isinstance(error, (MatroidBanditsError, OSError, _Again))
+
+
+def _is_locked(error: Exception) -> bool:
+    """Whether another server keeps the row of a campaign: those of the others can be had."""
+    return getattr(getattr(error, "orig", None), "sqlstate", None) in ("55P03", "57014")
 
 
 def _resolve_all(operations: list[Operation]) -> None:
