@@ -42,10 +42,6 @@ _MOST_BUSY_S = 3.0
 _GATHER_S, _FEW = 0.0005, 4
 
 
-class _Again(Exception):
-    """The batch has to be tried anew: an operation left its replica in doubt."""
-
-
 class Writer(threading.Thread):
     """Executes operations in batches, one transaction each.
 
@@ -407,8 +403,8 @@ class Writer(threading.Thread):
 
 
 def _is_worth_a_retry(error: Exception) -> bool:
-    """Whether another attempt may go well: after what another server took, a deadlock, a pause, or a replica in doubt."""
-    if isinstance(error, (_Again, ReplayError, IntegrityError)):
+    """Whether another attempt may go well: after what another server took, a deadlock, or a pause."""
+    if isinstance(error, (ReplayError, IntegrityError)):
         return True
     return getattr(getattr(error, "orig", None), "sqlstate", None) in ("40001", "40P01", "25P03")
 
@@ -417,7 +413,7 @@ def _is_of_a_request(error: Exception) -> bool:
     """Whether the values of one request may have brought this about, and not the state of the database."""
     if isinstance(error, SQLAlchemyError):
         return isinstance(error, (DataError, ProgrammingError))
-    return not isinstance(error, (MatroidBanditsError, OSError, _Again))
+    return not isinstance(error, (MatroidBanditsError, OSError))
 
 
 def _is_locked(error: Exception) -> bool:
@@ -467,6 +463,6 @@ def _words(error: BaseException) -> str:
 
 
 def _unavailable(error: BaseException) -> BaseException:
-    if not isinstance(error, (SQLAlchemyError, OSError, _Again)):
+    if not isinstance(error, (SQLAlchemyError, OSError)):
         return error
     return UnavailableError(f"the database did not take the request ({type(error).__name__}); try again")
