@@ -320,3 +320,27 @@ def test_streams_are_counted_before_they_begin_and_for_each_key(tmp_path):
         assert client.get("/v1/campaigns/nobody/stream").status_code == 404  # and does not count
         assert client.get(f"{at}/stream?after=x").status_code == 400
         assert client.service.n_watchers == 0
+
+
+def test_pages_of_other_sites_make_no_browser_act(tmp_path):
+    """By what browsers send: Sec-Fetch-Site, and without TLS, or in old ones, Origin alone."""
+    file = str(tmp_path / "campaigns.db")
+    with serving(file) as client:
+        at, host = create(client), client.base_url.netloc.decode()
+        own = [
+            {}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"Origin": f"http://{host}"},
+            {"Origin": f"https://{host}"}, {"Origin": "http://LOCALHOST:1", "Host": "localhost:1"},
+            {"Sec-Fetch-Site": "same-origin", "Origin": "https://behind.example"},
+        ]  # fmt: skip
+        other = [
+            {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": ""},
+            {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": ""}, {"Origin": "http://127.0.0.1:1"},
+            {"Origin": f"http://{host}.evil.example"}, {"Origin": f"http://evil.example/{host}"}, {"Origin": host},
+            {"Sec-Fetch-Site": "cross-site", "Origin": f"http://{host}"},
+        ]  # fmt: skip
+        for headers in own:
+            assert client.post(f"{at}/ask", headers=headers).status_code == 200, headers
+        for headers in other:
+            assert client.post(f"{at}/ask", headers=headers).status_code == 403, headers
+            assert client.post("/logout", headers=headers).status_code == 403, headers
+            assert client.post("/login", headers=headers, data={"key": "x"}).status_code == 401, headers

@@ -262,7 +262,13 @@ async def identify(request: Request, service: Service) -> Key:
 
 def check_own_site(request: Request) -> None:
     """Raise where a page of another site made the browser send this request."""
-    if request.headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None:
+        is_own = site in ("same-origin", "none")
+    else:  # browsers leave it out where there is no TLS, and old ones everywhere
+        host = request.headers.get("host", "").lower()
+        is_own = origin is None or (bool(host) and origin.lower().partition("://")[2] == host)
+    if not is_own:
         raise AccessError("expected a request of this site's own pages, got one from elsewhere")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from matroid_bandits._util.names import encode
 from matroid_bandits.policies import Detector, Policy
 from matroid_bandits.service._replica import Replica
+from matroid_bandits.specs import LONGEST_TITLE
 
 #: What an item of a page of waiting decisions is taken to cost, in bytes.
 _ITEM_BYTES = 32
@@ -19,7 +20,7 @@ def summary_form(replica: Replica) -> dict[str, Any]:
     """A campaign at a glance."""
     return {
         "name": replica.name,
-        "title": replica.spec.get("title", ""),
+        "title": _title(replica.spec),
         "status": replica.status,
         "reason": replica.reason,
         "seq": replica.seq,
@@ -33,7 +34,7 @@ def row_form(row: Any, spec: dict[str, Any]) -> dict[str, Any]:
     """A campaign at a glance, from its row in the database."""
     return {
         "name": row.name,
-        "title": spec.get("title", ""),
+        "title": _title(spec),
         "status": row.status,
         "reason": row.reason,
         "seq": row.seq,
@@ -41,6 +42,11 @@ def row_form(row: Any, spec: dict[str, Any]) -> dict[str, Any]:
         "waiting": row.waiting,
         "created": row.created,
     }
+
+
+def _title(spec: dict[str, Any]) -> str:
+    """The title, which comes with every list; those of earlier versions had any length."""
+    return str(spec.get("title", ""))[:LONGEST_TITLE]
 
 
 def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, Any]:

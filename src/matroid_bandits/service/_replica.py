@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import math
 from itertools import takewhile
 from typing import Any
@@ -13,6 +15,8 @@ from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, History
 from matroid_bandits.service._store import EventRow, chained
+
+log = logging.getLogger("matroid_bandits.service")
 
 #: Events of the service itself, which do not happen to the learner.
 OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "alarm"))
@@ -270,6 +274,26 @@ class Replica:
                 break
             last = id
         return None if last is None else last + 1
+
+
+def stored_terms(text: str) -> dict[str, Any]:
+    """A campaign's terms as its row has them; none where a hand has made them something else."""
+    try:
+        form = json.loads(text)
+    except ValueError:
+        return {}
+    return form if isinstance(form, dict) else {}
+
+
+def read_terms(text: str, name: str) -> dict[str, Any]:
+    """A campaign's terms from its row; what an answer window or a default cannot be is left out, and logged."""
+    terms = stored_terms(text)
+    for key in ("answer_window", "default"):
+        value = terms.get(key)
+        if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
+            log.error("campaign %s goes on without its %s, which is no number", name, key)
+            terms[key] = None
+    return terms
 
 
 def _words(event: dict[str, Any]) -> str:

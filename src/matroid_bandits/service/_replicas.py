@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import queue
 import threading
@@ -15,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError, ReplayError, UnknownCampaignError
 from matroid_bandits.service import _snapshots
-from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._replica import Replica, read_terms
 from matroid_bandits.service._store import Database, reason_of
 from matroid_bandits.service._warm import warm_up
 
@@ -151,7 +150,7 @@ class Replicas:
 
     def _read(self, row: Any, connection: Connection) -> Replica:
         """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1."""
-        replica = Replica(row.id, row.name, json.loads(row.spec))
+        replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
         _snapshots.restore(connection, replica, row.seq)
         if replica.saved:
             try:
@@ -160,7 +159,7 @@ class Replicas:
                     return replica
             except MatroidBanditsError:
                 log.warning("a snapshot of campaign %s does not fit its log", row.name)
-            replica = Replica(row.id, row.name, json.loads(row.spec))
+            replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
         self._follow(replica, row, connection)
         if replica.digest != row.digest:
             replica.mismatch = replica.mismatch or "the events in its log are not those that were written"
@@ -180,8 +179,8 @@ class Replicas:
         if not replica.mismatch:
             try:
                 self._background.put(partial(_snapshots.store, self._database, _snapshots.take(replica)))
-            except MatroidBanditsError:
-                log.error("a snapshot of campaign %s could not be made", replica.name)
+            except (MatroidBanditsError, OSError) as error:  # the log has everything, and a restart takes longer
+                log.warning("a snapshot of campaign %s could not be made: %s", replica.name, type(error).__name__)
 
 
 class _Background(threading.Thread):
@@ -202,6 +201,8 @@ class _Background(threading.Thread):
                 job()
             except SQLAlchemyError as error:
                 log.warning("the database did not take what could wait: %s", reason_of(error))
+            except Exception as error:  # the next job may go well
+                log.warning("what could wait failed: %s", type(error).__name__)
 
     def stop(self) -> None:
         if self.is_alive():

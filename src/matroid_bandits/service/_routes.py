@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -18,7 +17,7 @@ from matroid_bandits.service._dispatch import Call, Endpoint
 from matroid_bandits.service._history import LEVELS
 from matroid_bandits.service._limits import check_batch, check_matroid, check_sizes
 from matroid_bandits.service._operation import Answer
-from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._replica import Replica, stored_terms
 from matroid_bandits.service._stream import LAST_EVENT, stream
 from matroid_bandits.specs import CampaignSpec, Place, parse
 
@@ -108,7 +107,7 @@ async def _list(call: Call) -> Answer:
 
     only = call.key.campaign
     rows = [row for row in await run_in_threadpool(read) if only is None or row.name == only]
-    return _answer({"campaigns": [reads.row_form(row, json.loads(row.spec)) for row in rows]})
+    return _answer({"campaigns": [reads.row_form(row, stored_terms(row.spec)) for row in rows]})
 
 
 async def _show(call: Call) -> Answer:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
 import os
 import platform
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, select
@@ -28,14 +30,19 @@ log = logging.getLogger("matroid_bandits.service")
 BUILD = " ".join((*(f"{name} {version}" for name, version in versions().items()), platform.machine()))
 
 _KEPT = 2
+_IN_MEMORY = "/dev/shm"
+
+T = TypeVar("T")
 
 
 def take(replica: Replica) -> dict[str, Any]:
     """A row of the table of snapshots, with the learner as it is now."""
-    with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder:
-        file = Path(folder) / "learner.npz"
+
+    def write_and_read(file: Path) -> bytes:
         replica.learner.save(file)
-        data = file.read_bytes()
+        return file.read_bytes()
+
+    data = _through_a_file(write_and_read)
     extra = json.dumps(
         {
             "id": replica.learner.id,
@@ -84,18 +91,20 @@ def _fill(replica: Replica, row: Any) -> bool:
     if _checksum(row._mapping) != row.checksum:
         log.warning("a snapshot is damaged and was skipped")
         return False
+
+    def write_and_load(file: Path) -> Learner:
+        file.write_bytes(row.data)
+        return Learner.load(file, record=replica.record)
+
     try:
-        with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder:
-            file = Path(folder) / "learner.npz"
-            file.write_bytes(row.data)
-            learner = Learner.load(file, record=replica.record)
+        learner = _through_a_file(write_and_load)
         extra = json.loads(row.extra)
         history = History.from_dict(extra["history"])
         waiting = {id: entry for id, *entry in extra["waiting"]}
         (low, high), alarms = extra["weights"], extra["alarms"]
         if learner.id != extra["id"]:
             return False
-    except (MatroidBanditsError, ValueError, KeyError, TypeError):
+    except (MatroidBanditsError, OSError, ValueError, KeyError, TypeError):
         log.warning("a snapshot cannot be read and was skipped")
         return False
     replica._learner, replica.history, replica.waiting = learner, history, waiting
@@ -112,6 +121,10 @@ def _checksum(row: Any) -> str:
     return found.hexdigest()
 
 
-def _fast_folder() -> str | None:
-    """A folder in memory, where there is one."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+def _through_a_file(use: Callable[[Path], T]) -> T:
+    """Call `use` with the name of a file: in memory where there is such a folder and it has room, else on disk."""
+    if os.access(_IN_MEMORY, os.W_OK):
+        with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=_IN_MEMORY) as folder:
+            return use(Path(folder) / "learner.npz")
+    with tempfile.TemporaryDirectory() as folder:
+        return use(Path(folder) / "learner.npz")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,6 +145,8 @@ class Database:
             The database cannot be reached, or is of a newer version.
         """
         try:
+            if self.is_sqlite:
+                _make_private(self.url.database)
             with self.writing() as connection:
                 self.take_time(connection)
                 migrate(connection)
@@ -341,6 +344,16 @@ def _read_url(url: str) -> URL:
     if backend != "sqlite" or not found.database or found.database == ":memory:":
         raise UnavailableError(f"expected a SQLite file or a PostgreSQL database, got {found.drivername}")
     return found
+
+
+def _make_private(file: str | None) -> None:
+    """Create a SQLite file that is its owner's alone, as the files that SQLite puts beside it are then too.
+
+    It holds every label and weight, and the hashes of keys. A file that is there keeps its mode.
+    """
+    if file is not None and not file.startswith("file:"):
+        with contextlib.suppress(OSError):  # what is wrong with it is told when it is opened
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

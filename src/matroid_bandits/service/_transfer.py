@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from types import NoneType
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,12 +25,15 @@ from matroid_bandits.exceptions import (
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, EventRow, chained
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
+from matroid_bandits.specs import LONGEST_ABOUT, LONGEST_TITLE, CampaignTerms, Place, parse
 
 FORMAT = "matroid-bandits/campaign"
 VERSION = 1
 
 _CHUNK = 5000
 _STATUSES = ("active", "paused", "stopped", "archived")
+_TERMS = ("title", "about", "answer_window", "default")
+_TEXTS = {"title": LONGEST_TITLE, "about": LONGEST_ABOUT}
 
 #: What the status of a campaign is after an event that changes it.
 _STATUS_AFTER = {
@@ -116,6 +121,8 @@ def restore(
         A replay decides otherwise than a log says.
     CampaignStateError
         A name is taken.
+    DataError
+        A name, or another term of a campaign, that `create` would refuse.
 
     Examples
     --------
@@ -324,7 +331,8 @@ class _Reader:
         if form.get("version") != VERSION:
             raise SerializationError(f"expected version {VERSION}, got {shown(form.get('version'))}")
         is_sound = isinstance(form.get("name"), str) and isinstance(form.get("spec"), dict)
-        if not is_sound or form.get("status") not in _STATUSES or type(form.get("trusted")) is not int:
+        is_sound &= form.get("status") in _STATUSES and isinstance(form.get("reason"), (str, NoneType))
+        if not is_sound or type(form.get("trusted")) is not int or not 0 <= form["trusted"] < 2**63:
             raise SerializationError("expected a campaign with its name, spec, status and trusted event, got another")
         self._digest.update(line.encode())
         return form
@@ -344,7 +352,7 @@ class _Reader:
             self._digest.update(line.encode())
             self._n += 1
             seq, at = form.pop("seq", None), form.pop("at", None)
-            if type(seq) is not int or not isinstance(at, (int, float)):
+            if type(seq) is not int or type(at) not in (int, float) or not math.isfinite(at):
                 raise SerializationError(f"expected an event with its number and time, got {shown(line)}")
             yield seq, float(at), json.dumps(form, separators=(",", ":"))
         self._is_inside = False
@@ -375,10 +383,21 @@ class _Reader:
         return form
 
 
+def _terms(header: dict[str, Any], place: Place) -> CampaignTerms:
+    """The terms of a campaign, checked as when it is created; long titles that were once allowed are cut."""
+    form = {key: value for key, value in header["spec"].items() if value is not None or key not in _TEXTS}
+    for key, most in _TEXTS.items():
+        if isinstance(form.get(key), str):
+            form[key] = form[key][:most]
+    return parse(CampaignTerms, {**form, "name": header["name"]}, place)
+
+
 def _restore_one(
     database: Database, connection: Connection, header: dict[str, Any], reader: _Reader, trust: bool
 ) -> None:
-    name, trusted = header["name"], header["trusted"]
+    name, trusted, place = header["name"], header["trusted"], Place().at(header["name"])
+    terms = _terms(header, place)
+    header["spec"] = terms.model_dump(include=set(_TERMS))
     id = database.create(connection, name, json.dumps(header["spec"]), 0.0, header["status"])
     replica = Replica(id, name, header["spec"])
     rows: list[EventRow] = []
@@ -395,6 +414,7 @@ def _restore_one(
             rows = []
     if rows:
         database.append(connection, rows)
+    terms.check_default(replica.learner.policy, place)
     values: dict[str, Any] = {
         "seq": replica.seq,
         "digest": replica.digest,

@@ -11,7 +11,15 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
 
     raise MissingDependencyError("specs need pydantic: pip install 'matroid-bandits[specs]'") from error
 
-from matroid_bandits.specs._campaign import AnyMatroid, CampaignSpec, StoredSpec, read_campaign
+from matroid_bandits.specs._campaign import (
+    LONGEST_ABOUT,
+    LONGEST_TITLE,
+    AnyMatroid,
+    CampaignSpec,
+    CampaignTerms,
+    StoredSpec,
+    read_campaign,
+)
 from matroid_bandits.specs._change import DelaySpec, DriftSpec
 from matroid_bandits.specs._constraint import (
     GraphicSpec,
@@ -55,10 +63,13 @@ from matroid_bandits.specs._sweep import FamilySpec, ProblemFileSpec, SweepPlan,
 from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, WeightsSpec
 
 __all__ = [
+    "LONGEST_ABOUT",
+    "LONGEST_TITLE",
     "AnyMatroid",
     "BernoulliSpec",
     "BetaSpec",
     "CampaignSpec",
+    "CampaignTerms",
     "ConstraintSpec",
     "ContextualSpec",
     "ContractSpec",

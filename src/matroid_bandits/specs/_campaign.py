@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import FORMAT, constraint_from_dict
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Learner
+from matroid_bandits.policies import Policy
 from matroid_bandits.specs._file import read_file
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._labels import Features, Priors
@@ -24,6 +26,9 @@ from matroid_bandits.specs._problem import limited
 from matroid_bandits.specs._spec import Number, Spec, mistake, parse
 
 _LONGEST_WINDOW = 1e9
+
+#: Characters of a title, which comes with every list, and of what a campaign is about.
+LONGEST_TITLE, LONGEST_ABOUT = 200, 2000
 
 
 class StoredSpec(Spec):
@@ -60,6 +65,12 @@ def _check_name(name: str) -> str:
     return name
 
 
+def _check_length(most: int, text: str) -> str:
+    if len(text) > most:
+        raise mistake(f"expected at most {most:,} characters, got {len(text):,}")
+    return text
+
+
 def _check_window(seconds: float | None) -> float | None:
     if seconds is not None and not 0.0 < seconds <= _LONGEST_WINDOW:
         raise mistake(f"expected seconds, more than 0 and at most {_LONGEST_WINDOW:g}; got {seconds:g}")
@@ -79,7 +90,35 @@ AnyMatroid = Annotated[
 ]
 
 
-class CampaignSpec(Spec):
+class CampaignTerms(Spec):
+    """What a campaign is besides its learner: its name, what is shown of it, and how long answers are waited for.
+
+    Examples
+    --------
+    >>> CampaignTerms(name="ads", answer_window=60).default is None
+    True
+    """
+
+    name: Annotated[str, AfterValidator(_check_name)] = Field(description="What the campaign is called in addresses.")
+    title: Annotated[str, AfterValidator(partial(_check_length, LONGEST_TITLE))] = Field(
+        "", description="A name for headings."
+    )
+    about: Annotated[str, AfterValidator(partial(_check_length, LONGEST_ABOUT))] = Field(
+        "", description="What it is for, in a sentence or two."
+    )
+    answer_window: Annotated[Number | None, AfterValidator(_check_window)] = Field(
+        None, description="Seconds after which a decision without all its answers is closed; null for never."
+    )
+    default: Number | None = Field(None, description="The weight of what is not answered in time; null to forget it.")
+
+    def check_default(self, policy: Policy, place: Place) -> None:
+        """Raise unless the default weight is one that the policy can take."""
+        low, high = policy.support
+        if self.default is not None and not low <= self.default <= high:
+            raise place.at("default").error(f"expected a weight that {policy!r} can take, got {self.default:g}")
+
+
+class CampaignSpec(CampaignTerms):
     """What a campaign file, or the body that creates a campaign, says.
 
     Examples
@@ -91,9 +130,6 @@ class CampaignSpec(Spec):
     ('boots',)
     """
 
-    name: Annotated[str, AfterValidator(_check_name)] = Field(description="What the campaign is called in addresses.")
-    title: str = Field("", description="A name for headings.")
-    about: str = Field("", description="What it is for, in a sentence or two.")
     matroid: AnyMatroid = Field(description="Which sets of items may be chosen.")
     policy: Annotated[
         PolicySpec,
@@ -105,10 +141,6 @@ class CampaignSpec(Spec):
     direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
     seed: Annotated[int | None, *limited("seed")] = Field(None, description="Seed of the policy's random choices.")
     holdout: Number = Field(0.0, description="Probability with which a request is answered by a random set.")
-    answer_window: Annotated[Number | None, AfterValidator(_check_window)] = Field(
-        None, description="Seconds after which a decision without all its answers is closed; null for never."
-    )
-    default: Number | None = Field(None, description="The weight of what is not answered in time; null to forget it.")
     priors: Annotated[Priors, AfterValidator(_check_no_word)] = Field(
         None, description="What is believed of items before anything is told: a mean, and how many plays it is worth."
     )
@@ -127,9 +159,7 @@ class CampaignSpec(Spec):
         place = Place() if place is None else place
         ground = self.matroid.ground(place.at("matroid"))
         policy = self.policy.make(ground, place.at("policy"))
-        low, high = policy.support
-        if self.default is not None and not low <= self.default <= high:
-            raise place.at("default").error(f"expected a weight that {policy!r} can take, got {self.default:g}")
+        self.check_default(policy, place)
         try:
             return Learner(
                 ground.constraint,
