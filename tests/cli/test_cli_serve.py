@@ -1,9 +1,11 @@
 """``serve``, ``campaign`` and ``key``: settings from everywhere, a real server, signals."""
 
+import contextlib
 import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -74,7 +76,7 @@ def test_the_command_line_comes_before_the_file(tmp_path):
 
 
 def test_keys_and_campaigns_by_command(tmp_path):
-    made = call("key", "create", "admin", "--about", "mine", "--rate", "5")
+    made = call("key", "create", "admin", "--about", "mine", "--rate", "5", "--new")
     key = made.stdout.strip()
     assert re.fullmatch(r"mb_[0-9a-f]{12}_[\w-]{43}", key)
     assert Path("matroid-bandits.db").exists()
@@ -91,6 +93,47 @@ def test_keys_and_campaigns_by_command(tmp_path):
     assert "cannot be read" in one_sentence(call("campaign", "restore", "nothing.jsonl"))
     Path("bytes.jsonl").write_bytes(b"\xff\xfe")
     assert "UTF-8" in one_sentence(call("campaign", "restore", "bytes.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("campaign", "list"),
+        ("campaign", "export", "ads"),
+        ("campaign", "backup", "all.jsonl"),
+        ("campaign", "restore", "given.jsonl"),
+        ("campaign", "resume", "ads"),
+        ("campaign", "repair", "ads", "rest.jsonl"),
+        ("key", "create", "admin"),
+        ("key", "list"),
+        ("key", "revoke", "1a2b3c4d5e6f"),
+    ],
+)
+def test_no_command_makes_a_database_by_itself(command):
+    Path("given.jsonl").write_text("")
+    with contextlib.closing(sqlite3.connect("foreign.db")) as foreign, foreign:
+        foreign.execute("CREATE TABLE bookmarks (url TEXT)")
+    Path("empty.db").touch()
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    for db in ("typo.db", "sqlite:///typo.db", "foreign.db", "empty.db", "nowhere/typo.db"):
+        result = call(*command, "--db", db)
+        assert result.exit_code == 1
+        assert "expected a database of campaigns" in one_sentence(result)
+        assert ("--new" in result.stderr) == (command[-1] in ("given.jsonl", "admin"))
+    Path("empty.db").write_text("this is a text" * 100)
+    assert "cannot open the database" in one_sentence(call(*command, "--db", "empty.db"))
+    Path("empty.db").write_bytes(b"")
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_no_command_makes_tables_by_itself(url):
+    assert call("campaign", "list", "--db", url).exit_code == 1
+    database = Database(url)
+    assert not database.exists()
+    assert call("key", "create", "admin", "--db", url, "--new").exit_code == 0
+    assert database.exists()
+    assert call("campaign", "list", "--db", url).exit_code == 0
+    database.close()
 
 
 def test_schema_of_campaigns():
@@ -159,9 +202,8 @@ def test_a_server_from_beginning_to_end(tmp_path):
     assert "boots" not in errors
     assert "storm" not in errors
     assert call("campaign", "backup", "all.jsonl").exit_code == 0
-    assert (
-        call("campaign", "restore", "all.jsonl", "--db", "other.db").stdout == "ads is restored.\ndemo is restored.\n"
-    )
+    restored = call("campaign", "restore", "all.jsonl", "--db", "other.db", "--new")
+    assert restored.stdout == "ads is restored.\ndemo is restored.\n"
     listed = [call("campaign", "list", "--db", db).stdout for db in ("matroid-bandits.db", "other.db")]
     assert listed[0] == listed[1]
     assert listed[0].startswith("ads  active  2 events, 1 decisions, 1 waiting\n")

@@ -33,14 +33,24 @@ Trust = Annotated[
 ]
 
 
+#: For commands that may be the first to use a database.
+New = Annotated[bool, typer.Option("--new", metavar="", help="Create the database where there is none.")]
+
+
 @contextlib.contextmanager
-def opened(db: str | None, config: Path | None) -> Iterator[Database]:
-    """The database that a command is about."""
+def opened(db: str | None, config: Path | None, is_new: bool | None = None) -> Iterator[Database]:
+    """The database that a command is about, created only where the command was told so.
+
+    `is_new` is what its option ``--new`` says; None for a command without it.
+    """
     from matroid_bandits.service import Database
 
     database = Database(read_settings(config, {"db": db}).db)
-    database.open()
     try:
+        if not is_new and not database.exists():
+            hint = "" if is_new is None else "; --new creates it"
+            raise DataError(f"expected a database of campaigns, got {database}, where there is none{hint}")
+        database.open()
         yield database
     finally:
         database.close()
@@ -80,7 +90,7 @@ def backup(
             target.write(f"{line}\n".encode())
 
 
-@campaign_app.command(epilog="Example: matroid-bandits campaign restore monday.jsonl --db elsewhere.db")
+@campaign_app.command(epilog="Example: matroid-bandits campaign restore monday.jsonl --db elsewhere.db --new")
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What export or backup wrote; - for standard input.")],
     name: Annotated[
@@ -90,6 +100,7 @@ def restore(
     skip_broken: Annotated[
         bool, typer.Option("--skip-broken", metavar="", help="Leave out campaigns that cannot be restored.")
     ] = False,
+    new: New = False,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -99,7 +110,7 @@ def restore(
     def leave_out(name: str, error: MatroidBanditsError) -> None:
         typer.echo(f"{name} is left out: {error}", err=True)
 
-    with opened(db, config) as database, _lines(file) as lines:
+    with _lines(file) as lines, opened(db, config, new) as database:
         for restored_name in restored(
             database, lines, name=name, trust=trust_log, on_broken=leave_out if skip_broken else None
         ):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from matroid_bandits.cli._app import app
-from matroid_bandits.cli._campaign import opened
+from matroid_bandits.cli._campaign import New, opened
 from matroid_bandits.cli._serve import ConfigOption, DbOption
 
 key_app = typer.Typer(
@@ -30,13 +30,14 @@ def create(
         float | None, typer.Option("--rate", metavar="N", help="Requests a second, of each server.")
     ] = None,
     about: Annotated[str, typer.Option("--about", metavar="TEXT", help="What it is for.")] = "",
+    new: New = False,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Make a key and print it. It is stored hashed, so this is the only time it is seen."""
     from matroid_bandits.service import create_key
 
-    with opened(db, config) as database:
+    with opened(db, config, new) as database:
         typer.echo(create_key(database, role, campaign=campaign, rate=rate, about=about))
 
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ from matroid_bandits.service._tables import campaigns, events, requests
 #: How often a connection to PostgreSQL is looked at that says nothing: it is given up after 9 seconds.
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3}
 _UNACKNOWLEDGED_MS = 9000
+
+#: The table in which Alembic keeps the version of the others.
+_VERSIONS = "alembic_version"
 
 #: A limit of rows that no table has.
 _ALL = 2**62
@@ -152,6 +156,30 @@ class Database:
                 migrate(connection)
         except SQLAlchemyError as error:
             raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
+
+    def exists(self) -> bool:
+        """Whether there is a database of campaigns; looking changes nothing, and creates no file.
+
+        Raises
+        ------
+        UnavailableError
+            The database cannot be reached, or the file is none.
+        """
+        try:
+            if not self.is_sqlite:
+                with self.reading() as connection:
+                    return sa.inspect(connection).has_table(_VERSIONS)
+            file = Path(self.url.database or "")
+            if not file.is_file():
+                return False
+            with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as plain:
+                return (
+                    plain.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (_VERSIONS,)).fetchone() is not None
+                )
+        except SQLAlchemyError as error:
+            raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
+        except sqlite3.Error as error:
+            raise UnavailableError(f"cannot open the database {self}: {error}") from error
 
     def close(self) -> None:
         """Close every connection."""
