@@ -19,9 +19,9 @@ from rich.table import Table
 import matroid_bandits as mb
 from benchmarks._harness import format_time
 from matroid_bandits._util.threads import n_threads
+from matroid_bandits.compiled import Settings
 from matroid_bandits.simulation import _backend, _execute
 from matroid_bandits.simulation._cutting import Job
-from matroid_bandits.simulation._play import Settings
 
 #: Of the time that threads take, for a job that takes them a minute.
 MOST_OVERHEAD = 0.10

@@ -9,6 +9,7 @@ import pytest
 
 import matroid_bandits as mb
 from gpu_cases import IS_LARGE, NEEDS_GPU, POLICIES, differences, pairwise_cases, simulate_twice
+from matroid_bandits.compiled import Settings, Slice
 from matroid_bandits.exceptions import DeviceError
 
 pytestmark = NEEDS_GPU
@@ -45,7 +46,7 @@ def _problem(n_items=6):
 def test_tasks_are_played_side_by_side_and_a_slice_of_runs_is_that_of_all():
     points = np.array([2, 5])
     tasks = [
-        mb.gpu.Task(_problem(n), policy, 5, first, 4, seed=7, start="observe", checkpoints=points)
+        (Slice("it", policy, first, 4), Settings(_problem(n), 5, 4, seed=7, start="observe", checkpoints=points))
         for n, policy, first in ((6, mb.OMM(), 0), (8, mb.EpsilonGreedy(), 2), (6, mb.OMM(), 2))
     ]
     found = dict(mb.gpu.play(tasks))

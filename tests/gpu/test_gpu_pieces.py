@@ -6,7 +6,7 @@ import scipy.sparse
 
 import matroid_bandits as mb
 from gpu_cases import IS_LARGE, NEEDS_GPU, differences
-from matroid_bandits.gpu import _fit
+from matroid_bandits.compiled import _forms
 
 pytestmark = NEEDS_GPU
 N_ITEMS, N_RUNS = (300, 3000) if IS_LARGE else (6, 2)
@@ -77,12 +77,12 @@ def test_thompson_sampling_and_launches_of_many_episodes():
 
 def test_long_sums_are_those_of_one_episode_after_another(monkeypatch):
     """What best sets are worth is added up in chunks, each with what came before."""
-    monkeypatch.setattr(_fit, "_CHUNK", 7)
+    monkeypatch.setattr(_forms, "_CHUNK", 7)
     problem = mb.Problem(mb.UniformMatroid(N_ITEMS, 2), mb.PiecewiseEnvironment(_worlds()[:2], [40]))
     points = np.array([1, 39, 40, 90])
-    worlds = _fit.worlds_of(problem)
+    forms = _forms.ProblemForms(problem)
     total, by_episode = 0.0, []
     for t in range(1, 91):
-        total += worlds[int(t >= 40)].best
+        total += forms.worlds[int(t >= 40)].rows(t, 1).best[0]
         by_episode.append(total)
-    assert _fit.optimum_of(worlds, points).tolist() == [by_episode[point - 1] for point in points]
+    assert _forms.optimum_of(forms, points).tolist() == [by_episode[point - 1] for point in points]

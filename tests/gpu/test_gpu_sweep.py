@@ -9,6 +9,7 @@ import pytest
 import matroid_bandits as mb
 from gpu_cases import IS_LARGE, NEEDS_GPU
 from matroid_bandits import gpu
+from matroid_bandits.compiled import Settings, Slice
 from matroid_bandits.gpu import _play
 
 pytestmark = NEEDS_GPU
@@ -88,9 +89,10 @@ def test_what_was_played_is_stored_wave_by_wave(tmp_path, monkeypatch):
 
 def test_runs_of_a_store_are_no_more_at_a_time_than_fill_a_gpu():
     device = gpu.Device("a GPU", n_processors=2, free_bytes=2**33, block_bytes=2**16)
-    task = gpu.Task(PROBLEMS["coins"], mb.OMM(), 9, 0, 10**6, seed=1, start="observe", checkpoints=np.array([9]))
-    assert _play.Plan.of(task, device, {}).most_runs(2**40) > 10**6
-    assert _play.Plan.of(replace(task, by_run=True), device, {}).most_runs(2**40) == 128
+    settings = Settings(PROBLEMS["coins"], 9, 10**6, seed=1, start="observe", checkpoints=np.array([9]))
+    runs = Slice("OMM", mb.OMM(), 0, 10**6)
+    assert _play.Plan.of(runs, settings, device).most_runs(2**40) > 10**6
+    assert _play.Plan.of(runs, replace(settings, by_run=True), device).most_runs(2**40) == 128
 
 
 def test_auto_plays_what_fits_on_the_gpu_and_the_rest_on_the_cpu(monkeypatch, tmp_path):

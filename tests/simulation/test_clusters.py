@@ -14,11 +14,11 @@ import pytest
 
 import matroid_bandits as mb
 import worker_policies
+from matroid_bandits.compiled import Settings
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation import named_executor
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import run_jobs
-from matroid_bandits.simulation._play import Settings
 from worker_policies import Dying, Endless, Failing, Greedy, Slow, ctrl_c_once, simulate
 
 pytestmark = [

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import matroid_bandits as mb
+from matroid_bandits.compiled import Settings
 from matroid_bandits.simulation._cutting import Job, Plan
-from matroid_bandits.simulation._play import Settings
 from matroid_bandits.simulation._worker import Pace
 
 PROBLEM = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))

@@ -18,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import matroid_bandits as mb
+from matroid_bandits.compiled import Settings, Slice
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation import _worker, named_executor
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import run_jobs
 from matroid_bandits.simulation._local import Processes, _lifeline
-from matroid_bandits.simulation._play import Settings, Slice, play
+from matroid_bandits.simulation._play import play
 from worker_policies import (
     POLICIES,
     PROBLEM,

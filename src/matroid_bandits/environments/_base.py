@@ -12,6 +12,7 @@ from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, 
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits._util.checks import MOST_WEIGHT, as_integer, as_number
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
 
@@ -216,6 +217,13 @@ class Environment(Immutable, ABC):
         """
         return None
 
+    def compiled(self) -> forms.WorldForm | forms.MovingForm | forms.PiecesForm | None:
+        """The environment as compiled episodes know it (see `kernels.forms`); None, the default, where they do not.
+
+        A class that overrides a hook of the class that declared it loses it by that.
+        """
+        return None
+
     def content(self) -> dict[str, Any]:
         """What tells this environment from others of its class: arrays, plain values and other environments.
 
@@ -285,6 +293,10 @@ class Family(Environment):
     @abstractmethod
     def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
         """The weights (R, K) of `items`, as `draw` gives them, if these were their means, of the shape of `items`."""
+
+    def parameters(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What `kernels.forms.WorldForm` calls values and spread, for means of shape (L,) or (n, L)."""
+        return means, means
 
     def support_of(self, low: float, high: float) -> tuple[float, float]:
         """Bounds that no weight leaves when all means are in [low, high]; by default those of the environment."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits.environments._base import Family, as_vector
+from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
 
@@ -32,3 +33,6 @@ class BernoulliEnvironment(Family):
 
     def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
         return (stream.uniform(t, items) < means).astype(np.float64)
+
+    def compiled(self) -> forms.WorldForm:
+        return forms.WorldForm(forms.BERNOULLI, *self.parameters(self.mean_weights))

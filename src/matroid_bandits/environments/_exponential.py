@@ -7,6 +7,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Family, as_vector
+from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
 
@@ -42,3 +43,9 @@ class ExponentialEnvironment(Family):
 
     def support_of(self, low: float, high: float) -> tuple[float, float]:
         return low - 1.0, np.inf
+
+    def parameters(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return means - 1.0, means
+
+    def compiled(self) -> forms.WorldForm:
+        return forms.WorldForm(forms.EXPONENTIAL, *self.parameters(self.mean_weights))

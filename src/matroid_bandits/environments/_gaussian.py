@@ -8,6 +8,7 @@ from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.environments._base import Family, as_vector
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
 
@@ -45,3 +46,9 @@ class GaussianEnvironment(Family):
     def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
         noise = self._noise if isinstance(self._noise, float) else self._noise[items]
         return means + noise * stream.normal(t, items)
+
+    def parameters(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return means, np.full(self.n_items, self._noise)
+
+    def compiled(self) -> forms.WorldForm:
+        return forms.WorldForm(forms.GAUSSIAN, *self.parameters(self.mean_weights))

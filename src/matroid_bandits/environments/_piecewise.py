@@ -14,6 +14,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment
 from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import forms
 from matroid_bandits.stream import DELAY, FEATURES, Stream
 
 
@@ -105,6 +106,9 @@ class PiecewiseEnvironment(Environment):
         if delays is None and self._is_late:
             return np.zeros((stream.n_runs, items.shape[-1]), np.int64)
         return delays
+
+    def compiled(self) -> forms.PiecesForm:
+        return forms.PiecesForm(self._pieces, (1, *self._changes))
 
     def _piece(self, t: int) -> Environment:
         return self._pieces[bisect_right(self._changes, t)]

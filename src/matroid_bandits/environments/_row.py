@@ -10,6 +10,7 @@ from matroid_bandits._typing import AnyArray, ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Environment, as_numbers, bounds_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import sparse as kernels
 from matroid_bandits.stream import Stream
 
@@ -85,6 +86,12 @@ class RowEnvironment(Environment):
         weights = np.empty((stream.n_runs, items.shape[-1]))
         kernels.lookup(self._indptr, self._indices, self._data, rows, np.atleast_2d(items), weights)
         return weights
+
+    def compiled(self) -> forms.WorldForm:
+        means, n_rows = self.mean_weights, self._n_rows
+        if self._dense is not None:
+            return forms.WorldForm(forms.DENSE, means, means, n_rows, self._dense)
+        return forms.WorldForm(forms.SPARSE, means, means, n_rows, self._data, self._indptr, self._indices)
 
     def content(self) -> dict[str, Any]:
         """The data alone: means are sums, and another NumPy may round those otherwise."""

@@ -2,6 +2,6 @@
 
 from matroid_bandits.gpu._cuda import Device, find_device
 from matroid_bandits.gpu._explain import LEAST_EPISODES, explain, obstacle
-from matroid_bandits.gpu._play import Outcome, Task, play
+from matroid_bandits.gpu._play import play
 
-__all__ = ["LEAST_EPISODES", "Device", "Outcome", "Task", "explain", "find_device", "obstacle", "play"]
+__all__ = ["LEAST_EPISODES", "Device", "explain", "find_device", "obstacle", "play"]

@@ -1,19 +1,6 @@
-"""Numbers that kernels and those who call them share."""
+"""Numbers that the GPU's kernels and their callers share; those of policies and worlds are in `kernels.forms`."""
 
 from typing import Final
-
-# the index: of lines, epsilon-greedy, pure chance, Thompson sampling with a beta or a normal belief
-AFFINE: Final = 0
-EPSILON: Final = 1
-CHANCE: Final = 2
-BETA: Final = 3
-NORMAL: Final = 4
-
-# the weights: 0 or 1, exponential above a floor; from DENSE on rows of a table, all entries or those other than 0
-BERNOULLI: Final = 0
-EXPONENTIAL: Final = 1
-DENSE: Final = 2
-SPARSE: Final = 3
 
 # what a launch begins with: what the last one left, a look at every item, nothing seen
 GO_ON: Final = 0

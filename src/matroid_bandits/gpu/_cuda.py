@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -62,14 +64,25 @@ def load() -> Any:
     if tuple(int(part) for part in found.split(".")[:2]) < _LEAST_VERSION:
         least = ".".join(map(str, _LEAST_VERSION))
         raise DeviceError(f"a GPU needs numba-cuda {least} or newer, got {found}: {how}")
-    if not hasattr(np, "row_stack"):  # NumPy 2.5 dropped the old name of vstack, which numba-cuda 0.30 still looks up
-        vars(np)["row_stack"] = np.vstack
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _row_stack():
             warnings.simplefilter("ignore")  # of what numba-cuda itself uses, which is no concern of a user's
             return importlib.import_module("numba.cuda")
     except Exception as error:  # whatever a library of CUDA's own raises where it does not fit
         raise DeviceError(f"numba-cuda {found} cannot be imported: {_first_line(error)}") from error
+
+
+@contextmanager
+def _row_stack() -> Iterator[None]:
+    """Give NumPy its old name of `vstack` for a while: 2.5 dropped it, and numba-cuda 0.30 is imported with it."""
+    is_missing = not hasattr(np, "row_stack")
+    if is_missing:
+        vars(np)["row_stack"] = np.vstack
+    try:
+        yield
+    finally:
+        if is_missing:
+            del vars(np)["row_stack"]
 
 
 def find_device() -> Device:

@@ -3,7 +3,7 @@
 from types import FunctionType
 
 from matroid_bandits.gpu._cuda import is_simulated, load
-from matroid_bandits.kernels import compiling, kinetic, random, sparse
+from matroid_bandits.kernels import compiling, episodes, kinetic, random, sparse
 
 cuda = load()
 types = cuda.types
@@ -59,3 +59,8 @@ beta_at = on_device(
 )
 index = on_device(kinetic.index, times=times)
 entry = on_device(sparse.entry)
+sampled_mean = on_device(episodes.sampled_mean, times=times)
+coin = on_device(episodes.coin)
+place_of = on_device(episodes.place_of)
+chance_of = on_device(episodes.chance_of)
+radius_of = on_device(episodes.radius_of)

@@ -4,38 +4,31 @@ A run's arrays are its rows of the state in the GPU's memory; the tuples `state`
 together what goes together. Functions that synchronise must be called by all threads of a block.
 """
 
-import math
-
 import numpy as np
 
-from matroid_bandits.gpu._codes import (
-    BERNOULLI,
-    BETA,
-    CHANCE,
-    DENSE,
-    EPSILON,
-    EXPONENTIAL,
-    GO_ON,
-    NORMAL,
-    OBSERVE,
-)
+from matroid_bandits.gpu._codes import GO_ON, OBSERVE
 from matroid_bandits.gpu._device import (
     address,
     beta_at,
+    chance_of,
+    coin,
     cuda,
     entry,
     exponential_at,
     normal_at,
     on_device,
-    times,
+    place_of,
+    radius_of,
+    sampled_mean,
     uniform_at,
 )
+from matroid_bandits.kernels.episodes import RUN_ITEM
+from matroid_bandits.kernels.forms import BERNOULLI, BETA, CHANCE, DENSE, EPSILON, EXPONENTIAL, NORMAL
 from matroid_bandits.stream import POLICY, ROUNDING, START, WEIGHTS
 
 _SIGN = np.uint64(1 << 63)
 #: The key of +inf: of an item never seen.
 UNSEEN = np.uint64(0xFFF0000000000000)
-_RUN_ITEM = np.uint64(2**32 - 1)  # stands for a run as a whole, as in `Stream.run_uniform`
 _ONE, _FIVE, _31 = np.uint32(1), np.uint32(5), np.uint32(31)
 
 
@@ -61,7 +54,7 @@ def index_at(policy, is_random, state, e, words, run):
     if radii[e] == np.inf:
         return np.inf
     if kind == NORMAL:
-        return means[e] + times(times(number, normal_at(item, c1, c2, c3, k0, run)), radii[e])
+        return sampled_mean(means[e], radii[e], number, normal_at(item, c1, c2, c3, k0, run))
     return uniform_at(item, c1, c2, c3, k0, run) if is_random else means[e]
 
 
@@ -70,7 +63,7 @@ def explores(policy, words, run):
     """Whether epsilon-greedy takes a random set in this episode."""
     kind, number = policy
     c1, c2, c3, k0 = words
-    return kind == EPSILON and uniform_at(_RUN_ITEM, c1, c2, c3, k0, run) < number
+    return kind == EPSILON and uniform_at(RUN_ITEM, c1, c2, c3, k0, run) < number
 
 
 @on_device
@@ -79,7 +72,7 @@ def weigh(world, row, e, words, run):
     kind, values, _, table, indptr, indices = world
     c1, c2, c3, k0 = words
     if kind == BERNOULLI:
-        return 1.0 if uniform_at(np.uint64(e), c1, c2, c3, k0, run) < values[e] else 0.0
+        return coin(uniform_at(np.uint64(e), c1, c2, c3, k0, run), values[e])
     if kind == EXPONENTIAL:
         return exponential_at(np.uint64(e), c1, c2, c3, k0, run) + values[e]
     if kind == DENSE:
@@ -93,7 +86,7 @@ def row_at(world, words, run):
     kind, _, n_rows, _, _, _ = world
     c1, c2, c3, k0 = words
     if kind >= DENSE:
-        return np.int64(uniform_at(_RUN_ITEM, c1, c2, c3, k0, run) * n_rows)
+        return place_of(uniform_at(RUN_ITEM, c1, c2, c3, k0, run), n_rows)
     return np.int64(0)
 
 
@@ -107,11 +100,10 @@ def absorb(policy, state, e, weight, is_cost, words, run):
     counts[e] = n
     sums[e] = total
     means[e] = total / np.float64(n)
-    radii[e] = 1.0 / math.sqrt(np.float64(n))
+    radii[e] = radius_of(n)
     if policy[0] == BETA:
         c1, c2, c3, k0 = words
-        chance = 1.0 + gain if is_cost else gain
-        if uniform_at(np.uint64(e), c1, c2, c3, k0, run) < chance:
+        if uniform_at(np.uint64(e), c1, c2, c3, k0, run) < chance_of(gain, is_cost):
             successes[e] += 1
 
 
@@ -206,6 +198,26 @@ def add_up(numbers, size, total, best, is_cost, tid):
 def policy_words(seed, t):
     """The part of the address that a policy's own random numbers of an episode share."""
     return address(seed, t, POLICY)
+
+
+@cuda.jit(device=True)
+def end_episode(
+    policy, world, mean_weights, best, state, bits, width, partial, items, numbers, is_cost, seed, t, run, points,
+    point, curves, place, total, tid, n_threads,
+):  # fmt: skip
+    """List the items whose bits are set, learn their weights, add them up and keep totals at a checkpoint.
+
+    Returns the run's total, as `add_up` does, and the number of the next checkpoint.
+    """
+    list_marked(bits, width, partial, items, tid)
+    learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, run, tid, n_threads)
+    if tid < 2:
+        total = add_up(numbers, np.uint32(items.shape[0]), total, best, is_cost, tid)
+    if t == points[point]:
+        if tid < 2:
+            curves[tid, place, point] = total
+        point += 1
+    return total, point
 
 
 @cuda.jit(device=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from matroid_bandits._util.text import counted
+from matroid_bandits.compiled import Misfit, ProblemForms
 from matroid_bandits.exceptions import DeviceError
 from matroid_bandits.gpu._cuda import Device, find_device
-from matroid_bandits.gpu._fit import Misfit, check_length, check_world, family_of, form_of
+from matroid_bandits.gpu._fit import check_fit
 from matroid_bandits.gpu._play import threads_of
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -31,10 +32,7 @@ def obstacle(problem: Problem, policy: Policy, n_episodes: int = 1, device: Devi
     'KLOSM is not among the policies for a GPU: a'
     """
     try:
-        check_length(n_episodes)
-        family = family_of(problem.constraint)
-        form_of(policy, problem)
-        check_world(problem)
+        family = check_fit(ProblemForms(problem), policy, n_episodes)
         if device is not None:
             threads_of(family, problem.n_items, device)
     except Misfit as misfit:

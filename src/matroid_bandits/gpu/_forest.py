@@ -9,20 +9,18 @@ looked at, in one word; an edge within a tree is 0.
 
 import numpy as np
 
-from matroid_bandits.gpu._codes import AFFINE
 from matroid_bandits.gpu._device import cuda, index, kernel, types
 from matroid_bandits.gpu._episode import (
-    add_up,
     begin,
+    end_episode,
     explores,
     finish,
     index_at,
     key_of,
-    learn,
-    list_marked,
     mark,
     policy_words,
 )
+from matroid_bandits.kernels.forms import AFFINE
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -164,12 +162,8 @@ def play_forest(
                 v = np.uint32(v + n_threads)
             cuda.syncthreads()
 
-        list_marked(bits, width, partial, items, tid)
-        learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, run, tid, n_threads)
-        if tid < 2:
-            total = add_up(numbers, np.uint32(rank), total, best, is_cost, tid)
-        if t == points[point]:
-            if tid < 2:
-                curves[tid, place, point] = total
-            point += 1
+        total, point = end_episode(
+            policy, world, mean_weights, best, state, bits, width, partial, items, numbers, is_cost, seed, t, run,
+            points, point, curves, place, total, tid, n_threads,
+        )  # fmt: skip
     finish(is_last, n_before, state, total, totals, choices, place, tid, n_threads)

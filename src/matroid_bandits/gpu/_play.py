@@ -7,27 +7,17 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, FloatArray
+from matroid_bandits.compiled import Misfit, Part, Schedule, Settings, Slice, optimum_of
 from matroid_bandits.exceptions import DeviceError
 from matroid_bandits.gpu import _codes
 from matroid_bandits.gpu._cuda import PLAIN_BLOCK_BYTES, Device, find_device, is_simulated, load, widen
-from matroid_bandits.gpu._fit import (
-    Family,
-    Form,
-    Misfit,
-    World,
-    check_length,
-    family_of,
-    form_of,
-    optimum_of,
-    worlds_of,
-)
-from matroid_bandits.policies import Policy
-from matroid_bandits.problem import Problem
+from matroid_bandits.gpu._fit import Family, check_fit
+from matroid_bandits.kernels.forms import BETA
 
 #: A launch takes about so long, in seconds: what a user waits for after Ctrl-C.
 _LAUNCH_S = 0.15
@@ -37,101 +27,26 @@ _MEMORY_SHARE = 0.8
 _ENOUGH_RUNS = 64
 
 
-@dataclass(frozen=True)
-class Task:
-    """One policy on some runs of a problem.
-
-    Attributes
-    ----------
-    problem, policy
-        What is learnt, and how.
-    n_episodes : int
-        How many episodes each run has.
-    first, last : int
-        The runs are those from `first` up to `last`, which is not among them.
-    seed : int
-        Of the random numbers, in [0, 2**64).
-    start : "observe" or "explore"
-        As in `simulate`.
-    checkpoints : int64 array (C,)
-        The episodes at which totals are kept, ascending; the last is `n_episodes`.
-    by_run : bool
-        Whether the choices of every run are kept apart. Then fewer runs are played at a time, no more than fill the
-        GPU, so that outcomes come soon.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> task = mb.gpu.Task(problem, mb.OMM(), 9, 0, 50, seed=1, start="observe", checkpoints=np.array([9]))
-    >>> task.n_runs
-    50
-    """
-
-    problem: Problem
-    policy: Policy
-    n_episodes: int
-    first: int
-    last: int
-    seed: int
-    start: Literal["observe", "explore"]
-    checkpoints: IntArray
-    by_run: bool = False
-
-    @property
-    def n_runs(self) -> int:
-        """How many runs there are."""
-        return self.last - self.first
+#: Some runs of one policy, and the settings of their simulation.
+Task: TypeAlias = tuple[Slice, Settings]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What was found on some runs of a task.
-
-    Attributes
-    ----------
-    first, last : int
-        The runs are those from `first` up to `last`, which is not among them.
-    returns, regret : float64 arrays (R, C)
-        Cumulative return and regret of each run at each checkpoint.
-    choices : int64 array (L,), or unsigned array (R, L)
-        How often each item was chosen, over these runs; with `Task.by_run` in each of them, in as few bytes as hold
-        one for each episode.
-    optimum : float64 array (C,), or None
-        What the best sets were worth in all by each checkpoint, where they change because means do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> mb.gpu.Outcome(0, 2, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(3, int)).choices.sum()
-    np.int64(0)
-    """
-
-    first: int
-    last: int
-    returns: FloatArray
-    regret: FloatArray
-    choices: IntArray
-    optimum: FloatArray | None = None
-
-
-def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) -> Iterator[tuple[int, Outcome]]:
+def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) -> Iterator[tuple[int, Part]]:
     """Play tasks on the GPU, several at once where one does not fill it.
 
     Decisions and totals are those of the CPU, bit for bit.
 
     Parameters
     ----------
-    tasks : sequence of Task
-        What to play, of one problem or of many.
+    tasks : sequence of (Slice, Settings)
+        What to play, of one problem or of many; tasks of one problem share one `Settings`. With `by_run` fewer runs
+        are played at a time, no more than fill the GPU, so that parts come soon.
     tick : callable, optional
         Called after every launch with the number of episodes that have been played since the last call.
 
     Yields
     ------
-    (int, Outcome)
+    (int, Part)
         The number of a task, and what was found on some of its runs, as soon as it is known. Most often these are all
         of its runs; where memory is short, or with `by_run`, there are several such intervals.
 
@@ -150,13 +65,12 @@ def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) 
     if not tasks:
         return
     device = find_device()
-    known: dict[int, tuple[Family, list[World]]] = {}
-    plans = [Plan.of(task, device, known) for task in tasks]
+    plans = [Plan.of(*task, device) for task in tasks]
     budget = int(_MEMORY_SHARE * device.free_bytes)
     pending = [
-        (number, first, min(first + plan.most_runs(budget), plan.task.last))
+        (number, first, min(first + plan.most_runs(budget), plan.slice.last))
         for number, plan in enumerate(plans)
-        for first in range(plan.task.first, plan.task.last, plan.most_runs(budget))
+        for first in range(plan.slice.first, plan.slice.last, plan.most_runs(budget))
     ][::-1]
     active: list[tuple[int, _Wave]] = []
     while pending or active:
@@ -167,8 +81,8 @@ def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) 
         done = [each for each in active if each[1].is_done]
         active = [each for each in active if not each[1].is_done]
         while done:  # nothing else refers to these: their memory is free when the next begin
-            number, outcome = done[0][0], done.pop(0)[1].outcome()
-            yield number, outcome
+            number, part = done[0][0], done.pop(0)[1].part()
+            yield number, part
 
 
 def _go_on(waves: list[_Wave], tick: Callable[[int], object]) -> None:
@@ -195,31 +109,24 @@ def _has_room(
 class Plan:
     """A task as numbers for a kernel, and how it is laid out on a device."""
 
-    task: Task
+    slice: Slice
+    settings: Settings
     family: Family
-    form: Form
-    worlds: list[World]
+    schedule: Schedule
     n_threads: int
     most_at_once: int
 
     @classmethod
-    def of(cls, task: Task, device: Device, known: dict[int, tuple[Family, list[World]]]) -> Plan:
-        """The plan of a task; `DeviceError` where it does not fit.
-
-        `known` has what was made of problems, by their ids, and gets what is made of this one.
-        """
-        problem = task.problem
+    def of(cls, slice: Slice, settings: Settings, device: Device) -> Plan:
+        """The plan of a task; `DeviceError` where it does not fit."""
         try:
-            check_length(task.n_episodes)
-            if id(problem) not in known:
-                known[id(problem)] = family_of(problem.constraint), worlds_of(problem)
-            family, worlds = known[id(problem)]
-            form = form_of(task.policy, problem)
-            n_threads = threads_of(family, problem.n_items, device)
+            family = check_fit(settings.forms, slice.policy, settings.n_episodes)
+            schedule = settings.forms.schedule(slice.policy)
+            n_threads = threads_of(family, settings.problem.n_items, device)
         except Misfit as misfit:
             raise DeviceError(f"this simulation does not fit on a GPU: {misfit}") from None
-        most_at_once = _ENOUGH_RUNS * device.n_processors if task.by_run else 2**31 - 1
-        plan = cls(task, family, form, worlds, n_threads, most_at_once)
+        most_at_once = _ENOUGH_RUNS * device.n_processors if settings.by_run else 2**31 - 1
+        plan = cls(slice, settings, family, schedule, n_threads, most_at_once)
         budget = int(_MEMORY_SHARE * device.free_bytes)
         if plan.most_runs(budget) < 1:
             needed = (plan.fixed_bytes + plan.bytes_per_run) >> 20
@@ -232,15 +139,13 @@ class Plan:
     @property
     def bytes_per_run(self) -> int:
         """The memory that each run takes."""
-        per_item = 32 if self.form.kind == _codes.BETA else 28
-        return per_item * self.task.problem.n_items + 16 * self.task.checkpoints.size + 64
+        per_item = 32 if self.schedule.form.kind == BETA else 28
+        return per_item * self.settings.problem.n_items + 16 * self.settings.checkpoints.size + 64
 
     @property
     def fixed_bytes(self) -> int:
         """The memory that all runs share."""
-        sizes = [
-            sum(each.nbytes for each in vars(world).values() if isinstance(each, np.ndarray)) for world in self.worlds
-        ]
+        sizes = [sum(each.nbytes for each in world.arrays) for world in self.settings.forms.worlds]
         return sum(sorted(sizes)[-2:]) + (1 << 20)  # of two worlds while one takes the other's place
 
     def most_runs(self, budget: int) -> int:
@@ -250,9 +155,7 @@ class Plan:
     @cached_property
     def optimum(self) -> FloatArray | None:
         """What the best sets were worth in all by each checkpoint; None where means stay the same."""
-        if self.task.problem.environment.is_stationary:
-            return None
-        return optimum_of(self.worlds, self.task.checkpoints)
+        return optimum_of(self.settings.forms, self.settings.checkpoints)
 
 
 def threads_of(family: Family, n_items: int, device: Device) -> int:
@@ -277,12 +180,12 @@ class _Wave:
         from matroid_bandits.gpu._kernels import KERNELS
 
         self._cuda: Any = load()
-        task = plan.task
+        settings = plan.settings
         self._plan, self._first, self.n_runs = plan, first, last - first
         self.n_bytes = plan.fixed_bytes + self.n_runs * plan.bytes_per_run
         self._stream = self._cuda.stream()
-        shape = (self.n_runs, task.problem.n_items)
-        has_successes = plan.form.kind == _codes.BETA
+        shape = (self.n_runs, settings.problem.n_items)
+        has_successes = plan.schedule.form.kind == BETA
         self._state = [
             self._empty(shape),
             self._empty(shape, np.int32),
@@ -291,14 +194,14 @@ class _Wave:
             self._empty(shape if has_successes else (self.n_runs, 1), np.int32),
         ]
         self._totals = self._put(np.zeros((2, self.n_runs)))
-        self._curves = self._empty((2, self.n_runs, task.checkpoints.size))
-        self._choices = self._put(np.zeros(task.problem.n_items, np.uint64))
-        self._points = self._put(task.checkpoints.astype(np.int64))
+        self._curves = self._empty((2, self.n_runs, settings.checkpoints.size))
+        self._choices = self._put(np.zeros(settings.problem.n_items, np.uint64))
+        self._points = self._put(settings.checkpoints.astype(np.int64))
         self._family = [self._put(each) if isinstance(each, np.ndarray) else each for each in plan.family.arguments]
         self._kernel = KERNELS[plan.family.kernel]
         self._grid = (self.n_runs, plan.n_threads, self._stream, plan.family.shared_bytes(plan.n_threads))
         self._t, self._n, self._chunk, self._began = 1, 0, 1, 0.0
-        self._n_before = 1 if task.start == "observe" else 0
+        self._n_before = 1 if settings.start == "observe" else 0
         self._world: list[Any] = []
         self._ahead = self._coefficients()
 
@@ -311,46 +214,45 @@ class _Wave:
     @property
     def is_done(self) -> bool:
         """Whether the last episode has been played."""
-        return self._t > self._plan.task.n_episodes
+        return self._t > self._plan.settings.n_episodes
 
     def _coefficients(self) -> FloatArray:
         """c_t of the next launch, which ends where the world changes."""
-        task, worlds = self._plan.task, self._plan.worlds
-        ends = [world.first for world in worlds if world.first > self._t] + [task.n_episodes + 1]
-        n = min(self._chunk, min(ends) - self._t)
+        plan, t = self._plan, self._t
+        end = min(plan.settings.forms.world_at(t)[1], plan.settings.n_episodes + 1)
         try:
-            return self._plan.form.coefficients(self._t, n)
+            return plan.schedule.rows(t, int(min(self._chunk, end - t)))[:, 0]
         except Misfit as misfit:
             raise DeviceError(f"this simulation does not fit on a GPU: {misfit}") from None
 
     def launch(self) -> None:
         """Begin the next episodes, without waiting for them."""
-        plan, task, t = self._plan, self._plan.task, self._t
-        world = max((world for world in plan.worlds if world.first <= t), key=lambda world: world.first)
+        plan, settings, t = self._plan, self._plan.settings, self._t
+        world, rows = settings.forms.world_at(t)[0], settings.forms.world_at(t)[0].rows(t, 1)
         if t == 1 or t == world.first:
-            arrays = (world.values, world.table, world.indptr, world.indices, world.mean_weights)
+            arrays = (rows.values[0], world.table, world.indptr, world.indices, rows.means[0])
             values, table, indptr, indices, means = (self._put(array) for array in arrays)
             self._world = [world.kind, values, world.n_rows, table, indptr, indices, means]
         start = _codes.GO_ON
         if t == 1:
-            start = _codes.OBSERVE if task.start == "observe" else _codes.EXPLORE
+            start = _codes.OBSERVE if settings.start == "observe" else _codes.EXPLORE
         self._n = self._ahead.size
         self._began = time.perf_counter()
         arguments = (
             *self._family,
-            np.uint64(task.seed),
+            np.uint64(settings.seed),
             self._first,
             t,
             start,
             self._n_before,
-            t + self._n > task.n_episodes,
-            task.problem.minimize,
-            world.best,
+            t + self._n > settings.n_episodes,
+            settings.problem.minimize,
+            float(rows.best[0]),
             self._points,
-            int(np.searchsorted(task.checkpoints, t)),
+            int(np.searchsorted(settings.checkpoints, t)),
             self._put(self._ahead),
-            plan.form.kind,
-            plan.form.number,
+            plan.schedule.form.kind,
+            plan.schedule.form.number,
             *self._world,
             *self._state,
             self._totals,
@@ -376,15 +278,19 @@ class _Wave:
             self._chunk = int(min(max(1.0, _LAUNCH_S / pace), 8.0 * self._chunk))
         return self._n * self.n_runs
 
-    def outcome(self) -> Outcome:
+    def part(self) -> Part:
         """What the runs found, once all is played."""
-        task, first = self._plan.task, self._first
+        settings, first, n_runs = self._plan.settings, self._first, self.n_runs
         curves = self._curves.copy_to_host(stream=self._stream)
-        choices = (self._state[1] if task.by_run else self._choices).copy_to_host(stream=self._stream)
+        choices = (self._state[1] if settings.by_run else self._choices).copy_to_host(stream=self._stream)
         self._stream.synchronize()
-        if task.by_run:  # counted before the first episode too, where that looked at everything
+        if settings.by_run:  # counted before the first episode too, where that looked at everything
             choices -= self._n_before
-            choices = choices.astype(np.min_scalar_type(task.n_episodes))
+            choices = choices.astype(np.min_scalar_type(settings.n_episodes))
         else:
             choices = choices.astype(np.int64)
-        return Outcome(first, first + self.n_runs, curves[0], curves[1], choices, self._plan.optimum)
+        optimum = self._plan.optimum
+        if optimum is not None:
+            optimum = np.tile(optimum, (n_runs, 1))
+        surplus = np.zeros(n_runs)
+        return Part(first, first + n_runs, curves[0], curves[1], choices, surplus, optimum, engine="compiled")

@@ -3,19 +3,18 @@
 import numpy as np
 
 from matroid_bandits.gpu._choose import choose_few, choose_many, choose_one_each
-from matroid_bandits.gpu._codes import AFFINE, FEW, ONE_EACH, ZONE
+from matroid_bandits.gpu._codes import FEW, ONE_EACH, ZONE
 from matroid_bandits.gpu._device import cuda, index, kernel, types
 from matroid_bandits.gpu._episode import (
-    add_up,
     begin,
+    end_episode,
     explores,
     finish,
     index_at,
     key_of,
-    learn,
-    list_marked,
     policy_words,
 )
+from matroid_bandits.kernels.forms import AFFINE
 
 
 @kernel
@@ -120,12 +119,8 @@ def play_quotas(
                 zone, flags, bits, tid, n_threads,
             )  # fmt: skip
         cuda.syncthreads()
-        list_marked(bits, width, partial, items, tid)
-        learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, run, tid, n_threads)
-        if tid < 2:
-            total = add_up(numbers, np.uint32(rank), total, best, is_cost, tid)
-        if t == points[point]:
-            if tid < 2:
-                curves[tid, place, point] = total
-            point += 1
+        total, point = end_episode(
+            policy, world, mean_weights, best, state, bits, width, partial, items, numbers, is_cost, seed, t, run,
+            points, point, curves, place, total, tid, n_threads,
+        )  # fmt: skip
     finish(is_last, n_before, state, total, totals, choices, place, tid, n_threads)

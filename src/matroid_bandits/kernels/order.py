@@ -197,38 +197,42 @@ def _sort_by_words(codes, keys, item_bits, digit_bits, n_digits, words, spare, c
 
 
 @njit(cache=True, nogil=True)
-def argsort_rows(weights, orders):
-    """The greedy order of each row of `weights` (R, L) float64, into `orders` (R, L) int64."""
-    n = weights.shape[1]
-    scratch = np.empty(n, np.float64)
-    keys = np.empty(n, np.uint64)
+def argsort_row(weights, order, scratch, keys, levels, words, spare, counts):
+    """The greedy order of `weights` (n,) into `order` (n,) int64.
+
+    Work space: `scratch` (n,) float64; `keys`, `levels`, `words`, `spare` (n,) uint64; `counts` (3 x 2048,) uint32.
+    """
+    n = weights.shape[0]
+    fill_keys(weights, scratch, keys)
     if n < 32:
-        for run in range(weights.shape[0]):
-            fill_keys(weights[run], scratch, keys)
-            order = orders[run]
-            for i in range(n):
-                order[i] = i
-            insertion_sort(keys, order, 0, n, n * n)
+        for i in range(n):
+            order[i] = i
+        insertion_sort(keys, order, 0, n, n * n)
         return
     item_bits = np.uint64(5)
     while _ONE << item_bits < n:
         item_bits += _ONE
     digit_bits = np.uint64(7 if n < 256 else 8 if n < 4096 else 11)
     n_digits = np.uint64(2 if n < 65536 else 3)
-    levels = np.empty(n, np.uint64)
-    words = np.empty(n, np.uint64)
-    spare = np.empty(n, np.uint64)
+    if not (
+        _fill_levels(weights, levels)
+        and _sort_by_words(levels, keys, item_bits, digit_bits, n_digits, words, spare, counts, order)
+    ) and not _sort_by_words(keys, keys, item_bits, digit_bits, n_digits, words, spare, counts, order):
+        for i in range(n):
+            order[i] = i
+        radix_sort(keys, order, np.empty(n, np.int64), np.empty(6 * 2048, np.int64))
+
+
+@njit(cache=True, nogil=True)
+def argsort_rows(weights, orders):
+    """The greedy order of each row of `weights` (R, L) float64, into `orders` (R, L) int64."""
+    n = weights.shape[1]
+    scratch = np.empty(n, np.float64)
+    keys, levels = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    words, spare = np.empty(n, np.uint64), np.empty(n, np.uint64)
     counts = np.empty(3 * 2048, np.uint32)
     for run in range(weights.shape[0]):
-        fill_keys(weights[run], scratch, keys)
-        order = orders[run]
-        if not (
-            _fill_levels(weights[run], levels)
-            and _sort_by_words(levels, keys, item_bits, digit_bits, n_digits, words, spare, counts, order)
-        ) and not _sort_by_words(keys, keys, item_bits, digit_bits, n_digits, words, spare, counts, order):
-            for i in range(n):
-                order[i] = i
-            radix_sort(keys, order, np.empty(n, np.int64), np.empty(6 * 2048, np.int64))
+        argsort_row(weights[run], orders[run], scratch, keys, levels, words, spare, counts)
 
 
 @njit(cache=True, nogil=True)

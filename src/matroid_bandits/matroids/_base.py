@@ -14,6 +14,7 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.threads import over_rows
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.kernels import rows as row_kernels
 from matroid_bandits.kernels import selection as selection_kernels
@@ -226,6 +227,13 @@ class Matroid(Constraint):
             The next larger group around each group, -1 for none; it has a smaller number.
         capacities : int64 array (G,)
             How many items of each group may be chosen.
+        """
+        return None
+
+    def compiled(self) -> forms.QuotaForm | forms.GraphForm | None:
+        """The matroid as compiled episodes know it (see `kernels.forms`); None, the default, where they do not.
+
+        A class that overrides a hook of the class that declared it loses it by that.
         """
         return None
 

@@ -11,6 +11,7 @@ from matroid_bandits._typing import ArrayLike, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.exceptions import InvalidMatroidError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import graphic as graphic_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
 from matroid_bandits.matroids._names import codes_of
@@ -155,6 +156,9 @@ class GraphicMatroid(Matroid):
         is_alone = np.bincount(block[block >= 0], minlength=n_blocks) == 1
         bridges: IntArray = X[np.append(is_alone, False)[block]]
         return bridges
+
+    def compiled(self) -> forms.GraphForm:
+        return forms.GraphForm(self._tails, self._heads, self._n_vertices)
 
     def content(self) -> tuple[Any, ...]:
         return (self._tails, self._heads, self._vertices)

@@ -11,6 +11,7 @@ from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import laminar as laminar_kernels
 from matroid_bandits.matroids._base import MOST_ITEMS
 from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within, room_beside
@@ -96,6 +97,9 @@ class LaminarMatroid(QuotaMatroid):
 
     def quotas(self) -> Quotas:
         return self._tight
+
+    def compiled(self) -> forms.QuotaForm:
+        return forms.QuotaForm(*self._tight)
 
     def greedy(
         self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None

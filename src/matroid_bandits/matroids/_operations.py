@@ -13,6 +13,7 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.constraint import constraint_from_dict
 from matroid_bandits.exceptions import InvalidMatroidError, SerializationError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import rows as row_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
 from matroid_bandits.matroids._quotas import Quotas, greedy_within
@@ -138,6 +139,9 @@ class Truncation(_Derived):
 
     def quotas(self) -> Quotas | None:
         return self._groups
+
+    def compiled(self) -> forms.QuotaForm | None:
+        return None if self._groups is None else forms.QuotaForm(*self._groups)
 
     @cached_property
     def _groups(self) -> Quotas | None:
@@ -347,6 +351,9 @@ class DirectSum(Matroid):
 
     def quotas(self) -> Quotas | None:
         return self._groups
+
+    def compiled(self) -> forms.QuotaForm | None:
+        return None if self._groups is None else forms.QuotaForm(*self._groups)
 
     @cached_property
     def _groups(self) -> Quotas | None:

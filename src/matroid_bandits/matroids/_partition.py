@@ -14,6 +14,7 @@ from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.names import decode, encode, pairs_of
 from matroid_bandits._util.text import did_you_mean
 from matroid_bandits.exceptions import InvalidMatroidError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import selection as selection_kernels
 from matroid_bandits.matroids._base import MOST_ITEMS
 from matroid_bandits.matroids._names import codes_of
@@ -108,6 +109,9 @@ class PartitionMatroid(QuotaMatroid):
 
     def quotas(self) -> Quotas:
         return self._groups
+
+    def compiled(self) -> forms.QuotaForm:
+        return forms.QuotaForm(*self._groups)
 
     @cached_property
     def _groups(self) -> Quotas:

@@ -12,6 +12,7 @@ from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.exceptions import InvalidMatroidError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import selection as selection_kernels
 from matroid_bandits.matroids._base import MOST_ITEMS
 from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within
@@ -52,6 +53,9 @@ class UniformMatroid(QuotaMatroid):
 
     def quotas(self) -> Quotas:
         return self._one_group
+
+    def compiled(self) -> forms.QuotaForm:
+        return forms.QuotaForm(*self._one_group)
 
     @cached_property
     def _one_group(self) -> Quotas:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.kernels import kinetic
+from matroid_bandits.kernels import forms, kinetic
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.policies._described import Described
 from matroid_bandits.policies._request import Feedback, Plays, Request
@@ -202,6 +203,13 @@ class Policy(ABC, Described):
         """The features (n, d) that the policy was made with for some items; None for a policy made without."""
         return None
 
+    def compiled(self) -> forms.PolicyForm | None:
+        """The policy as compiled episodes know it (see `kernels.forms`); None, the default, for one they do not.
+
+        A class that overrides a hook of the class that declared it loses it by that.
+        """
+        return None
+
     def check_extra(self, state: State) -> None:
         """Raise `PolicyError` when those arrays cannot be what `prepare` and `observe` made.
 
@@ -257,6 +265,13 @@ class AffinePolicy(Policy):
         index changes, and what never falls is :math:`c_t` times two to this power.
         """
         return 0
+
+    def compiled(self) -> forms.PolicyForm | None:
+        """The index of the state's lines, for a coefficient that depends on the episode alone."""
+        return forms.PolicyForm(
+            forms.AFFINE,
+            episodes=lambda state, stream: ((coefficient(self, state, Request(t, stream)),) for t in count(1)),
+        )
 
     def indices(self, state: State, request: Request) -> FloatArray:
         """The affine index of every item, +inf for an item never seen."""

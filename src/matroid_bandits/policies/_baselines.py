@@ -13,6 +13,7 @@ from matroid_bandits._util.checks import as_number
 from matroid_bandits._util.names import decode, plain
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import ItemError, PolicyError
+from matroid_bandits.kernels import forms
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
@@ -45,6 +46,9 @@ class EpsilonGreedy(Policy):
         U[is_random] = stream.take(is_random).uniform(t, np.arange(state.n_items))
         return U
 
+    def compiled(self) -> forms.PolicyForm:
+        return forms.PolicyForm(forms.EPSILON, self._epsilon)
+
 
 class UniformRandom(Policy):
     """A random basis in every episode: the best one for independent uniform weights.
@@ -59,6 +63,9 @@ class UniformRandom(Policy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         return request.stream.uniform(request.episode, np.arange(state.n_items))
+
+    def compiled(self) -> forms.PolicyForm:
+        return forms.PolicyForm(forms.CHANCE)
 
 
 class FixedSet(Policy):

@@ -10,6 +10,7 @@ from matroid_bandits._typing import BoolArray, FloatArray
 from matroid_bandits._util.checks import as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.kernels import forms
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
@@ -71,6 +72,9 @@ class ThompsonSampling(Policy):
                 alpha, beta = alpha + state.prior_counts * chance, beta + state.prior_counts * (1.0 - chance)
             return stream.beta(t, items, alpha, beta)
         return state.means + self._noise * stream.normal(t, items) * state.radii
+
+    def compiled(self) -> forms.PolicyForm:
+        return forms.PolicyForm(forms.BETA if self._prior == "beta" else forms.NORMAL, self._noise)
 
     def observe(self, state: State, feedback: Feedback) -> None:
         if self._prior == "beta":

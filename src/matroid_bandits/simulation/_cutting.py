@@ -6,8 +6,8 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from matroid_bandits.compiled import Settings, described
 from matroid_bandits.policies import Policy
-from matroid_bandits.simulation._play import Settings, described
 from matroid_bandits.simulation._worker import Group, Pace
 
 #: A slice is made longer, up to so many times what it should take, while the fixed time of playing it is more than

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Hashable, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from matroid_bandits import gpu
 from matroid_bandits._util.text import shown
+from matroid_bandits.compiled import Part, Settings, Slice
 from matroid_bandits.exceptions import DeviceError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import run_jobs
 from matroid_bandits.simulation._executors import ExecutorChoice
-from matroid_bandits.simulation._play import Part, Settings
 from matroid_bandits.simulation._progress import Reporter
 
 DeviceChoice = Literal["cpu", "gpu", "auto"]
@@ -103,23 +101,6 @@ def run_anywhere(
 
 def _run_gpu(jobs: Sequence[Job], report: Reporter) -> Generator[tuple[Job, Part], None, None]:
     """Play jobs on the GPU, and yield parts of them as soon as they are known."""
-    for number, found in gpu.play([_task(job, job.settings) for job in jobs], report.add):
-        surplus, optimum = np.zeros(found.last - found.first), found.optimum
-        if optimum is not None:
-            optimum = np.tile(optimum, (surplus.size, 1))
-        part = Part(found.first, found.last, found.returns, found.regret, found.choices, surplus, optimum)
+    tasks = [(Slice(job.name, job.policy, job.first, job.last), job.settings) for job in jobs]
+    for number, part in gpu.play(tasks, report.add):
         yield jobs[number], part
-
-
-def _task(job: Job, settings: Settings) -> gpu.Task:
-    return gpu.Task(
-        settings.problem,
-        job.policy,
-        settings.n_episodes,
-        job.first,
-        job.last,
-        settings.seed,
-        settings.start,
-        settings.checkpoints,
-        settings.by_run,
-    )

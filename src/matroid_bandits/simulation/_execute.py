@@ -9,11 +9,11 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
 from matroid_bandits._util.threads import n_threads
+from matroid_bandits.compiled import Part
 from matroid_bandits.simulation._backend import Backend
 from matroid_bandits.simulation._cutting import Job, Piece, Plan
 from matroid_bandits.simulation._executors import ExecutorChoice, backend_of
 from matroid_bandits.simulation._local import Threads
-from matroid_bandits.simulation._play import Part
 from matroid_bandits.simulation._progress import Reporter
 from matroid_bandits.simulation._worker import Answer, Failed, Pace, Played, Unknown
 

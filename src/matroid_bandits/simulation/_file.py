@@ -24,7 +24,7 @@ _VERSION = 1
 _KEYS = (
     "policies", "n_episodes", "n_runs", "seed", "start", "minimize", "optimal_value", "wall_time", "versions"
 )  # fmt: skip
-_LATER_KEYS = ("device", "no_bounds")  # not in files of earlier versions
+_LATER_KEYS = ("device", "no_bounds", "engine")  # not in files of earlier versions
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
 _RUNS = ("run_returns", "run_regret")  # both or neither
@@ -39,7 +39,8 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     if not result.is_regret_known:
         header["optimal_value"] = None  # JSON has no NaN
     with archives.malformed("simulation"):
-        _check_header(header | {"policies": list(result.policies)})
+        engine = None if result.engine is None else list(result.engine)
+        _check_header(header | {"policies": list(result.policies), "engine": engine})
         _check_layouts(header, {name: Layout.of(array) for name, array in arrays.items()})
         _check_arrays(header, arrays)
     archives.save(path, _FORMAT, _VERSION, header, arrays)
@@ -55,7 +56,8 @@ def load(kind: type[SimulationResult], path: str | PathLike[str]) -> SimulationR
         _check_arrays(header, arrays)
         if header["optimal_value"] is None:
             header["optimal_value"] = math.nan
-        return kind(**{**header, **arrays, "policies": tuple(header["policies"])})
+        tuples = {name: tuple(header[name]) for name in ("policies", "engine") if header.get(name) is not None}
+        return kind(**{**header, **arrays, **tuples})
 
 
 def _check_header(header: Mapping[str, Any]) -> None:
@@ -76,6 +78,9 @@ def _check_header(header: Mapping[str, Any]) -> None:
         raise ValueError(f'expected device to be "cpu" or "gpu", got {shown(header["device"])}')
     if type(header.get("no_bounds", "")) is not str:
         raise ValueError(f"expected no_bounds to be text, got {shown(header['no_bounds'])}")
+    engine = header.get("engine")
+    if engine is not None and (type(engine) is not list or not _are_strings(engine)):
+        raise ValueError(f"expected engine to be a word for each policy, got {shown(engine)}")
     as_integer("n_episodes", header["n_episodes"], 1, 2**47)
     as_integer("n_runs", header["n_runs"], 1, 2**32)
     as_integer("seed", header["seed"], 0, 2**64 - 1)
@@ -102,6 +107,8 @@ def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> 
     for name in {**expected, **layouts}:
         if layouts.get(name) != expected.get(name):
             raise ValueError(f"expected {shown(name)} to be {expected.get(name)}, got {layouts.get(name)}")
+    if header.get("engine") is not None and len(header["engine"]) != P:
+        raise ValueError(f"expected engine to be a word for each policy, got {shown(header['engine'])}")
 
 
 def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:

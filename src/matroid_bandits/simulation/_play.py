@@ -1,107 +1,46 @@
-"""One slice of a simulation: one policy, some of the runs, all episodes."""
+"""One slice of a simulation, in compiled episodes or episode by episode: one policy, some of the runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from matroid_bandits import compiled
 from matroid_bandits._typing import FloatArray, IntArray
-from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits.agent import Agent, Play
-from matroid_bandits.engines import EngineChoice
+from matroid_bandits.compiled import Part, Settings, Slice, Stopped, check_totals
 from matroid_bandits.environments import Environment, availability_of, delays_of, features_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import Policy, Request
-from matroid_bandits.problem import Problem
+from matroid_bandits.policies import Request
 from matroid_bandits.simulation._answers import Answers
 from matroid_bandits.simulation._regret import make_score
 from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, POLICY, START, Stream
-
-Start = Literal["observe", "explore"]
-
-#: More than weights of `MOST_WEIGHT` can add up to, and little enough for the squares that make standard errors.
-_MOST_TOTAL = 1e140
 
 #: Episodes, over all runs of a slice, between two reports of progress.
 _TICK = 512
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What all slices of a simulation share; with `by_run` the choices of every run are kept apart."""
-
-    problem: Problem
-    n_episodes: int
-    n_runs: int
-    seed: int
-    start: Start
-    checkpoints: IntArray
-    engine: EngineChoice
-    by_run: bool = False
-
-
-@dataclass(frozen=True)
-class Slice:
-    """One policy, by its name, on the runs from `first` up to `last`."""
-
-    name: str
-    policy: Policy
-    first: int
-    last: int
-
-    @property
-    def n_runs(self) -> int:
-        """How many runs it has."""
-        return self.last - self.first
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one slice found on its runs from `first` up to `last`, and all choices, of all runs or of each.
-
-    `returns` and `regret` are cumulative, of each run at each checkpoint. `surplus` is how much more, per run and in
-    all, the best available sets were worth than the best set of all items; `optimum` what the best sets of each run
-    were worth by each checkpoint, where means change. `alarms` and `item_alarms` are how often items started anew, by
-    run and checkpoint, and by item, as the choices are; None where the policy has no detector.
-    """
-
-    first: int
-    last: int
-    returns: FloatArray
-    regret: FloatArray
-    choices: IntArray
-    surplus: FloatArray
-    optimum: FloatArray | None = None
-    alarms: IntArray | None = None
-    item_alarms: IntArray | None = None
-
-
-class Stopped(Exception):
-    """Another slice failed or the user interrupted; this one need not go on."""
-
-
-def described(name: str, first: int, last: int) -> str:
-    """A slice in words, for messages."""
-    return f"policy {name!r}, " + (f"run {first}" if last - first == 1 else f"runs {first} to {last - 1}")
-
-
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
-    """Play one policy in a batch of runs, all of them one array operation at a time.
+    """Play one policy in some runs: whole episodes in compiled code where that is sooner, else by an `Agent`.
 
     `tick` is called with the episodes played since the last call, and says whether to stop. An error gets a note
     that says where it happened.
     """
+    if compiled.choose(settings, slice.policy)[0] == "compiled":
+        counted = _Counted(tick)
+        try:
+            return compiled.play(slice, settings, counted)
+        except compiled.Misfit:  # known only now: a coefficient that begins to look at the state, or that fails
+            tick = _Counted(tick, counted.n)
     episodes = _Episodes(settings.n_episodes)
     try:
         return _play(slice, settings, tick, episodes)
     except Stopped:
         raise
     except BaseException as error:
-        error.add_note(f"{described(slice.name, slice.first, slice.last)}, episode {episodes.now}")
+        error.add_note(f"{slice}, episode {episodes.now}")
         raise
 
 
@@ -150,11 +89,7 @@ def _play(slice: Slice, settings: Settings, tick: Callable[[int], bool], episode
         else:
             answers.expect(chosen, weights)
         if t == points[point]:
-            if not (np.abs(total) <= _MOST_TOTAL).all():
-                which = (
-                    f"weights of at most {MOST_WEIGHT:g} in size" if np.isfinite(total).all() else "finite weights"
-                )
-                raise InvalidEnvironmentError(f"{environment!r}: expected {which}; got others by episode {t}")
+            check_totals(environment, total, t)
             returns_at[:, point], regret_at[:, point] = total, score.regret
             if optimum_at is not None:
                 optimum_at[:, point] = score.optimum
@@ -175,6 +110,18 @@ def _play(slice: Slice, settings: Settings, tick: Callable[[int], bool], episode
     return Part(
         slice.first, slice.last, returns_at, regret_at, choices, score.surplus, optimum_at, alarms_at, by_item
     )
+
+
+class _Counted:
+    """Passes on the episodes played, except for the first `n_known`, which were told before; `n` counts them all."""
+
+    def __init__(self, tick: Callable[[int], bool], n_known: int = 0) -> None:
+        self._tick, self._n_known, self.n = tick, n_known, 0
+
+    def __call__(self, n: int) -> bool:
+        before = max(self.n, self._n_known)
+        self.n += n
+        return self._tick(max(self.n, self._n_known) - before)
 
 
 class _Episodes:

@@ -51,6 +51,8 @@ class PolicyResult:
         How often items had started anew in a run, its mean over runs; None where no policy has a detector.
     item_alarms : int64 array (L,), or None
         How often each item started anew, over all runs.
+    engine : str, or None
+        How its episodes were played, as in `SimulationResult`.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class PolicyResult:
     run_regret: FloatArray | None
     alarms: FloatArray | None = None
     item_alarms: IntArray | None = None
+    engine: str | None = None
 
     def __repr__(self) -> str:
         regret = _regret_text(self.regret[-1], self.regret_se[-1]).replace("\u00a0", " ")
@@ -127,6 +130,9 @@ class SimulationResult:
         Where it was simulated, "cpu" or "gpu".
     no_bounds : str
         Why the paper's bounds do not hold for the problem; empty where they do, and in files of earlier versions.
+    engine : tuple of str, or None
+        How the episodes of each policy were played: "compiled", whole ones in compiled code, on either device;
+        "agent", one by one; "store" for runs that were read from a sweep's store. None in files of earlier versions.
 
     Examples
     --------
@@ -167,6 +173,7 @@ class SimulationResult:
     item_alarms: IntArray | None = None
     device: str = "cpu"
     no_bounds: str = ""
+    engine: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -399,13 +406,13 @@ class SimulationResult:
         return _file.load(cls, path)
 
     def __eq__(self, other: object) -> bool:
-        """Equal results; wall time, versions, the device and what is said of bounds may differ."""
+        """Equal results; wall time, versions, the device, the engine and what is said of bounds may differ."""
         if not isinstance(other, SimulationResult):
             return NotImplemented
         return all(
             _is_same(value, getattr(other, name))
             for name, value in vars(self).items()
-            if name not in ("wall_time", "versions", "device", "no_bounds")
+            if name not in ("wall_time", "versions", "device", "no_bounds", "engine")
         )
 
     __hash__ = None  # type: ignore[assignment]

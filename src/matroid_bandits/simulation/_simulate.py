@@ -13,6 +13,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.text import counted
+from matroid_bandits.compiled import Settings, Start
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import PolicyError, SimulationError
@@ -21,7 +22,6 @@ from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._device import DeviceChoice, choose_device, run_anywhere
 from matroid_bandits.simulation._executors import ExecutorChoice
-from matroid_bandits.simulation._play import Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.simulation._tally import Tally
@@ -76,8 +76,11 @@ def simulate(
     progress : bool or callable, default False
         True shows a bar with the time left on stderr; a callable gets (done, total) now and then: on threads
         while episodes are played, elsewhere after each slice of runs.
-    engine : str, or class of one's own, default "auto"
-        How decisions are found; "auto" picks the fastest that fits. All make the same decisions.
+    engine : str, or class, default "auto"
+        How decisions are found; all ways make the same ones. "auto" plays whole episodes in compiled code where all
+        of a policy, the problem and the environment has a compiled form and the kernel is on disk or worth
+        compiling, and otherwise picks the fastest engine that fits; `compiled.explain` says which and why, and
+        `engine` of the result what it was. Anything else names an engine.
     keep_runs : bool, default False
         Keep the curves of every run too, in `run_returns` and `run_regret` of the result.
     device : "cpu", "gpu" or "auto", default "cpu"

@@ -21,17 +21,17 @@ from matroid_bandits._util.archives import Layout
 from matroid_bandits._util.files import claim, remove_leftovers, write_file
 from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
+from matroid_bandits.compiled import Part, Settings
 from matroid_bandits.exceptions import SerializationError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.simulation._keys import digest
-from matroid_bandits.simulation._play import Part, Settings
 
 _FORMAT, _CELL, _PART = (f"matroid-bandits/sweep-{what}" for what in ("store", "cell", "part"))
 _VERSION = 1
 _NAME = re.compile(r"(\d{8,10})-(\d{8,10})\.npz")
 
 #: What is stored of a part besides its runs.
-_ARRAYS = [field.name for field in fields(Part) if field.name not in ("first", "last")]
+_ARRAYS = [field.name for field in fields(Part) if field.name not in ("first", "last", "engine")]
 
 Interval = tuple[int, int]
 
@@ -164,7 +164,7 @@ class Store:
             for name in ("choices", "item_alarms"):
                 if name in arrays:
                     arrays[name] = arrays[name].sum(axis=0, dtype=np.int64)
-            return Part(first=taken[0], last=taken[1], **arrays)
+            return Part(first=taken[0], last=taken[1], **arrays, engine="store")
 
     def _path(self, cell: Cell, interval: Interval) -> Path:
         return self._folder / cell.key / f"{interval[0]:08d}-{interval[1]:08d}.npz"

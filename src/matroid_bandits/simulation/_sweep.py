@@ -12,6 +12,7 @@ from typing import Any
 
 from matroid_bandits._typing import ArrayLike
 from matroid_bandits._util.text import shown
+from matroid_bandits.compiled import Settings, Start
 from matroid_bandits.exceptions import MatroidBanditsError, SimulationError, SweepWarning
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -21,7 +22,6 @@ from matroid_bandits.simulation._execute import SLICE_S
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._families import Family, expand
 from matroid_bandits.simulation._keys import problem_key
-from matroid_bandits.simulation._play import Settings, Start
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.simulation._simulate import check_settings

@@ -6,7 +6,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.versions import versions
-from matroid_bandits.simulation._play import Part, Settings
+from matroid_bandits.compiled import Part, Settings
 from matroid_bandits.simulation._result import SimulationResult
 
 
@@ -21,12 +21,14 @@ class Tally:
         self._optimum: FloatArray | None = None
         self._alarms, self._item_alarms = (np.zeros((len(names), n), np.int64) for n in (n_points, n_items))
         self._has_alarms = False
+        self._engines: list[set[str]] = [set() for _ in names]
 
     def add(self, name: str, part: Part) -> None:
         """Take what the policy of this name did in some runs."""
         p, rows = self._names.index(name), slice(part.first, part.last)
         self._curves[0, p, rows], self._curves[1, p, rows] = part.returns, part.regret
         self._choices[p] += part.choices
+        self._engines[p].add(part.engine)
         self._surplus[rows] = part.surplus  # of the world, so of every policy; the optimum too
         if part.optimum is not None:
             if self._optimum is None:
@@ -68,6 +70,7 @@ class Tally:
             item_alarms=self._item_alarms if self._has_alarms else None,
             device=device,
             no_bounds=settings.problem.no_bounds,
+            engine=tuple(" and ".join(sorted(engines)) for engines in self._engines),
         )
 
     def _optima(self) -> tuple[float, FloatArray | None]:

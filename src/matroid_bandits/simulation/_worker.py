@@ -19,9 +19,10 @@ from typing import Any, TypeAlias
 
 from matroid_bandits._util.threads import in_one_thread
 from matroid_bandits._version import __version__
+from matroid_bandits.compiled import Part, Settings, Slice, Stopped
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.policies import Policy
-from matroid_bandits.simulation._play import Part, Settings, Slice, Stopped, play
+from matroid_bandits.simulation._play import play
 
 #: Seconds that are played before it is said how long a slice will take; its first episodes, which may wait for the
 #: compiler, do not count.

@@ -1,0 +1,26 @@
+"""Whole episodes in compiled code: a simulation's compiled form, for both devices, and how the CPU plays it."""
+
+from matroid_bandits.compiled._choice import choose, explain
+from matroid_bandits.compiled._forms import Misfit, ProblemForms, Rows, Schedule, World, check_length, optimum_of
+from matroid_bandits.compiled._play import play
+from matroid_bandits.compiled._slices import Part, Settings, Slice, Start, Stopped, check_totals, described
+
+__all__ = [
+    "Misfit",
+    "Part",
+    "ProblemForms",
+    "Rows",
+    "Schedule",
+    "Settings",
+    "Slice",
+    "Start",
+    "Stopped",
+    "World",
+    "check_length",
+    "check_totals",
+    "choose",
+    "described",
+    "explain",
+    "optimum_of",
+    "play",
+]

@@ -1,0 +1,372 @@
+"""The compiled form of a simulation, for both devices: what its policy, environment and matroid declare."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._util.declared import override
+from matroid_bandits._util.text import counted
+from matroid_bandits.environments import Environment
+from matroid_bandits.kernels.forms import (
+    FloatForm,
+    GraphForm,
+    MatchingForm,
+    MovingForm,
+    PiecesForm,
+    PolicyForm,
+    QuotaForm,
+    ResidueForm,
+    WorldForm,
+)
+from matroid_bandits.matroids import Matroid
+from matroid_bandits.policies import Policy
+from matroid_bandits.problem import Problem
+
+#: Kernels count episodes in 32 bits.
+MOST_EPISODES = 2**31 - 1
+
+MatroidForm: TypeAlias = QuotaForm | GraphForm | MatchingForm | ResidueForm | FloatForm
+
+# What may be overridden without a declaration being lost: it asks for it, or nothing of an episode depends on it.
+_FREE_OF_POLICIES = (
+    "coefficient", "check", "params", "beliefs", "change", "welcome", "forget", "features_of", "check_extra",
+    "columns", "support", "takes_priors", "takes_all", "item_arrays", "time_arrays", "open_arrays",
+)  # fmt: skip
+_FREE_OF_ENVIRONMENTS = ("content", "mean_range", "support_of")
+_FREE_OF_MATROIDS = ("fields", "from_fields", "content", "dual", "replaceable", "has_quick_coloops")
+
+#: Episodes whose worth is added up at once, for the sake of memory.
+_CHUNK = 2**20
+
+
+class Misfit(Exception):
+    """Something has no compiled form; the message is a sentence that names it.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import Misfit, ProblemForms
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> try:
+    ...     ProblemForms(problem).schedule(mb.FixedSet([0]))
+    ... except Misfit as misfit:
+    ...     print(misfit)
+    FixedSet has no compiled form
+    """
+
+
+def check_length(n_episodes: int) -> None:
+    """Raise `Misfit` for more episodes than kernels can count.
+
+    Examples
+    --------
+    >>> from matroid_bandits.compiled import check_length
+    >>> check_length(10**9)
+    """
+    if n_episodes > MOST_EPISODES:
+        raise Misfit(f"{counted(n_episodes, 'episode')} are more than kernels count, {MOST_EPISODES:,}")
+
+
+class ProblemForms:
+    """The compiled form of a problem: its matroid and its worlds, each made when it is first asked for.
+
+    Raises
+    ------
+    Misfit
+        By the attributes, where something has no compiled form.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import ProblemForms
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> ProblemForms(problem).worlds[0].rows(1, 1).best
+    array([0.8])
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._known: dict[Any, Any] = {}
+        self._lock = threading.RLock()
+
+    @cached_property
+    def matroid(self) -> MatroidForm:
+        """What the matroid declares."""
+        constraint = self.problem.constraint
+        name = type(constraint).__name__
+        if not isinstance(constraint, Matroid):
+            raise Misfit(f"{name} is no matroid")
+        form: MatroidForm | None = _declared(constraint, _FREE_OF_MATROIDS)
+        if constraint.rank == 0:
+            raise Misfit("a matroid of rank 0 leaves nothing to choose")
+        if form is None:
+            raise Misfit(f"{name} has no compiled form")
+        return form
+
+    @cached_property
+    def worlds(self) -> list[World]:
+        """The environment from episode 1 on, a world for each stretch of episodes in which it stays the same."""
+        made: dict[int, World] = {}  # pieces that come back are made once
+        worlds = []
+        for first, environment, form in self.stretches:
+            if id(environment) not in made:
+                made[id(environment)] = World(first, self.problem, environment, form)
+            worlds.append(made[id(environment)].beginning(first))
+        return worlds
+
+    @cached_property
+    def stretches(self) -> list[tuple[int, Environment, WorldForm | MovingForm]]:
+        """The environments that take turns, from which episode on, and what they declare."""
+        return list(_stretches(self.problem.environment, 1, np.inf))
+
+    def schedule(self, policy: Policy) -> Schedule:
+        """The compiled form of a policy on this problem; the same object for the same policy."""
+        schedule: Schedule = self.once(id(policy), lambda: Schedule(policy, self.problem))
+        return schedule
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` gives, the first time for all threads."""
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = make()
+            return self._known[key]
+
+    def world_at(self, t: int) -> tuple[World, float]:
+        """The world of episode t, and the first episode of the one after it."""
+        later = [world for world in self.worlds if world.first > t]
+        return self.worlds[len(self.worlds) - len(later) - 1], later[0].first if later else np.inf
+
+    def check(self, policy: Policy, n_episodes: int) -> None:
+        """Raise `Misfit` unless the policy can be played on this problem for so many episodes, as far as is known."""
+        check_length(n_episodes)
+        self.matroid  # noqa: B018
+        self.schedule(policy)
+        self.stretches  # noqa: B018
+
+
+def _declared(thing: Any, free: tuple[str, ...]) -> Any:
+    """What a policy, an environment or a matroid declares as its compiled form, or None."""
+    form = thing.compiled()
+    name = override(thing, "compiled", free) if form is not None else None
+    if name is not None:
+        what = f"{name}()" if callable(getattr(type(thing), name)) else name
+        raise Misfit(f"{type(thing).__name__} has {what} of its own, which its compiled form does not know")
+    return form
+
+
+def _stretches(
+    environment: Environment, first: int, end: float
+) -> Iterator[tuple[int, Environment, WorldForm | MovingForm]]:
+    """The environments that hold from some episode on, in the episodes from `first` up to `end`."""
+    form = _declared(environment, _FREE_OF_ENVIRONMENTS)
+    if form is None:
+        raise Misfit(f"{type(environment).__name__} has no compiled form")
+    if not isinstance(form, PiecesForm):
+        yield first, environment, form
+        return
+    for piece, begin, stop in zip(form.environments, form.begins, (*form.begins[1:], np.inf), strict=True):
+        if max(begin, first) < min(stop, end):
+            yield from _stretches(piece, max(begin, first), min(stop, end))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Arrays of a world for some episodes, a row for each of them or one row for all.
+
+    Attributes
+    ----------
+    values, spread : float64 arrays (n, L) or (1, L)
+        As `kernels.forms.WorldForm` has them.
+    means : float64 array (n, L) or (1, L)
+        The expected weights.
+    best : float64 array (n,) or (1,)
+        What the best set is expected to be worth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matroid_bandits.compiled import Rows
+    >>> Rows(np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 2)), np.array([1.0])).n_rows
+    1
+    """
+
+    values: FloatArray
+    spread: FloatArray
+    means: FloatArray
+    best: FloatArray
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.best.size)
+
+
+class World:
+    """An environment as kernels take it, from one episode on.
+
+    Attributes
+    ----------
+    first : int
+        The episode with which it begins.
+    kind, n_rows : int
+        As in `kernels.forms.WorldForm`.
+    table : float64 array, indptr and indices : int64 arrays
+        The same; of one entry where there are none.
+    moves : bool
+        Whether means change from episode to episode.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import ProblemForms
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> ProblemForms(problem).worlds[0].moves
+    False
+    """
+
+    def __init__(self, first: int, problem: Problem, environment: Environment, form: WorldForm | MovingForm) -> None:
+        self.first, self.kind, self._problem, self._form = first, form.kind, problem, form
+        self.n_rows, self.moves = 0, isinstance(form, MovingForm)
+        self.table, self.indptr, self.indices = np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        if isinstance(form, WorldForm):
+            self.n_rows = form.n_rows
+            self.table = _flat(form.table, self.table)
+            self.indptr, self.indices = _flat(form.indptr, self.indptr), _flat(form.indices, self.indices)
+            self._rows = self._make(environment.mean_weights[None], form.values, form.spread)
+
+    def beginning(self, first: int) -> World:
+        """The same world from another episode on."""
+        other = object.__new__(World)
+        other.__dict__ |= self.__dict__ | {"first": first}
+        return other
+
+    def rows(self, t: int, n: int) -> Rows:
+        """What changes by episode, for the n episodes from t on."""
+        if isinstance(self._form, WorldForm):
+            return self._rows
+        means = np.stack([self._form.means(s) for s in range(t, t + n)])
+        return self._make(means, *self._form.around(means))
+
+    def _make(self, means: FloatArray, values: FloatArray, spread: FloatArray) -> Rows:
+        # copies that can be written: kernels are compiled for these
+        values, spread, means = (np.array(np.atleast_2d(each), order="C") for each in (values, spread, means))
+        return Rows(values, spread, means, self._problem.best_sets(np.array(means))[2])
+
+    @property
+    def arrays(self) -> list[AnyArray]:
+        """All arrays that it keeps."""
+        rows = [] if self.moves else [*vars(self._rows).values()]
+        return [self.table, self.indptr, self.indices, *rows]
+
+
+def _flat(given: AnyArray | None, default: AnyArray) -> AnyArray:
+    """An array in one row, of the default's type, that can be written, as kernels take it; not an empty one."""
+    if given is None or not given.size:
+        return default
+    return np.array(given, default.dtype, order="C").reshape(-1)
+
+
+class Schedule:
+    """A policy as kernels take it on one problem, and what its index needs of every episode.
+
+    Attributes
+    ----------
+    form : PolicyForm
+        What the policy declares.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import ProblemForms
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> ProblemForms(problem).schedule(mb.OMM()).rows(1, 3)[:, 0].round(3)
+    array([0.   , 0.   , 1.177])
+    """
+
+    #: How many numbers an episode may need.
+    WIDTH = 3
+
+    def __init__(self, policy: Policy, problem: Problem) -> None:
+        name = type(policy).__name__
+        form: PolicyForm | None = _declared(policy, _FREE_OF_POLICIES)
+        if form is None:
+            raise Misfit(f"{name} has no compiled form")
+        self.form, self.policy, self._lock = form, policy, threading.Lock()
+        self._rows, self._n_known = np.zeros((64, self.WIDTH)), 0
+        self._error: Exception | None = None
+        self._ahead: Iterator[tuple[float, ...]] | None = None
+        if form.episodes is not None:
+            known = {"constraint": problem.constraint, "minimize": problem.minimize, "n_items": problem.n_items}
+            self._ahead = form.episodes(_Blank(name, **known), _Blank(name))
+            self.rows(1, 1)
+
+    def rows(self, t: int, n: int) -> FloatArray:
+        """What the index needs of the n episodes from t on, (n, WIDTH)."""
+        if self._ahead is None:
+            return np.zeros((n, self.WIDTH))
+        with self._lock:  # slices of one policy share them
+            if t + n - 1 > self._rows.shape[0]:
+                room = np.zeros((max(t + n - 1, 2 * self._rows.shape[0]), self.WIDTH))
+                room[: self._n_known] = self._rows[: self._n_known]
+                self._rows = room
+            if self._error is not None:
+                raise self._error
+            try:
+                while self._n_known < t + n - 1:
+                    row = next(self._ahead)
+                    self._rows[self._n_known, : len(row)] = row
+                    self._n_known += 1
+            except Exception as error:  # an iterator that failed once would end quietly the next time
+                self._error = error
+                raise
+            return self._rows[t - 1 : t - 1 + n]
+
+
+class _Blank:
+    """Stands in for the state and the stream while numbers are asked for ahead, and knows the problem alone."""
+
+    def __init__(self, policy: str, **known: Any) -> None:
+        self.__dict__.update(known, _policy=policy)
+
+    def __getattr__(self, name: str) -> Any:
+        raise Misfit(
+            f"{self.__dict__['_policy']}.coefficient looks at {name!r}; compiled episodes need one that depends on "
+            "the episode alone"
+        )
+
+
+def optimum_of(forms: ProblemForms, checkpoints: IntArray) -> FloatArray | None:
+    """What the best sets were worth in all by each checkpoint (C,), where means change; None where they stay.
+
+    Added up episode by episode, as the `Agent`'s loop does, so that the last digits are the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import ProblemForms, optimum_of
+    >>> day, night = mb.BernoulliEnvironment([0.75, 0.5]), mb.BernoulliEnvironment([0.0, 0.25])
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.PiecewiseEnvironment([day, night], [3]))
+    >>> optimum_of(ProblemForms(problem), np.array([2, 4]))
+    array([1.5, 2. ])
+    """
+    if forms.problem.environment.is_stationary:
+        return None
+    starts = np.array([world.first for world in forms.worlds])
+    best = np.array([world.rows(1, 1).best[0] for world in forms.worlds])
+    found, total, t = np.empty(checkpoints.size), 0.0, 1
+    for place, point in enumerate(checkpoints):
+        while t <= point:
+            episodes = np.arange(t, min(point + 1, t + _CHUNK))
+            worth = best[np.searchsorted(starts, episodes, side="right") - 1]
+            total = float(np.add.accumulate(np.append(total, worth))[-1])
+            t += episodes.size
+        found[place] = total
+    return found

@@ -1,0 +1,132 @@
+"""Simulations that have a compiled form, and how what they find is compared with what an `Agent` finds."""
+
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+import scipy.sparse
+
+import matroid_bandits as mb
+from matroid_bandits import compiled
+from matroid_bandits.compiled import Settings, Slice
+from matroid_bandits.simulation._play import play as play_slice
+
+
+class Constant(mb.AffinePolicy):
+    """As optimistic in every episode; its coefficient depends on the episode alone."""
+
+    def coefficient(self, state, request):
+        return 0.3
+
+
+#: Name to what is made of (number of items, random numbers).
+FAMILIES = {
+    "uniform": lambda n, rng: mb.UniformMatroid(n, n // 3),
+    "partition": lambda n, rng: mb.PartitionMatroid(rng.integers(0, 3 + n // 50, n)),
+    "mixed capacities": lambda n, rng: _mixed(n, rng),
+    "free items": lambda n, rng: mb.LaminarMatroid(n, [(range(n // 2), 2), (range(n // 2, n - 2), 1)]),
+    "graph": lambda n, rng: mb.GraphicMatroid(rng.integers(0, max(3, n // 3), (n, 2))),
+    "bridges": lambda n, rng: mb.GraphicMatroid([*((v, v + 1) for v in range(n // 2)), *_chords(n - n // 2, rng)]),
+}
+POLICIES = {
+    "OMM": mb.OMM(0.7),
+    "constant": Constant(),
+    "epsilon": mb.EpsilonGreedy(0.3),
+    "chance": mb.UniformRandom(),
+    "beta": mb.ThompsonSampling(),
+    "normal": mb.ThompsonSampling("normal", noise=0.4),
+}
+WORLDS = {
+    "bernoulli": lambda n, rng: mb.BernoulliEnvironment(rng.random(n)),
+    "ties": lambda n, rng: mb.BernoulliEnvironment(rng.integers(0, 3, n) / 2),
+    "exponential": lambda n, rng: mb.ExponentialEnvironment(rng.integers(1, 9, n)),
+    "gaussian": lambda n, rng: mb.GaussianEnvironment(rng.random(n), rng.random(n)),
+    "linear": lambda n, rng: mb.LinearEnvironment(rng.random((n, 2)), [0.5, 1.0], noise=0.2),
+    "rows": lambda n, rng: mb.RowEnvironment(rng.integers(0, 2, (7, n))),
+    "sparse rows": lambda n, rng: mb.RowEnvironment(scipy.sparse.random(9, n, 0.4, "csr", random_state=rng)),
+    "no entries": lambda n, rng: mb.RowEnvironment(scipy.sparse.csr_array((4, n))),
+    "piecewise": lambda n, rng: _piecewise(n, rng),
+    "extreme": lambda n, rng: mb.RowEnvironment(rng.choice([-1e100, 1e100, 5e-324, -1e-300, 0.0, 1.0], (5, n))),
+}
+#: Worlds with weights outside [0, 1].
+WIDE = ("exponential", "gaussian", "linear", "extreme")
+#: Policies that need weights in [0, 1].
+NARROW = ("beta",)
+STARTS = ("observe", "explore")
+DIRECTIONS = (False, True)
+
+
+def pairwise_cases():
+    """Cases (family, policy, world, start, minimize) in which every two values that can meet do."""
+    every = [case for case in product(FAMILIES, POLICIES, WORLDS, STARTS, DIRECTIONS) if is_sound(case)]
+    missing = {pair for case in every for pair in _pairs(case)}
+    chosen = []
+    while missing:
+        best = max(every, key=lambda case: len(missing & _pairs(case)))
+        chosen.append(best)
+        missing -= _pairs(best)
+    return chosen
+
+
+def is_sound(case):
+    """Whether the policy can take the weights of the world."""
+    return not (case[1] in NARROW and case[2] in WIDE)
+
+
+def problem_of(case, n_items, seed=0):
+    """The problem of a case, with so many items."""
+    family, _, world, _, minimize = case
+    rng = np.random.default_rng([n_items, seed])
+    return mb.Problem(FAMILIES[family](n_items, rng), WORLDS[world](n_items, rng), minimize=minimize)
+
+
+def settings_of(case, n_items, n_episodes, n_runs, seed=1, checkpoints=(), by_run=False):
+    """The settings of a case."""
+    points = np.unique([*checkpoints, n_episodes])
+    return Settings(problem_of(case, n_items), n_episodes, n_runs, seed, case[3], points, by_run=by_run)
+
+
+def play_compiled(policy, settings, first=0, last=None):
+    """Some runs in compiled episodes."""
+    runs = Slice("it", policy, first, settings.n_runs if last is None else last)
+    return compiled.play(runs, settings, lambda n: False)
+
+
+def play_agent(policy, settings, first=0, last=None):
+    """Some runs by an `Agent` with the engine that is the reference of all others."""
+    runs = Slice("it", policy, first, settings.n_runs if last is None else last)
+    return play_slice(runs, replace(settings, engine="greedy"), lambda n: False)
+
+
+def differences(ours, theirs):
+    """The names of what differs in any bit between two parts, engines apart."""
+    assert (ours.engine, theirs.engine) == ("compiled", "agent")
+    return [
+        name for name, value in vars(theirs).items() if name != "engine" and not _is_same(getattr(ours, name), value)
+    ]
+
+
+def _is_same(ours, theirs):
+    if not isinstance(theirs, np.ndarray):
+        return ours == theirs
+    return isinstance(ours, np.ndarray) and ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
+
+
+def _piecewise(n, rng):
+    """Coins, rows, and the coins again."""
+    coins, rows = mb.BernoulliEnvironment(rng.random(n)), mb.RowEnvironment(rng.integers(0, 2, (7, n)))
+    return mb.PiecewiseEnvironment([coins, rows, coins], changes=[2, 4])
+
+
+def _mixed(n, rng):
+    blocks = np.concatenate([np.arange(4), rng.integers(0, 4, n - 4)])
+    return mb.PartitionMatroid(blocks, {0: 0, 1: 1, 2: 2 + n // 20, 3: n})
+
+
+def _chords(n, rng):
+    ends = rng.integers(0, n // 2 + 1, (n, 2))
+    return [tuple(pair) for pair in ends.tolist()]
+
+
+def _pairs(case):
+    return set(combinations(enumerate(case), 2))
