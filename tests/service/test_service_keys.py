@@ -5,6 +5,7 @@ import collections
 import contextlib
 import json
 import logging
+import re
 import sqlite3
 
 import httpx
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnknownCampaignError
 from matroid_bandits.service import Database, create_key, list_keys, revoke_key
 from matroid_bandits.service import _keys as keys_module
-from matroid_bandits.service._keys import Key, Keys, session_of
+from matroid_bandits.service._keys import SESSION, Key, Keys, close_session, open_session
 from matroid_bandits.service._logs import log_unexpected, set_up_logs
 from matroid_bandits.service._tables import keys
 from service_kit import create, serving, until
@@ -64,7 +65,10 @@ def test_roles(database, url):
             assert (answer.status_code, answer.json()["error"]) == (401, "AccessError")
             assert answer.headers["www-authenticate"] == "Bearer"
             assert ours.split("_", 2)[2] not in answer.text
-        by_cookie = {"Authorization": "", "Cookie": f"matroid_bandits_key={session_of(ours)}"}
+        by_cookie = {
+            "Authorization": "",
+            "Cookie": f"matroid_bandits_key={open_session(database, ours.split('_')[1])}",
+        }
         assert client.get(at, headers=by_cookie).status_code == 200
         elsewhere = {**by_cookie, "Sec-Fetch-Site": "cross-site"}
         assert client.post(f"{at}/ask", headers=elsewhere).status_code == 403
@@ -344,3 +348,67 @@ def test_pages_of_other_sites_make_no_browser_act(tmp_path):
             assert client.post(f"{at}/ask", headers=headers).status_code == 403, headers
             assert client.post("/logout", headers=headers).status_code == 403, headers
             assert client.post("/login", headers=headers, data={"key": "x"}).status_code == 401, headers
+
+
+def by_session(text):
+    return {"Authorization": "", "Cookie": f"matroid_bandits_key={text}"}
+
+
+def test_signing_out_ends_a_login_everywhere(database, url):
+    key, admin = create_key(database, "read"), create_key(database, "admin")
+    with serving(url, admin) as client, serving(url) as other:
+        at = create(client)
+        entered = client.post("/login", data={"key": key})
+        session, kept = entered.cookies["matroid_bandits_key"], open_session(database, key.split("_")[1])
+        assert key.split("_", 2)[2] not in session
+        assert "Max-Age=43200" in entered.headers["set-cookie"]
+        client.cookies.clear()
+        for server in (client, other):
+            assert server.get(at, headers=by_session(session)).status_code == 200
+            page = server.get("/campaigns/ads", headers=by_session(session)).text
+            assert re.search(r"Signed in with role read until \d{4}-\d\d-\d\d \d\d:\d\d UTC", page)
+        left = client.post("/logout", headers=by_session(session))
+        assert left.status_code == 303
+        assert client.get(at, headers=by_session(session)).status_code == 401
+        until(lambda: other.get(at, headers=by_session(session)).status_code == 401)
+        for server in (client, other):  # another login of the key goes on
+            assert server.get(at, headers=by_session(kept)).status_code == 200
+        assert client.get(at, headers=bearer(key)).status_code == 200
+        for wrong in ("", "mbs_", "mbs_x_y", session[:-1], kept[:-1] + "x"):  # ends nothing
+            assert client.post("/logout", headers=by_session(wrong)).status_code == 303
+        assert client.get(at, headers=by_session(kept)).status_code == 200
+        revoke_key(database, key.split("_")[1])
+        until(lambda: client.get(at, headers=by_session(kept)).status_code == 401)
+
+
+def test_a_login_ends_by_itself_and_is_no_key(database, monkeypatch):
+    key = create_key(database, "decide").split("_")[1]
+    monkeypatch.setattr(keys_module, "SESSION_S", 3600.0)
+    text = open_session(database, key)
+    known = Keys(database)
+    known.refresh()
+    assert known.find(text, SESSION).role == "decide"
+    assert 3590.0 < known.seconds_left(text) <= 3600.0
+    for other in (text.replace("mbs_", "mb_"), text + "x"):
+        for kind in ("mb", "mbs"):
+            with pytest.raises(AccessError):
+                known.find(other, kind)
+    with pytest.raises(AccessError):
+        known.find(text)
+    now = keys_module.time.monotonic()
+    monkeypatch.setattr(keys_module.time, "monotonic", lambda: now + 3601.0)
+    with pytest.raises(AccessError):  # though nothing was read since
+        known.find(text, SESSION)
+    close_session(database, text)
+    known.refresh()
+    assert known.seconds_left(text) == 0.0
+
+
+def test_a_key_has_so_many_logins(database, monkeypatch):
+    monkeypatch.setattr(keys_module, "_MOST_SESSIONS", 3)
+    key, other = (create_key(database, "read").split("_")[1] for _ in range(2))
+    mine = open_session(database, other)
+    made = [open_session(database, key) for _ in range(5)]
+    known = Keys(database)
+    known.refresh()
+    assert [known.seconds_left(text) > 0.0 for text in [*made, mine]] == [False, False, True, True, True, True]

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnavailableError, UnknownCampaignError
 from matroid_bandits.service._store import Database
-from matroid_bandits.service._tables import keys
+from matroid_bandits.service._tables import keys, sessions
 
 Role = Literal["read", "decide", "admin"]
 
@@ -34,6 +34,10 @@ _APART_S: Final = 0.2
 
 #: What the texts of keys, and of logins made with them, begin with.
 KEY, SESSION = "mb", "mbs"
+
+#: Seconds after which a login ends, and logins of one key; one more ends the oldest.
+SESSION_S: Final = 12 * 3600.0
+_MOST_SESSIONS: Final = 100
 
 
 @dataclass(eq=False)
@@ -89,12 +93,22 @@ class Key:
 NOBODY: Final = Key("", "admin")
 
 
+@dataclass(frozen=True)
+class Session:
+    """A login that a browser made with a key, and until when it is good, by this process's monotonic clock."""
+
+    key: str
+    digest: str
+    until: float
+
+
 class Keys:
     """The keys of a database, as this process knows them: read again before they are `STALE_S` seconds old."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[str, Key] = {}
+        self._sessions: dict[str, Session] = {}
         self._is_open = False  # until they have been read
         self._began = self._read_at = -math.inf
         self._reading: asyncio.Task[None] | None = None
@@ -105,6 +119,7 @@ class Keys:
         with self._lock:
             self._began = time.monotonic()
             found = {key.id: key for key in list_keys(self._database)}
+            self._sessions = _list_sessions(self._database)
             for id, key in found.items():
                 old = self._known.get(id)
                 if old is not None:
@@ -133,9 +148,17 @@ class Keys:
         """
         came = time.monotonic()
         await self.read_since(came - STALE_S)
-        if not self._is_open and token and token.startswith(f"{kind}_") and _id_of(token) not in self._known:
+        if not self._is_open and token and token.startswith(f"{kind}_") and not self._knows(token, kind):
             await self.read_since(came)  # it may have been made since
         return self.find(token, kind)
+
+    def _knows(self, token: str, kind: str) -> bool:
+        return _id_of(token) in (self._sessions if kind == SESSION else self._known)
+
+    def seconds_left(self, token: str) -> float:
+        """For how long a login that `find` knows is good."""
+        session = self._sessions.get(_id_of(token))
+        return 0.0 if session is None else session.until - time.monotonic()
 
     async def read_since(self, moment: float) -> None:
         """Wait until a read of the keys that began after a moment is done; all that wait share one.
@@ -177,12 +200,22 @@ class Keys:
         if not token:
             raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
         given, _, rest = token.partition("_")
-        key, secret = self._known.get(_id_of(token)), rest.partition("_")[2]
-        digest = _hashed(secret) if kind == SESSION else _digest(secret)
-        is_known = key is not None and key.revoked is None and hmac.compare_digest(key.digest, digest)
+        id, _, secret = rest.partition("_")
+        key, digest = self._owner(id, kind)
+        is_known = key is not None and key.revoked is None and hmac.compare_digest(digest, _digest(secret))
         if given != kind or key is None or not is_known:
             raise _unknown("expected a key that is known here, got another")
         return key
+
+    def _owner(self, id: str, kind: str) -> tuple[Key | None, str]:
+        """The key of that id, or of the login of that id while it is good, and the hash to compare with."""
+        if kind == KEY:
+            key = self._known.get(id)
+            return key, "" if key is None else key.digest
+        session = self._sessions.get(id)
+        if session is None or session.until <= time.monotonic():
+            return None, ""
+        return self._known.get(session.key), session.digest
 
 
 def create_key(
@@ -255,18 +288,47 @@ def revoke_key(database: Database, id: str) -> None:
             raise DataError(f"expected the id of a key that is not revoked, got {id!r}")
 
 
-def session_of(key: str) -> str:
-    """What a browser keeps of a key: enough to show that it was known, and nothing from which it could be found.
-
-    The database has the hash of a key's hash, a browser's login the hash: neither tells the one before it.
+def open_session(database: Database, key: str) -> str:
+    """Make a login with a key, and give its text, which is stored hashed; it ends after `SESSION_S` seconds.
 
     Examples
     --------
-    >>> session_of("mb_0123_secret").startswith("mbs_0123_")
+    >>> import tempfile
+    >>> from matroid_bandits.service import Database
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> text = open_session(database, create_key(database, "read").split("_")[1])
+    >>> text.startswith("mbs_")
     True
+    >>> close_session(database, text)
+    >>> database.close()
     """
-    _, id, secret = key.split("_", 2)
-    return f"{SESSION}_{id}_{_hashed(secret)}"
+    id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    with database.writing() as connection:
+        newest = select(sessions.c.id).where(sessions.c.key == key).order_by(sessions.c.ends.desc(), sessions.c.id)
+        kept = list(connection.execute(newest.limit(_MOST_SESSIONS - 1)).scalars())
+        is_over = (sessions.c.ends <= database.clock) | ((sessions.c.key == key) & sessions.c.id.not_in(kept))
+        connection.execute(sa.delete(sessions).where(is_over))
+        values = {"id": id, "digest": _digest(secret), "key": key, "ends": database.clock + SESSION_S}
+        connection.execute(sa.insert(sessions).values(values))
+    return f"{SESSION}_{id}_{secret}"
+
+
+def close_session(database: Database, token: str) -> None:
+    """End a login; what is none, or another's, ends nothing."""
+    secret = token.partition("_")[2].partition("_")[2]
+    same = (sessions.c.id == _id_of(token)) & (sessions.c.digest == _digest(secret))
+    with database.writing() as connection:
+        connection.execute(sa.delete(sessions).where(same))
+
+
+def _list_sessions(database: Database) -> dict[str, Session]:
+    """The logins that have not ended, by their ids."""
+    left = (sessions.c.ends - database.clock).label("left")
+    statement = select(sessions.c.id, sessions.c.key, sessions.c.digest, left).where(left > 0.0)
+    with database.reading() as connection:
+        found, now = connection.execute(statement).all(), time.monotonic()
+    return {row.id: Session(row.key, row.digest, now + row.left) for row in found}
 
 
 def _id_of(token: str) -> str:

@@ -87,3 +87,13 @@ keys = Table(
     Column("created", Double, nullable=False),
     Column("revoked", Double),
 )
+
+#: Logins that browsers made with keys, hashed, and when they end.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("key", String(16), nullable=False),
+    Column("ends", Double, nullable=False),
+)

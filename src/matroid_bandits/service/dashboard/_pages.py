@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -17,14 +19,11 @@ from starlette.types import Scope
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import AccessError, MatroidBanditsError, MissingDependencyError
 from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site
-from matroid_bandits.service._keys import KEY, SESSION, Key, session_of
+from matroid_bandits.service._keys import KEY, SESSION, SESSION_S, Key, close_session, open_session
 from matroid_bandits.service._service import Service
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-#: Seconds after which a browser forgets a login.
-_SESSION = 12 * 3600
 
 _FORM_SIZE = 4096
 
@@ -36,6 +35,7 @@ class Visitor:
     role: str
     may_create: bool
     can_leave: bool
+    until: str = ""
 
 
 def page_routes(service: Service) -> list[BaseRoute]:
@@ -54,7 +54,7 @@ def page_routes(service: Service) -> list[BaseRoute]:
             return key
         if key.campaign is not None:  # the key is for nothing else
             return _redirect(f"/campaigns/{quote(key.campaign, safe='')}")
-        return _page("campaigns.html", visitor=_visitor(key), here="campaigns")
+        return _page("campaigns.html", visitor=_visitor(key, request, service), here="campaigns")
 
     async def campaign(request: Request) -> Response:
         key, name = await _key(request, service), request.path_params["name"]
@@ -62,15 +62,27 @@ def page_routes(service: Service) -> list[BaseRoute]:
             return key
         if key.campaign is not None and key.campaign != name:
             problem = f"Your key is for the campaign {key.campaign} alone."
-            return _page("missing.html", 403, visitor=_visitor(key), heading="Not for this key", problem=problem)
+            return _page(
+                "missing.html",
+                403,
+                visitor=_visitor(key, request, service),
+                heading="Not for this key",
+                problem=problem,
+            )
         try:
             is_known = await run_in_threadpool(_is_known, service, name)
         except Exception:  # the page says what is wrong, and looks again
             is_known = True
         if not is_known:
             problem = f"There is no campaign called {name}."
-            return _page("missing.html", 404, visitor=_visitor(key), heading="No such campaign", problem=problem)
-        return _page("campaign.html", visitor=_visitor(key), name=name)
+            return _page(
+                "missing.html",
+                404,
+                visitor=_visitor(key, request, service),
+                heading="No such campaign",
+                problem=problem,
+            )
+        return _page("campaign.html", visitor=_visitor(key, request, service), name=name)
 
     async def login(request: Request) -> Response:
         if service.keys.is_open:
@@ -78,31 +90,40 @@ def page_routes(service: Service) -> list[BaseRoute]:
         return _page("login.html", next=_inside(request.query_params.get("next", "/")), problem="")
 
     async def enter(request: Request) -> Response:
-        problem, target, text = "", "/", ""
+        problem, target, text, session = "", "/", "", ""
         try:
             check_own_site(request)
             form = parse_qs(await _form(request))
             target, text = _inside(form.get("next", ["/"])[0]), form.get("key", [""])[0].strip()
-            await service.keys.look_up(text, KEY)
+            key = await service.keys.look_up(text, KEY)
+            if key.id:
+                session = await run_in_threadpool(open_session, service.database, key.id)
         except AccessError as error:
             problem = _words(error, text)
         except MatroidBanditsError as error:
             problem = f"The key could not be checked: {error}."
+        except SQLAlchemyError:
+            problem = "The database does not answer. Try again in a moment."
         if problem:
             return _page("login.html", 401, next=target, problem=problem)
         response = _redirect(target)
-        if not service.keys.is_open:
+        if session:
             is_secure = request.url.scheme == "https"
             response.set_cookie(
-                COOKIE, session_of(text), max_age=_SESSION, httponly=True, samesite="strict", secure=is_secure
+                COOKIE, session, max_age=int(SESSION_S), httponly=True, samesite="strict", secure=is_secure
             )
         return response
 
     async def leave(request: Request) -> Response:
         try:
             check_own_site(request)
+            await run_in_threadpool(close_session, service.database, request.cookies.get(COOKIE, ""))
+            await service.keys.read_since(time.monotonic())  # this server refuses it from now on
         except AccessError as error:
             return _page("missing.html", 403, heading="Not signed out", problem=f"{error}.")
+        except (MatroidBanditsError, SQLAlchemyError):
+            problem = "The database does not answer, so the login is still good. Try again in a moment."
+            return _page("missing.html", 503, heading="Not signed out", problem=problem)
         response = _redirect("/login")
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
@@ -155,8 +176,10 @@ def _is_known(service: Service, name: str) -> bool:
         return service.database.find(connection, name) is not None
 
 
-def _visitor(key: Key) -> Visitor:
-    return Visitor(key.role, key.role == "admin" and key.campaign is None, bool(key.id))
+def _visitor(key: Key, request: Request, service: Service) -> Visitor:
+    ends = time.time() + service.keys.seconds_left(request.cookies.get(COOKIE, ""))
+    until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(ends)) if key.id else ""
+    return Visitor(key.role, key.role == "admin" and key.campaign is None, bool(key.id), until)
 
 
 def _words(error: AccessError, text: str) -> str:
