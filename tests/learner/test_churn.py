@@ -159,6 +159,23 @@ def test_an_alarm_of_a_departed_item_clears_its_prior(policy):
 # No items at all
 
 
+def test_a_prior_outlives_a_time_without_items():
+    learner = start("ab", mb.OMM(), priors={"b": (0.5, 100.0)})
+    learner.change(U("", 0))
+    learner.change(U("ab"))
+    assert learner.estimates().means[1] == 0.5
+
+
+def test_starting_anew_with_no_items_leaves_those_that_have_left():
+    learner = start("ab", mb.OMM())
+    decision = learner.ask(pinned=["b"])
+    learner.change(U("", 0))
+    learner.restart([])
+    learner.tell(decision, [0.25])
+    learner.change(U("ab"))
+    assert learner.estimates().means[1] == 0.25
+
+
 @pytest.mark.parametrize("by_request", [False, True])
 def test_all_items_may_leave_and_others_come(by_request, tmp_path):
     policy = mb.CombLinUCB(n_features=1) if by_request else mb.CombLinUCB([[1.0], [2.0]])

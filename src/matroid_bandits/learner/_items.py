@@ -169,6 +169,8 @@ class Departed:
         self._names += [None] * n_new
         for label, row in turnover.rows.items():
             self._rows[label], self._names[row] = row, label
+        for name in self._columns.keys() - turnover.columns.keys():
+            self._columns[name][:, [row for row in rows if row < self._columns[name].shape[1]]] = 0
         for name, array in turnover.columns.items():
             old = self._columns.get(name, np.zeros((array.shape[0], 0, *array.shape[2:]), array.dtype))
             if old.shape[1] < len(self._names):  # with room for as many again
@@ -253,9 +255,10 @@ def changed(
     new = Agent(constraint, new_policy, minimize=old.minimize, engine=engine)
     state = new.state
     columns = _columns(old, policy)
-    for name, array in columns.items():
+    for name in columns | dict.fromkeys(filter(departed.has, _PRIORS)):  # items may return to others without priors
         target = _target(state, name)
-        target[:, stays] = array[:, sources[stays]]
+        if name in columns:
+            target[:, stays] = columns[name][:, sources[stays]]
         if departed.has(name):
             target[:, returns] = departed.rows(name, sources[returns])
     for name, array in old.extra.items():
@@ -295,7 +298,7 @@ def restart(agent: Agent, policy: Policy, items: IntArray | None) -> None:
     agent.settle()
     state = agent.state
     which = np.arange(state.n_items) if items is None else items
-    is_forgotten = np.zeros(state.n_items, bool)
+    is_forgotten = np.zeros(state.n_items + 1, bool)  # the last for items that are not there
     is_forgotten[which] = True
     fresh = State(state.constraint, state.n_runs, state.minimize)
     policy.prepare(fresh)
@@ -311,7 +314,7 @@ def restart(agent: Agent, policy: Policy, items: IntArray | None) -> None:
         state.restore_totals(**fresh.totals())
     state.restart(which)
     for play in agent.open.values():
-        hit = (play.items >= 0) & is_forgotten[np.maximum(play.items, 0)] if state.n_items else play.items < 0
+        hit = is_forgotten[np.maximum(play.items, -1)]
         if hit.any():
             play.items = np.where(hit, NOWHERE, play.items)
     agent.renew()

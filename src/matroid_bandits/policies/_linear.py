@@ -41,6 +41,8 @@ class _LinearPolicy(Policy):
         noise: float = 0.1,
         n_features: int | None = None,
     ) -> None:
+        if n_features is not None and isinstance(features, (list, np.ndarray)) and not len(features):
+            features, n_features = np.zeros((0, as_integer("n_features", n_features, error=PolicyError))), None
         if (features is None) == (n_features is None):
             given = "neither" if features is None else "both"
             raise PolicyError(
@@ -54,7 +56,10 @@ class _LinearPolicy(Policy):
         self._noise = as_number("noise", noise, 1e-50, 1e50, error=PolicyError)
 
     def params(self) -> dict[str, Any]:
-        return {key: value for key, value in super().params().items() if value is not None}
+        params = {key: value for key, value in super().params().items() if value is not None}
+        if self._features is not None and not len(self._features):
+            params["n_features"] = self._n_columns  # a list of no rows does not say how long they are
+        return params
 
     def check(self, constraint: Constraint) -> None:
         if self._features is not None and self._features.shape[0] != constraint.n_items:
