@@ -45,6 +45,16 @@ def test_help(command):
     assert "matroid-bandits " + (" ".join(command) or "reproduce") in words.split("Example", 1)[-1]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="closes file descriptors by number")
+@pytest.mark.parametrize("command", ["schema", "--version", "--help"])
+def test_a_closed_output_is_said_in_a_sentence(command):
+    code = "from matroid_bandits.cli import main; main()"
+    line = [shutil.which("sh"), "-c", 'exec "$0" -c "$1" "$2" >&-', sys.executable, code, command]
+    done = subprocess.run(line, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert re.fullmatch(r"matroid-bandits: cannot .* \(Bad file descriptor\)\.\n", done.stderr)
+
+
 def test_help_tells_the_defaults():
     """They are written out, so that help is quick; here they are held against the experiments."""
     words = " ".join(call("reproduce", "--help").stdout.replace("│", " ").split())

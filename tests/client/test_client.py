@@ -347,6 +347,13 @@ def test_what_is_no_server_of_ours_is_said_to_be():
             client.create(SHOES, 3)
         with pytest.raises(exceptions.PolicyError):
             client.create("x", mb.OMM())
+        for given, error in (
+            ({"features": [[10**400]]}, exceptions.PolicyError),
+            ({"features": {"boots": [10**400]}}, exceptions.PolicyError),
+            ({"priors": {"boots": (10**400, 1)}}, exceptions.FeedbackError),
+        ):
+            with pytest.raises(error, match="expected"):
+                client.create(SHOES, mb.OMM(), **given)
         with pytest.raises(exceptions.MalformedRequestError, match="JSON"):
             client.create(SHOES, {"policy": "OMM", "scale": math.nan})
 

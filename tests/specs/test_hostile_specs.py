@@ -5,11 +5,12 @@ import json
 import math
 import random
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from matroid_bandits.exceptions import DataError
-from matroid_bandits.specs import Place, SimulationSpec, parse, read_simulation
+from matroid_bandits.specs import Place, SimulationSpec, SweepSpec, parse, read_simulation
 from problem_files import HEAD, ITEMS, MEAN, OMM, UNIFORM, write_problem
 
 ROWS = [
@@ -202,3 +203,64 @@ def test_names_of_files_that_are_no_text(tmp_path):
     body = tomllib.loads(HEAD + MEAN + OMM) | {"matroid": {"kind": "uniform", "rows": ["\ud800"], "rank": 1}}
     with pytest.raises(DataError, match="expected text that UTF-8 can hold"):
         parse(SimulationSpec, body)
+
+
+LONG = "k" * 10**5
+BODY = {
+    "episodes": 5,
+    "matroid": {"kind": "uniform", "rows": ["a", "b"], "rank": 1},
+    "weights": {"family": "bernoulli", "mean": [0.5, 0.5]},
+    "policies": {"OMM": {}},
+}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {LONG: 1},
+        {LONG + " ": 1},
+        {"policies": {LONG: {}}},
+        {"policies": {LONG: {"policy": "OMM", "scal": 1}}},
+        {"policies": {"OMM": {LONG: 1}}},
+        {"weights": {"family": "bernoulli", "mean": [0.5, 0.5], LONG: 1}},
+        {"matroid": {"kind": "uniform", "rows": ["a"], "rank": 1, LONG: 1}},
+        {"matroid": {"kind": "uniform", "file": LONG, "rank": 1}},
+        {"matroid": {"kind": "partition", "rows": [{"item": "a", LONG: "x"}], "category": "slot"}},
+    ],
+)
+def test_long_keys_are_shortened_in_messages(more):
+    with pytest.raises(DataError) as caught:
+        parse(SimulationSpec, BODY | more, allow_files=True).make()
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("key", ["mean", "alpha", "beta"])
+def test_a_beta_world_without_its_values(key):
+    with pytest.raises(DataError, match=r"^weights\.mean: expected mean, or alpha and beta; got neither"):
+        parse(SimulationSpec, BODY | {"weights": {"family": "beta", key: None}}).make()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="no such device")
+def test_devices_are_no_files(tmp_path):
+    link = tmp_path / "items.csv"
+    link.symlink_to("/dev/zero")
+    for file in ("/dev/zero", str(link)):
+        with pytest.raises(DataError, match=r"cannot be read \(a device, not a file\)"):
+            parse(
+                SimulationSpec, BODY | {"matroid": {"kind": "uniform", "file": file, "rank": 1}}, allow_files=True
+            ).make()
+        with pytest.raises(DataError, match=r"cannot be read \(a device, not a file\)"):
+            read_simulation(file)
+
+
+def test_a_family_has_a_bounded_number_of_policies():
+    values = list(range(1, 101))
+    data = {"episodes": 5, "problems": {"a": {key: BODY[key] for key in ("matroid", "weights")}}}
+    vary = {"window": values, "scale": values}
+    spec = parse(SweepSpec, data | {"policies": {"SlidingWindowOMM": {"vary": vary}}})
+    assert spec.policies["SlidingWindowOMM"].vary == vary
+    vary = {"window": values, "scale": [*values, 101]}
+    with pytest.raises(
+        DataError, match=r"policies\.SlidingWindowOMM\.vary: expected at most 10,000 comb.*got 10,100"
+    ):
+        parse(SweepSpec, data | {"policies": {"SlidingWindowOMM": {"vary": vary}}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -34,6 +35,19 @@ def write_file(path: Path, content: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def check_not_device(path: Path) -> None:
+    """Raise where a path leads to a device, such as ``/dev/zero``, which has no end; files and pipes have one.
+
+    Raises
+    ------
+    OSError
+        It is a device, or cannot be looked at.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise OSError(errno.EINVAL, "a device, not a file")
 
 
 def claim(path: Path) -> Callable[[], None] | None:

@@ -96,6 +96,17 @@ def shown(value: Any) -> str:
         text = repr(value)
     except (ValueError, RecursionError):  # of an integer of thousands of digits, or lists in lists, somewhere in it
         text = f"a {type(value).__name__} that is too large to show"
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """A text short enough for a message; what is left out is marked.
+
+    Examples
+    --------
+    >>> shortened("boots"), len(shortened("boots" * 1000))
+    ('boots', 100)
+    """
     return text if len(text) <= _MOST else text[: _MOST - 1] + "…"
 
 

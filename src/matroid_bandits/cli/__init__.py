@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 try:
@@ -36,8 +37,19 @@ def main() -> None:
     >>> done.stdout.startswith("matroid-bandits ")
     True
     """
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without our letters shows others, and nothing is lost
     with flushed():
         app(prog_name="matroid-bandits")
+
+
+def _open_closed_streams() -> None:
+    """Open the standard streams that the caller has closed, which Python leaves as None.
+
+    Writing to standard output is then an error, as to a full disk; and no file that is opened later takes its place.
+    """
+    for name, mode, flag in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flag), mode))

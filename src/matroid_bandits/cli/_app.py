@@ -37,7 +37,8 @@ def flushed() -> Iterator[None]:
     try:
         sys.stdout.flush()
     except OSError as error:
-        complain(f"cannot write the output ({error.strerror}).")
+        if not code:  # otherwise it was said already
+            complain(f"cannot write the output ({error.strerror}).")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's own attempt at the end
         code = code or 1
     sys.exit(code)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matroid_bandits._util.files import replacing
+from matroid_bandits._util.files import check_not_device, replacing
 from matroid_bandits.cli._app import app
 from matroid_bandits.cli._serve import ConfigOption, DbOption, read_settings
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
@@ -159,9 +159,10 @@ def _lines(file: Path) -> Iterator[Any]:
         yield sys.stdin
         return
     try:
+        check_not_device(file)
         with open(file, encoding="utf-8") as source:
             yield source
-    except FileNotFoundError as error:
+    except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{file}: expected lines of JSON in UTF-8, got other bytes") from error

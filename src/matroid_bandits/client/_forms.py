@@ -11,6 +11,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.names import decode, encode, pairs_of, plain
+from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, ItemError, PolicyError
 from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation
@@ -120,7 +121,7 @@ class Campaign:
         try:
             given = items if isinstance(items, np.ndarray) else list(items)
         except TypeError:
-            raise ItemError(f"expected {name} to be items or labels, got {items!r}") from None
+            raise ItemError(f"expected {name} to be items or labels, got {shown(items)}") from None
         is_mask = len(given) > 0 and all(isinstance(value, (bool, np.bool_)) for value in given)
         if is_mask and may_be_mask:
             if len(given) != self.constraint.n_items:
@@ -142,9 +143,9 @@ def weights_form(weights: Any) -> list[Any]:
             if values.dtype.kind not in "fiub" or values.ndim != 1:
                 raise TypeError
         except (TypeError, ValueError):
-            raise FeedbackError(f"expected a number per item, got {weights!r}") from None
+            raise FeedbackError(f"expected a number per item, got {shown(weights)}") from None
         return [_weight("a weight", value) for value in values.tolist()]
-    return [[encode(plain(key), "label"), _weight(repr(key), value)] for key, value in zip(*named, strict=True)]
+    return [[encode(plain(key), "label"), _weight(shown(key), value)] for key, value in zip(*named, strict=True)]
 
 
 def default_form(default: Any) -> float | None:
@@ -162,7 +163,7 @@ def features_form(features: Any) -> list[Any] | None:
                 [encode(plain(key), "label"), np.asarray(row, np.float64).tolist()] for key, row in features.items()
             ]
         rows = np.asarray(features, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise PolicyError("expected features as a row of numbers per item") from None
     if rows.ndim != 2 or not np.isfinite(rows).all():
         raise PolicyError(f"expected finite features, a row per item; got shape {rows.shape}")
@@ -176,8 +177,10 @@ def priors_form(priors: Any) -> Any:
         return priors
     try:
         return [[encode(plain(key), "label"), [float(mean), float(plays)]] for key, (mean, plays) in priors.items()]
-    except (AttributeError, TypeError, ValueError):
-        raise FeedbackError(f"expected priors by item, each a mean and a number of plays; got {priors!r}") from None
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        raise FeedbackError(
+            f"expected priors by item, each a mean and a number of plays; got {shown(priors)}"
+        ) from None
 
 
 def labels_form(labels: Iterable[Any]) -> list[Any]:
@@ -194,7 +197,7 @@ def policy_form(policy: Policy | str | Mapping[str, Any]) -> Any:
     params = {key: value for key, value in policy.params().items() if value is not None}
     for key, value in params.items():
         if isinstance(value, Policy):
-            raise PolicyError(f"expected a policy that the service can be told of, got {policy!r}")
+            raise PolicyError(f"expected a policy that the service can be told of, got {shown(policy)}")
         params[key] = value.tolist() if isinstance(value, np.ndarray) else value
     return {"policy": type(policy).__name__, **params}
 
@@ -215,7 +218,7 @@ def _weight(key: str, value: Any) -> float:
     except OverflowError:
         weight = math.inf
     if not math.isfinite(weight):
-        raise FeedbackError(f"expected a finite number for {key}, got {value!r}")
+        raise FeedbackError(f"expected a finite number for {key}, got {shown(value)}")
     return weight
 
 

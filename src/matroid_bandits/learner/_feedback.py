@@ -15,6 +15,7 @@ from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_WEIGHT
 from matroid_bandits._util.names import pairs_of, plain
+from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, ItemError, ScaleWarning
 from matroid_bandits.kernels import statistics
@@ -158,7 +159,7 @@ def _own_item(constraint: Constraint, key: Any) -> int:
     e = constraint.as_item(key)
     label, given = constraint.labels[e], plain(key)
     if isinstance(label, (int, float)) and given == label and type(given) is not type(label):
-        raise ItemError(f"expected an item or its label, got {key!r}")
+        raise ItemError(f"expected an item or its label, got {shown(key)}")
     return e
 
 
@@ -199,7 +200,7 @@ def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:
             raise TypeError
         values = values.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise FeedbackError(f"expected {items.size} numbers, got {weights!r}") from None
+        raise FeedbackError(f"expected {items.size} numbers, got {shown(weights)}") from None
     if values.shape != items.shape:
         given = f"{values.size}" if values.ndim == 1 else f"shape {values.shape}"
         raise FeedbackError(f"expected {items.size} weights, one per item of the basis; got {given}")
@@ -210,4 +211,4 @@ def _as_weight(key: Any, value: Any) -> float:
     if isinstance(value, (bool, int, float, np.integer, np.floating, np.bool_)):
         with suppress(OverflowError):  # of an integer with hundreds of digits
             return float(value)
-    raise FeedbackError(f"expected a number for {key!r}, got {value!r}")
+    raise FeedbackError(f"expected a number for {shown(key)}, got {shown(value)}")

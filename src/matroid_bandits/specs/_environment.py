@@ -223,6 +223,8 @@ class BetaSpec(_ValuesSpec):
 
     @model_validator(mode="after")
     def _check_which(self) -> Self:
+        if self.mean is None and self.alpha is None and self.beta is None:
+            raise mistake("expected mean, or alpha and beta; got neither", "mean")
         if (self.alpha is None) != (self.beta is None):
             raise mistake("expected alpha and beta, got one of them", "alpha" if self.alpha is None else "beta")
         if self.mean is not None and self.alpha is not None:

@@ -13,7 +13,8 @@ from typing import Any, Literal, Self
 
 from pydantic import TypeAdapter
 
-from matroid_bandits._util.text import shown
+from matroid_bandits._util.files import check_not_device
+from matroid_bandits._util.text import shortened, shown
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -162,10 +163,11 @@ def read_file(file: Path) -> Any:
     is_json = file.suffix.lower() == ".json"
     format = "JSON" if is_json else "TOML"
     try:
+        check_not_device(file)
         text = file.read_bytes().decode("utf-8-sig")
         return json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
     except OSError as error:
-        raise DataError(f"{file}: cannot be read ({error.strerror})") from error
+        raise DataError(f"{shortened(str(file))}: cannot be read ({error.strerror})") from error
     except RecursionError:
         raise DataError(f"{file}: not a {format} file of a sensible size: brackets in brackets") from None
     except ValueError as error:  # of the text, of its encoding, or of a number with thousands of digits

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from matroid_bandits._util.text import shortened
 from matroid_bandits.exceptions import DataError
 
 
@@ -34,7 +35,7 @@ class Place:
         """The place of a key, or of an entry of a list, below this one."""
         if isinstance(key, int):
             return replace(self, path=f"{self.path}[{key}]")
-        quoted = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else f'"{key}"'
+        quoted = shortened(key) if re.fullmatch(r"[A-Za-z0-9_-]+", key) else f'"{shortened(key)}"'
         return replace(self, path=f"{self.path}.{quoted}" if self.path else quoted)
 
     def error(self, message: str) -> DataError:

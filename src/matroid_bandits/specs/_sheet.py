@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from matroid_bandits._util.text import did_you_mean, shown
+from matroid_bandits._util.files import check_not_device
+from matroid_bandits._util.text import did_you_mean, shortened, shown
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.specs._place import Place
 
@@ -132,9 +133,10 @@ def read_sheet(file: str, place: Place) -> Sheet:
     """Read the CSV file that a key names, beside the spec's own file."""
     path = (place.file.parent if place.file is not None else Path()) / file
     try:
+        check_not_device(path)
         path.open("rb").close()
     except OSError as error:
-        raise place.error(f"{path}: cannot be read ({error.strerror})") from error
+        raise place.error(f"{shortened(str(path))}: cannot be read ({error.strerror})") from error
     return read_csv(path)
 
 
@@ -143,6 +145,7 @@ def read_csv(path: Path) -> Sheet:
     sheet: Sheet | None = None
     line = 0
     try:
+        check_not_device(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             for cells in reader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec, add_parameters, parameters
 from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, check_policies
 from matroid_bandits.specs._spec import FileName, Spec, mistake, parse
+
+#: The policies that one family may have; each of them is played on every problem.
+_MOST_COMBINATIONS = 10_000
 
 
 class ProblemFileSpec(Spec):
@@ -83,6 +87,9 @@ class FamilySpec(PolicySpec):
                 )
             if key in (self.model_extra or {}):
                 raise mistake("expected one value, or several under vary; got both", key)
+        n = math.prod(map(len, self.vary.values()))
+        if n > _MOST_COMBINATIONS:
+            raise mistake(f"expected at most {_MOST_COMBINATIONS:,} combinations of values, got {n:,}", "vary")
         return self
 
     def make_all(self, ground: Ground, place: Place | None = None) -> Policy | list[Policy]:
