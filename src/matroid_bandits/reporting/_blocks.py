@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from matroid_bandits._util.plots import Panel
 from matroid_bandits._util.text import number, printable, with_error
+from matroid_bandits.exceptions import DataError
 
 #: Said under what shows made-up data.
 STANDIN_NOTE = "Stand-in: made-up data that matches the figures the paper prints, not the paper's data."
@@ -161,5 +162,11 @@ class Text:
     text: str
 
 
-#: Anything a chapter can hold.
+#: Anything a chapter can hold. Every renderer knows each of them, or says that it leaves it to another.
 Block = Text | Table | Plot | Claim
+
+
+def unknown_block(block: object, where: str) -> DataError:
+    """The error that a block cannot be shown: to leave it out would be a report that is not what was written."""
+    known = ", ".join(kind.__name__ for kind in get_args(Block))
+    return DataError(f"expected a block that {where} can show ({known}), got {type(block).__name__}")

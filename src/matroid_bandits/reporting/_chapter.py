@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from matroid_bandits._util.text import counted
-from matroid_bandits.reporting._blocks import Block, Claim, Plot, Table
+from matroid_bandits.reporting._blocks import Block, Claim, Plot, Table, unknown_block
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,11 @@ class Chapter:
     records : mapping
         Plain data for ``results.json``, beside the tables and claims, which get there by themselves.
 
+    Raises
+    ------
+    DataError
+        A block is of no known kind.
+
     Examples
     --------
     >>> from matroid_bandits.reporting import Text
@@ -127,6 +132,11 @@ class Chapter:
     blocks: tuple[Block, ...] = ()
     section: str = ""
     records: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for block in self.blocks:
+            if not isinstance(block, Block):
+                raise unknown_block(block, "a report")
 
     @property
     def tables(self) -> list[Table]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from matroid_bandits._util.plots import STANDIN
 from matroid_bandits._util.text import counted, printable
@@ -16,7 +16,7 @@ from matroid_bandits._util.threads import n_threads
 from matroid_bandits._util.versions import versions
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import MissingDependencyError
-from matroid_bandits.reporting._blocks import STANDIN_NOTE, Claim, Table
+from matroid_bandits.reporting._blocks import STANDIN_NOTE, Block, Claim, Table, unknown_block
 from matroid_bandits.reporting._chapter import Chapter, DataSource
 from matroid_bandits.reporting._figures import KINDS, styles
 
@@ -120,8 +120,9 @@ def _templates() -> Environment:
         dashes=_DASHES,
         figure_kinds=KINDS,
         groups_of=_groups_of,
-        kind_of=lambda block: type(block).__name__,
+        kind_of=_kind_of,
         marks=_MARKS,
+        refuse=_refuse,
         standin=STANDIN,
         standin_note=STANDIN_NOTE,
         styles=styles,
@@ -134,6 +135,19 @@ def _marked(html: str) -> Any:
     from markupsafe import Markup
 
     return Markup(html)
+
+
+def _kind_of(block: Block) -> str:
+    """The name of the kind that a block is of, or is derived from."""
+    for kind in get_args(Block):
+        if isinstance(block, kind):
+            return str(kind.__name__)
+    raise unknown_block(block, "the page")
+
+
+def _refuse(block: Block) -> NoReturn:
+    """Raise the error that the template has no case for a block."""
+    raise unknown_block(block, "the page")
 
 
 def _groups_of(table: Table) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from matroid_bandits._util.plots import STANDIN
-from matroid_bandits.reporting._blocks import STANDIN_NOTE, Claim, Table, Text
+from matroid_bandits.reporting._blocks import STANDIN_NOTE, Claim, Plot, Table, Text, unknown_block
 from matroid_bandits.reporting._chapter import Chapter
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def print_chapter(console: Console, chapter: Chapter) -> None:
             console.print(styled((f"{block.evidence}\n", "dim")))
         elif isinstance(block, Text):
             console.print(styled(f"{block.text}\n"))
+        elif not isinstance(block, Plot):
+            raise unknown_block(block, "the terminal")
 
 
 def _print_table(console: Console, table: Table) -> None:
