@@ -79,7 +79,7 @@ class _LinearPolicy(Policy):
             if features.shape[1] != rows.shape[1]:
                 raise PolicyError(f"expected {rows.shape[1]} features of each new item, got {features.shape[1]}")
             rows[is_new] = features[is_new]
-        return type(self)(**self.params() | {"features": rows})
+        return type(self)(**self.params() | {"features": rows, "n_features": None})
 
     def features_of(self, items: IntArray) -> FloatArray | None:
         return None if self._features is None else self._features[items]
