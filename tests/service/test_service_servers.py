@@ -46,9 +46,14 @@ def kinds(service, name="ads"):
     return [(line["event"], line.get("decision")) for line in lines]
 
 
-@pytest.fixture
-def two(url):
-    """Two services on one database, each with faults; they look at each other's events when they must alone."""
+@pytest.fixture(params=["together", "apart"])
+def two(url, request, monkeypatch):
+    """Two services on one database, each with faults; they look at each other's events when they must alone.
+
+    "apart" is the way of slow campaigns: each moves to a lane after its first operation.
+    """
+    if request.param == "apart":
+        monkeypatch.setattr("matroid_bandits.service._writer._MOST_EXCESS_S", -1.0)
     services = []
     for _ in range(2):
         service = Service(settings_for(url, tick=1000.0))
@@ -82,13 +87,13 @@ def test_a_replica_of_as_many_but_other_events_is_dropped(two):
     ask(second)
     tell(first, 1, [0.25, 0.75])
     estimates(second)
-    replica = second.writer.replicas.by_id[1]
+    replica = replica_of(second)
     replica.digest = "of another log"
     assert estimates(second) == estimates(first)
-    assert second.writer.replicas.by_id[1] is not replica
+    assert replica_of(second) is not replica
     with first.database.reading() as connection:
         row = first.database.find(connection, "ads")
-    assert (row.seq, row.digest) == (4, second.writer.replicas.by_id[1].digest)
+    assert (row.seq, row.digest) == (4, replica_of(second).digest)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -142,6 +147,11 @@ def test_the_digest_is_of_the_whole_log(two):
     assert estimates(first) == estimates(second)
 
 
+def replica_of(service, name="ads"):
+    with service.database.reading() as connection:
+        return service.writer.replica(service.database.find(connection, name).id)
+
+
 def submit(service, operations):
     """Put operations into the queue at once, while the writer waits, so that they are one batch."""
     begun, go = threading.Event(), threading.Event()
@@ -167,7 +177,7 @@ def test_an_unforeseen_error_costs_its_own_request(two, caplog):
     service = two[0]
     service.create(parse(CampaignSpec, SPEC | {"name": "other"}))
     ask(service)
-    ours, others = service.writer.replicas.find("ads"), service.writer.replicas.find("other")
+    ours, others = replica_of(service), replica_of(service, "other")
 
     def fails_at_once(replica, turn):
         raise ZeroDivisionError
@@ -181,7 +191,7 @@ def test_an_unforeseen_error_costs_its_own_request(two, caplog):
         raise DecisionClosedError("one of several")
 
     for run, is_kept in ((fails_at_once, True), (fails_late, False), (fails_after_an_event, False)):
-        ours = service.writer.replicas.find("ads")
+        ours = replica_of(service)
         batch = [
             Operation(each, name, "ask", f"{run.__name__} {n}", "digest")
             for n, (each, name) in enumerate(
@@ -193,8 +203,8 @@ def test_an_unforeseen_error_costs_its_own_request(two, caplog):
         assert [type(error) for error in errors[2:-1]] == [type(errors[2])] * 6 != [type(None)] * 6
         decisions = [json.loads(futures[n].result().body)["decision"] for n in (0, 1, -1)]
         assert decisions[2] == decisions[0] + 1
-        assert (service.writer.replicas.find("ads") is ours) == is_kept
-        assert service.writer.replicas.find("other") is others
+        assert (replica_of(service) is ours) == is_kept
+        assert replica_of(service, "other") is others
     assert [kind for kind, _ in kinds(service)] == ["created", *["asked"] * 7]
     assert [kind for kind, _ in kinds(service, "other")] == ["created", *["asked"] * 3]
     assert estimates(two[1]) == estimates(service)
@@ -284,3 +294,56 @@ def test_what_was_acknowledged_can_be_read(tmp_path, n_items, features):
     with started(url) as service:
         assert estimates(service, "linear") == before
         assert len(asked) <= 2
+
+
+def test_campaigns_do_not_wait_for_a_slow_one(two):
+    """While an operation of one campaign goes on, others are served; on SQLite too, since it holds no lock."""
+    service = two[0]
+    service.create(parse(CampaignSpec, SPEC | {"name": "slow"}))
+    slow = replica_of(service, "slow")
+    slow.excess = 1e9  # its operations took long
+    begun, go = threading.Event(), threading.Event()
+
+    def think(replica, turn):
+        begun.set()
+        assert go.wait(20.0)
+        return act.ask({})(replica, turn)
+
+    assert ask(service, "slow")["decision"] == 1
+    waiting = Operation(think, "slow", "ask", future=concurrent.futures.Future())
+    service.writer.submit(waiting)
+    late = Operation(act.ask({}), "slow", "ask", future=concurrent.futures.Future())
+    service.writer.submit(late)
+    assert begun.wait(20.0)
+    assert [ask(service)["decision"] for _ in range(3)] == [1, 2, 3]
+    assert [ask(two[1])["decision"] for _ in range(3)] == [4, 5, 6]
+    assert not late.future.done()
+    go.set()
+    assert [json.loads(each.future.result(20.0).body)["decision"] for each in (waiting, late)] == [2, 3]
+    assert replica_of(service, "slow") is slow
+    assert estimates(two[1], "slow") == estimates(service, "slow")
+    tell(two[1], 1, [0.5, 0.5], "slow")  # this server looks under the lock from now on
+    with pytest.raises(DecisionClosedError):
+        tell(service, 1, [0.5, 0.5], "slow")
+    assert ask(service, "slow")["decision"] == 4
+
+
+def test_a_long_batch_is_committed_in_parts(two, monkeypatch):
+    monkeypatch.setattr("matroid_bandits.service._writer._MOST_TURN_S", -1.0)
+    service, sizes = two[0], []
+    append = service.database.append
+    monkeypatch.setattr(service.database, "append", lambda c, rows: (sizes.append(len(rows)), append(c, rows)))
+    futures = submit(service, [Operation(act.ask({}), "ads", "ask", f"{n}", "digest") for n in range(5)])
+    assert [json.loads(future.result().body)["decision"] for future in futures] == [1, 2, 3, 4, 5]
+    assert sizes == [1] * 5
+
+
+def test_what_failed_in_a_transaction_that_was_taken_back_is_tried_again(two):
+    """An answer that comes twice in a batch is refused once; with the first one's commit both are 503."""
+    service = two[0]
+    ask(service)
+    body = TellBody(decision=1, weights=[0.5, 0.5])
+    service.faults.arm(1, only="INSERT INTO events")
+    futures = submit(service, [Operation(act.tell(body), "ads", "change") for _ in range(2)])
+    assert [type(future.exception()) for future in futures] == [UnavailableError] * 2
+    assert tell(service, 1, [0.5, 0.5])["told"] == 2

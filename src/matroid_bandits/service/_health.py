@@ -38,7 +38,7 @@ async def _metrics(call: Call) -> Response:
 
     def campaigns(rows: list[Any]) -> Iterator[tuple[str, int, int, int, bool]]:
         for row in rows:
-            replica = call.service.writer.replicas.by_id.get(row.id)
+            replica = call.service.writer.replica(row.id)
             seen = 0 if replica is None else replica.seq
             has_alarm = replica is not None and (replica.has_alarm or bool(replica.mismatch))
             yield row.name, row.seq, max(row.seq - seen, 0), row.waiting, has_alarm

@@ -39,6 +39,8 @@ class Turn:
         The ids that were answered in this transaction.
     doubtful : set of int
         Campaigns that an operation left in doubt: nothing of theirs is committed.
+    n_run : int
+        How many operations were executed.
     """
 
     connection: Connection
@@ -49,6 +51,7 @@ class Turn:
     answered: dict[tuple[int, str], tuple[str, Answer]] = field(default_factory=dict)
     fresh: list[RequestRow] = field(default_factory=list)
     doubtful: set[int] = field(default_factory=set)
+    n_run: int = 0
 
 
 @dataclass(slots=True, eq=False)

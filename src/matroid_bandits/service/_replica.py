@@ -24,6 +24,9 @@ OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "
 #: So many items are named in the text of an alarm.
 _MOST_NAMED = 5
 
+#: An operation may take so many seconds while other campaigns wait.
+_SHARE_S = 0.02
+
 _MARKED = OWN_EVENTS | {"created", "changed", "restarted"}
 
 
@@ -47,6 +50,8 @@ class Replica:
         None after a change of items.
     history : History
         Sums over time.
+    spent, excess : float
+        Seconds that operations took since the last snapshot, and what slow ones lately took beyond their share.
     mismatch : str
         Why the learner does not decide as the log says it did; empty while it does.
     """
@@ -56,7 +61,7 @@ class Replica:
         self.seq, self.digest, self.saved = 0, "", 0
         self.history = History()
         self.waiting: dict[int, list[Any]] = {}
-        self.mismatch = ""
+        self.mismatch, self.spent, self.excess = "", 0.0, 0.0
         self.status, self.created = "active", 0.0
         self.reason: str | None = None
         self.weights = math.inf, -math.inf
@@ -228,6 +233,12 @@ class Replica:
             named = _changed_items(self.learner, event.get("decision"))
             text = f"weights have changed, and items start anew: {', '.join(named) or n_alarms - self.n_alarms}"
             self.put({"event": "alarm", "text": text, "n_alarms": n_alarms}, at, rows)
+
+    def spend(self, seconds: float) -> None:
+        """Take note of the time that an operation took: since the last snapshot, and what was more than its share."""
+        self.spent += seconds
+        if seconds > _SHARE_S:
+            self.excess += seconds - _SHARE_S
 
     @property
     def n_steps(self) -> tuple[int, int]:

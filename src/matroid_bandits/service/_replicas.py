@@ -20,6 +20,9 @@ from matroid_bandits.service._warm import warm_up
 
 log = logging.getLogger("matroid_bandits.service")
 
+#: A snapshot is also made after operations that took so many seconds together, which a replay would take again.
+_MOST_REPLAY_S = 10.0
+
 
 class Replicas:
     """All replicas of a process; only the writer's thread touches them.
@@ -114,8 +117,16 @@ class Replicas:
         """What happened to these replicas is in the log now; save those that are far from their last snapshot."""
         for id, replica in replicas.items():
             self._at_risk.pop(id, None)
-            if replica.seq - replica.saved >= self._snapshot_every:
+            if replica.seq - replica.saved >= self._snapshot_every or replica.spent > _MOST_REPLAY_S:
                 self._save(replica)
+
+    def loaded(self, name: str | None) -> Replica | None:
+        """The replica of a campaign, where it is loaded."""
+        return self._by_name.get(name or "")
+
+    def release(self, replica: Replica) -> None:
+        """Give up a replica that another thread takes."""
+        del self.by_id[replica.id], self._by_name[replica.name]
 
     def drop_unsettled(self) -> None:
         """Forget the replicas that may be ahead of the log; they are loaded anew when needed."""
@@ -175,7 +186,7 @@ class Replicas:
             raise ReplayError(f"expected event {replica.seq + 1} of {replica.name}, got the end of its log")
 
     def _save(self, replica: Replica) -> None:
-        replica.saved = replica.seq
+        replica.saved, replica.spent = replica.seq, 0.0
         if not replica.mismatch:
             try:
                 self._background.put(partial(_snapshots.store, self._database, _snapshots.take(replica)))

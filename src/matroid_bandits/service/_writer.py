@@ -34,6 +34,12 @@ _MOST_IN_BATCH = 1024
 _MOST_ATTEMPTS = 4
 _FORGET_EVERY = 3600.0
 
+#: A transaction takes no more operations after so many seconds, so that nobody waits for its locks for long.
+_MOST_TURN_S = 1.0
+
+#: Campaigns whose operations took so many seconds more than others may get threads of their own, a few at most.
+_MOST_EXCESS_S, _MOST_LANES = 0.25, 8
+
 #: A writer that has been at one batch for so many seconds waits for the database, or for another server.
 _MOST_BUSY_S = 3.0
 
@@ -68,6 +74,8 @@ class Writer(threading.Thread):
         on_commit: Callable[[set[str], int], None] = lambda names, n: None,
     ) -> None:
         super().__init__(name="matroid-bandits-writer", daemon=True)
+        self._options = database, tick_every, snapshot_every, keep_ids, on_commit
+        self._apart: dict[str, Lane] = {}
         self.database, self.replicas = database, Replicas(database, snapshot_every)
         self._is_ready, self._busy_since = False, 0.0
         self._tick_every, self._keep_ids, self._on_commit = tick_every, keep_ids, on_commit
@@ -101,6 +109,11 @@ class Writer(threading.Thread):
             raise UnknownCampaignError(f"expected the name of a campaign, got {shown(operation.campaign)}")
         self._queue.put(operation)
 
+    def replica(self, id: int) -> Replica | None:
+        """The replica of a campaign, where it is loaded; only for a look at its figures."""
+        lanes = {self, *self._apart.values()}
+        return next((found for lane in lanes if (found := lane.replicas.by_id.get(id)) is not None), None)
+
     def stop(self, timeout: float = 30.0) -> None:
         """Serve what is in the queue, save snapshots, and end."""
         self._is_stopping = True
@@ -115,14 +128,42 @@ class Writer(threading.Thread):
         while not is_last:
             batch, is_last = self._collect()
             self._busy_since = time.monotonic()
+            batch = [operation for operation in batch if not self._hand_over(operation)]
             if batch:
                 self._serve(batch)
+                self._set_apart({operation.campaign for operation in batch})
             if not is_last and time.monotonic() >= self._next_tick:
                 self._tick()
                 self._next_tick = time.monotonic() + self._tick_every
             self._busy_since = 0.0
+        for lane in {*self._apart.values()}:
+            lane.stop()
         self.replicas.close()
         self._disconnect()
+
+    def _hand_over(self, operation: Operation) -> bool:
+        """Give an operation to the lane that its campaign has, if any."""
+        lane = self._apart.get(operation.campaign or "") if self._apart else None
+        if lane is not None:
+            lane._queue.put(operation)
+        return lane is not None
+
+    def _set_apart(self, names: set[str | None]) -> None:
+        """Move campaigns whose operations take long to lanes, so that the others do not wait for them."""
+        for name in names:
+            replica = self.replicas.loaded(name)
+            if replica is None or replica.excess < _MOST_EXCESS_S:
+                continue
+            lanes = {*self._apart.values()}
+            if len(lanes) < _MOST_LANES:
+                lane = Lane(*self._options)
+                lane.start()
+            else:
+                lane = min(lanes, key=lambda lane: len(lane.names))
+            log.info("campaign %s takes long, and is served apart from the others", replica.name)
+            self.replicas.release(replica)
+            lane.take(replica)
+            self._apart[replica.name] = lane
 
     def _collect(self) -> tuple[list[Operation], bool]:
         batch: list[Operation] = []
@@ -148,12 +189,15 @@ class Writer(threading.Thread):
         """Execute and commit operations until each is answered."""
         n_failures = 0
         while batch:
+            self._busy_since = time.monotonic()
             try:
                 again = self._attempt(batch)
             except Exception as error:
                 self._reset()
                 n_failures += 1
-                again = [operation for operation in batch if operation.error is None]
+                again = batch  # also what failed: it may have failed by what was taken back
+                for operation in again:
+                    operation.error = None
                 if _is_of_a_request(error) and len(again) > 1:  # one by one shows which
                     self._serve_apart([[operation] for operation in again])
                     again = []
@@ -177,7 +221,6 @@ class Writer(threading.Thread):
         for batch in batches:
             for operation in batch:
                 operation.result = None
-            self._busy_since = time.monotonic()
             self._serve(batch)
 
     def _attempt(self, batch: list[Operation]) -> list[Operation]:
@@ -206,21 +249,38 @@ class Writer(threading.Thread):
         named = {operation.campaign for operation in writes if operation.campaign is not None}
         replicas = {(replica := self.replicas.find(name)).id: replica for name in named}
         self.replicas.risk(replicas)
-        with self.database.writing(self._connected()) as connection:
-            turn = self._begin(connection, sorted(replicas))
-            self._remember_answers(turn, [operation for operation in writes if operation.request_id])
-            for operation in writes:
-                self._run(operation, turn)
-            self._finish(turn, replicas)
+        turn = self._transact(writes, replicas, self._connected())
         for replica in turn.created:
             self.replicas.adopt(replica)
             self._touched.add(replica.name)
         self.replicas.committed({id: replica for id, replica in replicas.items() if id not in turn.doubtful})
-        if not turn.doubtful:
-            return []
-        self.replicas.drop_unsettled()
+        if turn.doubtful:
+            self.replicas.drop_unsettled()
         in_doubt = {replicas[id].name for id in turn.doubtful}
-        return [operation for operation in writes if operation.campaign in in_doubt and operation.error is None]
+        return [
+            operation
+            for n, operation in enumerate(writes)
+            if n >= turn.n_run or (operation.error is None and operation.campaign in in_doubt)
+        ]
+
+    def _transact(self, writes: list[Operation], replicas: dict[int, Replica], connection: Connection) -> Turn:
+        """Execute operations, and append what they did to the logs, under the locks of their campaigns."""
+        ids = sorted(replicas)
+        with self.database.writing(connection):
+            turn = self._begin(connection, self.database.lock(connection, ids) if ids else [])
+            self._remember_answers(turn, [operation for operation in writes if operation.request_id])
+            self._run_all(writes, turn)
+            self._finish(turn, replicas)
+        return turn
+
+    def _run_all(self, writes: list[Operation], turn: Turn) -> None:
+        """Execute operations for as long as a transaction should take; the first `turn.n_run` of them."""
+        end = time.monotonic() + _MOST_TURN_S
+        for operation in writes:
+            self._run(operation, turn)
+            turn.n_run += 1
+            if time.monotonic() > end:
+                break
 
     def _remember_answers(self, turn: Turn, operations: list[Operation]) -> None:
         """Read which requests were answered before, here or by another server."""
@@ -248,9 +308,8 @@ class Writer(threading.Thread):
                 self._remember_answers(turn, [operation])
                 self._answer_again(operation, key, turn)
 
-    def _begin(self, connection: Connection, ids: list[int]) -> Turn:
-        """Lock campaigns in the order of their numbers, and read what others appended to their logs."""
-        rows = self.database.lock(connection, ids) if ids else []
+    def _begin(self, connection: Connection, rows: list[Any]) -> Turn:
+        """Read what others appended to the logs of campaigns, up to what their rows say."""
         at = rows[0].now if rows else self.database.now(connection)
         turn = Turn(connection, at, locked={row.id: row for row in rows})
         for row in rows:
@@ -265,7 +324,7 @@ class Writer(threading.Thread):
 
     def _execute(self, operation: Operation, turn: Turn | None) -> None:
         replica: Replica | None = None
-        before = 0, 0
+        before, began = (0, 0), time.thread_time()
         try:
             if operation.campaign is not None:
                 replica = self.replicas.find(operation.campaign)
@@ -284,6 +343,9 @@ class Writer(threading.Thread):
             if turn is not None and replica is not None and replica.has_moved(before, error):
                 turn.doubtful.add(replica.id)
                 self.replicas.doubt(replica)
+        finally:
+            if replica is not None:
+                replica.spend(time.thread_time() - began)
 
     def _finish(self, turn: Turn, replicas: dict[int, Replica]) -> None:
         rows, fresh = turn.rows, turn.fresh
@@ -318,8 +380,7 @@ class Writer(threading.Thread):
     def _tick(self) -> None:
         """Look at deadlines, and at what other processes did."""
         try:
-            with self.database.reading() as connection:
-                rows = self.database.rows(connection)
+            rows = self._rows()
             self.replicas.learn(rows)
             self._catch_up(None, rows)
             overdue = [
@@ -332,6 +393,8 @@ class Writer(threading.Thread):
             if rows and time.monotonic() >= self._next_forgetting:
                 self.replicas.forget_ids(rows[0].now - self._keep_ids)
                 self._next_forgetting = time.monotonic() + _FORGET_EVERY
+            for replica in self.replicas.by_id.values():
+                replica.excess /= 2.0
             self._is_ready = True
         except Exception as error:
             self._is_ready = False
@@ -342,6 +405,11 @@ class Writer(threading.Thread):
             self._serve(overdue)
         elif self._touched:
             self._answer([])
+
+    def _rows(self) -> list[Any]:
+        """The rows of the campaigns that this thread serves."""
+        with self.database.reading() as connection:
+            return [row for row in self.database.rows(connection) if row.name not in self._apart]
 
     def _catch_up(
         self, names: set[str | None] | None, rows: list[Any] | None = None, connection: Connection | None = None
@@ -400,6 +468,54 @@ class Writer(threading.Thread):
                 connection.close()
             except SQLAlchemyError:
                 log.debug("a broken connection could not be closed")
+
+
+class Lane(Writer):
+    """A writer for campaigns whose operations take long.
+
+    As long as no other server appends to their logs, operations are executed before the transaction: then the locks
+    are held only while events are appended, and on SQLite, which has one lock, other campaigns do not wait either.
+
+    Attributes
+    ----------
+    names : set of str
+        The campaigns that are served here.
+    """
+
+    def __init__(self, *options: Any) -> None:
+        super().__init__(*options)
+        self.names: set[str] = set()
+        self._ids: list[int] = []
+
+    def take(self, replica: Replica) -> None:
+        """Serve a campaign from now on; called before its first operation is put into the queue."""
+        self.replicas.adopt(replica)
+        self.names.add(replica.name)
+        self._ids = [*self._ids, replica.id]
+
+    def _set_apart(self, names: set[str | None]) -> None:
+        """They are apart already."""
+
+    def _rows(self) -> list[Any]:
+        with self.database.reading() as connection:
+            return self.database.rows(connection, self._ids)
+
+    def _transact(self, writes: list[Operation], replicas: dict[int, Replica], connection: Connection) -> Turn:
+        if self.replicas.is_shared:
+            return super()._transact(writes, replicas, connection)
+        ids = sorted(replicas)
+        with self.database.reading(connection):
+            turn = self._begin(connection, self.database.rows(connection, ids))
+            self._remember_answers(turn, [operation for operation in writes if operation.request_id])
+        self._run_all(writes, turn)
+        with self.database.writing(connection):
+            for row in self.database.lock(connection, ids):
+                before = turn.locked[row.id]
+                if (row.seq, row.digest) != (before.seq, before.digest):
+                    self.replicas.is_shared = True
+                    raise ReplayError(f"expected the log of {row.name} to end at event {before.seq}, got another")
+            self._finish(turn, replicas)
+        return turn
 
 
 def _is_worth_a_retry(error: Exception) -> bool:
