@@ -96,6 +96,19 @@ def serve(
     tick: Annotated[
         float | None, setting("tick", "Seconds between looks at deadlines and other servers; by default 1.")
     ] = None,
+    lock_timeout: Annotated[
+        float | None, setting("lock_timeout", "Seconds that a transaction waits for another server's; by default 5.")
+    ] = None,
+    statement_timeout: Annotated[
+        float | None, setting("statement_timeout", "Seconds that PostgreSQL gives a statement; by default 8.")
+    ] = None,
+    connect_timeout: Annotated[
+        float | None, setting("connect_timeout", "Seconds in which PostgreSQL must be reached; by default 5.")
+    ] = None,
+    idle_timeout: Annotated[
+        float | None,
+        setting("idle_timeout", "Seconds until PostgreSQL ends a stopped server's transaction; by default 8."),
+    ] = None,
     keep_ids: Annotated[
         float | None, setting("keep_ids", "Days for which ids of requests are remembered; by default 7.")
     ] = None,
