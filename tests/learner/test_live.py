@@ -287,7 +287,7 @@ def test_linear_beliefs_do_not_depend_on_the_order_of_answers():
         for place in rng.permutation(answers[k].size).tolist():
             e = int(decisions[1][k].items[place])
             parts.tell(decisions[1][k], {e: answers[k][place]})
-    for name in ("theta", "covariance"):
+    for name in ("theta", "root"):
         one, other = (learner._agent.state.extra[name] for learner in (whole, parts))
         assert np.allclose(one, other, rtol=0, atol=1e-12)
 
@@ -312,9 +312,9 @@ def test_an_answer_at_once_narrows_linear_beliefs_beside_those_that_wait():
         decision = learner.apply({"event": "asked", "decision": 2, "items": [1]}, trust=True)
         learner.estimates()
         learner.tell(decision, [0.5] if is_whole else {1: 0.5})
-    narrowed = [learner._agent.state.extra["narrowed"][0] for learner in learners]
+    narrowed = [learner._agent.state.extra["narrowed_root"][0] for learner in learners]
     assert np.allclose(narrowed[0], narrowed[1], rtol=0, atol=1e-12)
-    assert np.allclose(np.diag(narrowed[0]), 0.01 / 1.01)
+    assert np.allclose(np.diag(narrowed[0]) ** 2, 0.01 / 1.01)
 
 
 class Uneven(mb.Constraint):

@@ -4,6 +4,7 @@ import math
 import runpy
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -268,13 +269,9 @@ def test_kalman_updates_give_the_ridge_posterior(minimize, prior_scale, noise):
         covariance = np.linalg.inv(precision)
         mean = covariance @ A.T @ b / noise**2
         assert np.allclose(state.extra["theta"][run], mean, rtol=1e-7)
-        # each update rounds by 1e-16 of what it starts from, the prior: that is what is left after 87 of them
-        assert np.allclose(
-            state.extra["covariance"][run], covariance, rtol=1e-6, atol=100 * prior_scale**2 * np.finfo(float).eps
-        )
-        if prior_scale < 10:
-            width = np.sqrt(np.einsum("ed,df,ef->e", X, covariance, X))
-            assert np.allclose(U[run], X @ mean + 1.5 * width, rtol=1e-6, atol=1e-6)
+        assert np.allclose(state.extra["root"][run], np.linalg.cholesky(covariance), rtol=1e-7, atol=1e-10 * noise)
+        width = np.sqrt(np.einsum("ed,df,ef->e", X, covariance, X))
+        assert np.allclose(U[run], X @ mean + 1.5 * width, rtol=1e-7, atol=1e-7)
 
 
 def test_linear_thompson_samples_the_posterior():
@@ -284,7 +281,7 @@ def test_linear_thompson_samples_the_posterior():
     policy.prepare(state)
     state.extra["theta"][:] = [1.0, -1.0]
     covariance = np.array([[2.0, 0.6], [0.6, 0.5]])
-    state.extra["covariance"][:] = covariance
+    state.extra["root"][:] = np.linalg.cholesky(covariance)
     U = policy.indices(state, request(1, 4000))
     expected = X @ covariance @ X.T
     # entries of a sample covariance have variance (s_ii s_jj + s_ij^2) / n
@@ -293,18 +290,61 @@ def test_linear_thompson_samples_the_posterior():
     assert (np.abs(U.mean(axis=0) - [1.0, 0.0, -2.0]) < 5 * np.sqrt(expected.diagonal() / 4000)).all()
 
 
-def test_a_singular_belief_is_no_trouble_and_no_concern_of_other_runs():
-    X = np.eye(3)
-    sound, broken = np.diag([1.0, 0.5, 0.25]), np.diag([1.0, 0.5, -1e-3])  # what much rounding may leave
-    for policy in (mb.CombLinTS(X), mb.CombLinUCB(X)):
-        rows = []
-        for beliefs in ([sound], [sound, broken]):
-            state = State(matroid_of(3), len(beliefs))
-            policy.prepare(state)
-            state.extra["covariance"][:] = beliefs
-            rows.append(policy.indices(state, request(1, len(beliefs))))
-        assert np.isfinite(rows[1]).all()
-        assert rows[0][0].tolist() == rows[1][0].tolist()
+def exact_belief(X, seen, gains, prior_scale, noise):
+    """The posterior means and widths of all rows of X in rational numbers, rounded once."""
+    d, variance = X.shape[1], Fraction(noise) ** 2
+    rows = [[Fraction(value) for value in row] for row in X.tolist()]
+    precision = [[Fraction(i == j) / Fraction(prior_scale) ** 2 for j in range(d)] for i in range(d)]
+    right = [Fraction(0)] * d
+    for e in set(seen):
+        n, total = seen.count(e), sum(Fraction(gain) for item, gain in zip(seen, gains, strict=True) if item == e)
+        for i in range(d):
+            right[i] += rows[e][i] * total / variance
+            for j in range(d):
+                precision[i][j] += n * rows[e][i] * rows[e][j] / variance
+    table = [[*precision[i], right[i], *(row[i] for row in rows)] for i in range(d)]
+    for i in range(d):
+        table[i] = [value / table[i][i] for value in table[i]]
+        for k in range(d):
+            if k != i and table[k][i]:
+                table[k] = [a - table[k][i] * b for a, b in zip(table[k], table[i], strict=True)]
+    means = [float(sum(row[i] * table[i][d] for i in range(d))) for row in rows]
+    widths = [math.sqrt(sum(row[i] * table[i][d + 1 + e] for i in range(d))) for e, row in enumerate(rows)]
+    return np.array(means), np.array(widths)
+
+
+@pytest.mark.parametrize(
+    ("size", "prior_scale", "noise", "n_seen"),
+    [(1.0, 1.0, 0.1, 12), (1e6, 1.0, 0.1, 12), (1.0, 1e3, 1e-3, 12), (1.0, 1.0, 1e-6, 3), (1e6, 1e3, 1e-3, 12)],
+    ids=["plain", "large beside an intercept", "vague", "vague, few seen", "both"],
+)
+@pytest.mark.parametrize("n", [5, 300])
+def test_widths_are_right_whatever_the_scales(size, prior_scale, noise, n_seen, n):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(12, 4)).round(3) * size
+    X[:, 0] = 1.0
+    seen = rng.integers(n_seen, size=n).tolist()
+    gains = (rng.normal(size=12)[seen] + noise * rng.normal(size=n)).tolist()
+    optimistic, sampling = (kind(X, prior_scale=prior_scale, noise=noise) for kind in (mb.CombLinUCB, mb.CombLinTS))
+    agent = Agent(matroid_of(12), optimistic)
+    for e, gain in zip(seen, gains, strict=True):
+        agent.observe(request(1), np.array([[e]]), np.array([[gain]]))
+    means, widths = exact_belief(X, seen, gains, prior_scale, noise)
+    # conditioning rounds by 1e-16 of the prior's width, 1e12 times the narrowest at worst
+    tolerance = 1e-3 * widths
+    assert (np.abs(optimistic.indices(agent.state, request(2))[0] - means - widths) <= tolerance).all()
+    samples = [sampling.indices(agent.state, request(t))[0] for t in range(2, 402)]
+    spread = np.std(samples, axis=0)
+    assert (np.abs(spread / widths - 1) < 5 / math.sqrt(2 * 400)).all()  # five standard errors
+
+
+def test_a_covariance_of_an_early_file_that_is_not_definite_has_a_factor():
+    policy = mb.CombLinTS(np.eye(3))
+    indefinite = np.diag([1.0, 0.5, -1e-9])[None]
+    root = policy.converted("covariance", indefinite)
+    assert np.allclose(root @ root.transpose(0, 2, 1), indefinite, rtol=0, atol=1e-8)
+    with pytest.raises(PolicyError, match="finite"):
+        policy.converted("covariance", np.full((1, 3, 3), np.nan))
 
 
 # Baselines

@@ -259,69 +259,90 @@ def kl_indices(means, counts, offset, budget, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def kalman(runs, features, gains, variance, theta, covariance):
-    """Condition each run's Gaussian belief theta (R, d), covariance (R, d, d) on noisy linear observations.
+def _condition(root, x, variance, shift):
+    """Condition a covariance (d, d), given by its Cholesky factor, on an observation with features x (d,).
 
-    Observation i is a gain (n,) with its row of `features` (n, d), in its run (n,).
+    Carlson's square-root filter (1973): the factor stays lower triangular with a positive diagonal, and its small
+    numbers keep their digits, as no difference of covariances is taken. Fills `shift` (d,) with covariance times x
+    and returns the variance of the observation.
     """
-    d = features.shape[1]
-    direction = np.empty(d, np.float64)
-    for k in range(runs.shape[0]):
-        mean, cov, x = theta[runs[k]], covariance[runs[k]], features[k]
-        spread, error = variance, gains[k]
-        for i in range(d):
-            total = 0.0
-            for j in range(d):
-                total += cov[i, j] * x[j]
-            direction[i] = total
-            spread += total * x[i]
-            error -= mean[i] * x[i]
-        for i in range(d):
-            mean[i] += direction[i] * error / spread
-            for j in range(d):
-                cov[i, j] -= direction[i] * direction[j] / spread
+    d = x.shape[0]
+    spread = variance
+    for i in range(d):
+        shift[i] = 0.0
+    for k in range(d - 1, -1, -1):
+        f = 0.0
+        for i in range(k, d):
+            f += root[i, k] * x[i]
+        before, spread = np.sqrt(spread), spread + f * f
+        after = np.sqrt(spread)
+        scale, share = before / after, f / (before * after)
+        for i in range(k, d):
+            value = root[i, k]
+            root[i, k] = scale * value - share * shift[i]
+            shift[i] += value * f
+    return spread
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def widen(runs, features, variance, covariance):
-    """Take observations with `features` (n, d) out of each run's covariance (R, d, d), which `narrow` has taken in.
+def kalman(runs, features, gains, variance, theta, root):
+    """Condition each run's Gaussian belief on noisy linear observations.
 
-    Where an observation is most of what is known of its direction, too many digits would be lost; the first number of
-    the run's covariance becomes NaN then.
+    The belief has means theta (R, d) and a covariance, of which `root` (R, d, d) is the Cholesky factor. Observation
+    i is a gain (n,) with its row of `features` (n, d), in its run (n,).
     """
     d = features.shape[1]
-    direction = np.empty(d, np.float64)
+    shift = np.empty(d, np.float64)
     for k in range(runs.shape[0]):
-        cov, x = covariance[runs[k]], features[k]
+        mean, x, error = theta[runs[k]], features[k], gains[k]
+        for i in range(d):
+            error -= mean[i] * x[i]
+        spread = _condition(root[runs[k]], x, variance, shift)
+        for i in range(d):
+            mean[i] += shift[i] * error / spread
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def narrow(runs, features, variance, root):
+    """Condition each run's covariance, of which `root` (R, d, d) is the Cholesky factor, on observations with
+    `features` (n, d), whatever they will be."""
+    shift = np.empty(features.shape[1], np.float64)
+    for k in range(runs.shape[0]):
+        _condition(root[runs[k]], features[k], variance, shift)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def widen(runs, features, variance, root):
+    """Take observations with `features` (n, d) out of each run's covariance, which `narrow` has taken in.
+
+    `root` (R, d, d) is its Cholesky factor. Where an observation is most of what is known of its direction, too many
+    digits would be lost; the first number of the run's factor becomes NaN then.
+    """
+    d = features.shape[1]
+    shift = np.empty(d, np.float64)
+    for k in range(runs.shape[0]):
+        L, x = root[runs[k]], features[k]
         spread = variance
         for i in range(d):
-            total = 0.0
-            for j in range(d):
-                total += cov[i, j] * x[j]
-            direction[i] = total
-            spread -= total * x[i]
+            shift[i] = 0.0
+        for j in range(d):
+            f = 0.0
+            for i in range(j, d):
+                f += L[i, j] * x[i]
+            spread -= f * f
+            for i in range(j, d):
+                shift[i] += L[i, j] * f
         if not spread >= 0.5 * variance:
-            cov[0, 0] = np.nan
+            L[0, 0] = np.nan
             continue
         for i in range(d):
-            for j in range(d):
-                cov[i, j] += direction[i] * direction[j] / spread
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def narrow(runs, features, variance, covariance):
-    """Condition each run's covariance (R, d, d) on observations with `features` (n, d), whatever they will be."""
-    d = features.shape[1]
-    direction = np.empty(d, np.float64)
-    for k in range(runs.shape[0]):
-        cov, x = covariance[runs[k]], features[k]
-        spread = variance
-        for i in range(d):
-            total = 0.0
-            for j in range(d):
-                total += cov[i, j] * x[j]
-            direction[i] = total
-            spread += total * x[i]
-        for i in range(d):
-            for j in range(d):
-                cov[i, j] -= direction[i] * direction[j] / spread
+            shift[i] /= np.sqrt(spread)
+        for j in range(d):  # the factor of a covariance plus shift times its transpose
+            if shift[j] == 0.0:
+                continue
+            length = np.sqrt(L[j, j] * L[j, j] + shift[j] * shift[j])
+            cosine, sine = L[j, j] / length, shift[j] / length
+            for i in range(j, d):
+                value = L[i, j]
+                L[i, j] = cosine * value + sine * shift[i]
+                shift[i] = cosine * shift[i] - sine * value

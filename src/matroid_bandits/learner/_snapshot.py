@@ -97,8 +97,12 @@ def load(
             constraint = _constraint(header, constraint)
             policy = _policy(header, archive, constraint, policy)
             policy.check(constraint)
+            former = {f"extra/{old}": f"extra/{new}" for old, new in policy.former_arrays.items()}
+            layouts = {former.get(name, name): layout for name, layout in layouts.items()}
             _validate.check_extra(layouts, policy, constraint, header["minimize"])
             arrays = archive.read()
+            for old in former.keys() & arrays.keys():
+                arrays[former[old]] = policy.converted(old.removeprefix("extra/"), arrays.pop(old))
             _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
             _validate.check_plays(arrays, header, constraint)
         learner = kind(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
@@ -60,6 +60,9 @@ class Policy(ABC, Described):
     open_arrays : tuple of str
         Names of the arrays in ``state.extra`` that grow as they are needed, so that only their type and number of
         axes are those that `prepare` made; a class attribute.
+    former_arrays : mapping of str to str
+        Names that arrays in ``state.extra`` had in files of earlier versions, and those that they have now, a class
+        attribute; see `converted`.
     takes_all : bool
         Whether `observe` raises nothing whatever it is told, a class attribute: then no answer is kept to be undone.
     kind : str, or None
@@ -92,6 +95,7 @@ class Policy(ABC, Described):
     item_arrays: ClassVar[tuple[str, ...] | None] = None
     time_arrays: ClassVar[tuple[str, ...]] = ()
     open_arrays: ClassVar[tuple[str, ...]] = ()
+    former_arrays: ClassVar[Mapping[str, str]] = {}
     takes_all: ClassVar[bool] = False
     kind: ClassVar[str | None] = None
 
@@ -209,6 +213,10 @@ class Policy(ABC, Described):
         A class that overrides a hook of the class that declared it loses it by that.
         """
         return None
+
+    def converted(self, name: str, array: AnyArray) -> AnyArray:
+        """What an array of `former_arrays` in a file of an earlier version is now; of the same type and shape."""
+        return array
 
     def check_extra(self, state: State) -> None:
         """Raise `PolicyError` when those arrays cannot be what `prepare` and `observe` made.

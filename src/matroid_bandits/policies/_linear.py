@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_FEATURE, as_integer, as_number
 from matroid_bandits._util.names import rows_of
@@ -19,7 +19,7 @@ from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
-#: What rounding may do to a covariance, as a share of the prior's.
+#: What rounding may do to a standard deviation, as a share of the prior's.
 _ROUNDING = 1e-6
 
 #: Where more plays of a run wait, one that is closed is taken out of what they narrow; among fewer, all others narrow
@@ -33,6 +33,7 @@ class _LinearPolicy(Policy):
     tries_unseen = False
     item_arrays = ()
     takes_priors = False
+    former_arrays: ClassVar[Mapping[str, str]] = {"covariance": "root", "narrowed": "narrowed_root"}
 
     def __init__(
         self,
@@ -95,29 +96,37 @@ class _LinearPolicy(Policy):
     def prepare(self, state: State) -> None:
         d = self._n_columns
         state.extra["theta"] = np.zeros((state.n_runs, d))
-        state.extra["covariance"] = covariance = np.zeros((state.n_runs, d, d))
-        covariance[:, np.arange(d), np.arange(d)] = self._prior_scale**2
-        state.extra["narrowed"] = covariance.copy()
+        state.extra["root"] = root = np.zeros((state.n_runs, d, d))
+        root[:, np.arange(d), np.arange(d)] = self._prior_scale
+        state.extra["narrowed_root"] = root.copy()
 
     def check_extra(self, state: State) -> None:
         if not np.isfinite(state.extra["theta"]).all():
             raise PolicyError("expected finite coefficients theta, got NaN or infinity")
-        covariance, narrowed = state.extra["covariance"], state.extra["narrowed"]
-        self._check_covariance(covariance)
-        self._check_covariance(np.where(_is_marked(narrowed)[:, None, None], covariance, narrowed))
+        root, narrowed = state.extra["root"], state.extra["narrowed_root"]
+        self._check_root(root)
+        self._check_root(np.where(_is_marked(narrowed)[:, None, None], root, narrowed))
 
-    def _check_covariance(self, covariance: FloatArray) -> None:
-        prior = self._prior_scale**2
-        variances = np.diagonal(covariance, axis1=1, axis2=2)
-        is_possible = (-_ROUNDING * prior <= variances) & (variances <= (1.0 + _ROUNDING) * prior)
+    def _check_root(self, root: FloatArray) -> None:
+        prior = self._prior_scale
+        deviations = np.sqrt(np.square(root).sum(axis=2))
+        is_possible = deviations <= (1.0 + _ROUNDING) * prior
         if not is_possible.all():
-            raise PolicyError(f"expected variances from 0 to the prior's {prior:g}, got {variances[~is_possible][0]}")
-        if not (np.abs(covariance - covariance.transpose(0, 2, 1)) <= _ROUNDING * prior).all():
-            raise PolicyError("expected a symmetric covariance, got another")
+            raise PolicyError(
+                f"expected standard deviations from 0 to the prior's {prior:g}, got {deviations[~is_possible][0]}"
+            )
+        if np.triu(root, 1).any() or not (np.diagonal(root, axis1=1, axis2=2) >= 0.0).all():
+            raise PolicyError("expected the Cholesky factor of a covariance, lower triangular, got another matrix")
+
+    def converted(self, name: str, array: AnyArray) -> AnyArray:
+        """The Cholesky factor of a covariance, which early versions kept."""
+        if not np.isfinite(array).all():
+            raise PolicyError("expected a finite covariance, got NaN or infinity")
+        return _cholesky(array)
 
     def observe(self, state: State, feedback: Feedback) -> None:
-        theta, covariance = state.extra["theta"], state.extra["covariance"]
-        statistics.kalman(feedback.runs, self._rows(feedback), feedback.gains, self._noise**2, theta, covariance)
+        theta, root = state.extra["theta"], state.extra["root"]
+        statistics.kalman(feedback.runs, self._rows(feedback), feedback.gains, self._noise**2, theta, root)
         if state.is_apart:
             self._mark(state, feedback.runs)
         elif state.pending is not None:
@@ -125,12 +134,12 @@ class _LinearPolicy(Policy):
 
     def wait(self, state: State, plays: Plays) -> None:
         """Narrow the belief by what will be seen, as if it were known already; its mean stays."""
-        covariance, narrowed = state.extra["covariance"], state.extra["narrowed"]
+        root, narrowed = state.extra["root"], state.extra["narrowed_root"]
         before = state.n_waiting - np.bincount(plays.runs, minlength=state.n_runs)
-        narrowed[before == 0] = covariance[before == 0]
+        narrowed[before == 0] = root[before == 0]
         runs, rows, is_marked = plays.runs, self._rows(plays), _is_marked(narrowed)
         if is_marked.any():
-            narrowed = state.extra["narrowed"] = self._narrowed(state)  # by these plays too
+            narrowed = state.extra["narrowed_root"] = self._narrowed(state)  # by these plays too
             runs, rows = runs[~is_marked[runs]], rows[~is_marked[runs]]
         statistics.narrow(runs, rows, self._noise**2, narrowed)
 
@@ -141,28 +150,28 @@ class _LinearPolicy(Policy):
             self._mark(state, plays.runs[~is_crowded])
             if is_crowded.any():
                 rows = self._rows(plays)[is_crowded]
-                statistics.widen(plays.runs[is_crowded], rows, self._noise**2, state.extra["narrowed"])
+                statistics.widen(plays.runs[is_crowded], rows, self._noise**2, state.extra["narrowed_root"])
         if not dropped:  # items or plays were rearranged
             self._mark(state, np.arange(state.n_runs))
-            state.extra["narrowed"] = self._narrowed(state)
+            state.extra["narrowed_root"] = self._narrowed(state)
         self._rest(state)
 
     def _mark(self, state: State, runs: IntArray) -> None:
         """Let what waits narrow the belief of some runs anew, when it is needed."""
-        state.extra["narrowed"][runs, 0, 0] = np.nan
+        state.extra["narrowed_root"][runs, 0, 0] = np.nan
 
     def _rest(self, state: State) -> None:
         """Let the belief of runs in which nothing waits be the narrowed one, whatever it was before."""
         is_resting = state.n_waiting == 0
-        state.extra["narrowed"][is_resting] = state.extra["covariance"][is_resting]
+        state.extra["narrowed_root"][is_resting] = state.extra["root"][is_resting]
 
     def _narrowed(self, state: State) -> FloatArray:
-        """The narrowed covariances, those that are marked found anew; none of the state is changed."""
-        narrowed = state.extra["narrowed"]
+        """The narrowed factors, those that are marked found anew; none of the state is changed."""
+        narrowed = state.extra["narrowed_root"]
         is_marked = _is_marked(narrowed)
         if not is_marked.any() or state.pending is None:
             return narrowed
-        narrowed = np.where(is_marked[:, None, None], state.extra["covariance"], narrowed)
+        narrowed = np.where(is_marked[:, None, None], state.extra["root"], narrowed)
         waiting = list(state.pending())
         if waiting:
             runs, items = (np.concatenate(arrays) for arrays in zip(*(each[:2] for each in waiting), strict=True))
@@ -202,12 +211,12 @@ class _LinearPolicy(Policy):
         rows: FloatArray = self._features[plays.items]
         return rows
 
-    def _covariance(self, state: State) -> FloatArray:
-        """The belief's covariance given the answers and what is still to come."""
+    def _root(self, state: State) -> FloatArray:
+        """The Cholesky factor of the belief's covariance given the answers and what is still to come."""
         if not state.n_waiting.any():
-            return state.extra["covariance"]
+            return state.extra["root"]
         is_waiting = (state.n_waiting > 0)[:, None, None]
-        return np.where(is_waiting, self._narrowed(state), state.extra["covariance"])
+        return np.where(is_waiting, self._narrowed(state), state.extra["root"])
 
 
 class CombLinUCB(_LinearPolicy):
@@ -255,12 +264,7 @@ class CombLinUCB(_LinearPolicy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         F = self._table(request)
-        covariance = self._covariance(state)
-        if self._features is None:
-            variances = ((F @ covariance) * F).sum(axis=2)  # x^T covariance x of every item
-            widths = np.sqrt(np.maximum(variances, 0.0))  # rounding may leave a little less than nothing
-        else:  # the same up to 1e-12 of the widest: stored learners go on with the very numbers that they had
-            widths = np.sqrt(np.square(F @ _square_root(covariance)).sum(axis=2))  # |x^T root|
+        widths = np.sqrt(np.square(F @ self._root(state)).sum(axis=2))  # x^T covariance x is |x^T root|^2
         U: FloatArray = _values(F, state.extra["theta"]) + self._c * widths
         return U
 
@@ -292,8 +296,7 @@ class CombLinTS(_LinearPolicy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         z = request.stream.normal(request.episode, np.arange(self._n_columns))
-        root = _square_root(self._covariance(state))
-        theta = state.extra["theta"] + (root @ z[:, :, None])[:, :, 0]
+        theta = state.extra["theta"] + (self._root(state) @ z[:, :, None])[:, :, 0]
         return _values(self._table(request), theta)
 
 
@@ -319,7 +322,7 @@ def _as_features(features: ArrayLike) -> FloatArray:
 
 
 def _is_marked(narrowed: FloatArray) -> BoolArray:
-    """The runs whose narrowed covariance is to be found anew."""
+    """The runs whose narrowed factor is to be found anew."""
     return np.isnan(narrowed[:, 0, 0])
 
 
@@ -329,14 +332,13 @@ def _values(features: FloatArray, theta: FloatArray) -> FloatArray:
     return values
 
 
-def _square_root(covariance: FloatArray) -> FloatArray:
-    """A matrix whose square is the covariance, for each run; a little is added where rounding made it singular."""
-    jitter = 1e-12 * np.trace(covariance, axis1=1, axis2=2)[:, None, None] * np.eye(covariance.shape[1])
+def _cholesky(covariance: FloatArray) -> FloatArray:
+    """The Cholesky factor of a covariance, for each run; the nearest where rounding has made it indefinite."""
     try:
-        return np.linalg.cholesky(covariance + jitter)
+        factor = np.asarray(np.linalg.cholesky(covariance), np.float64)
     except np.linalg.LinAlgError:
-        if covariance.shape[0] > 1:  # a run's numbers must not depend on the others': each finds its own way
-            return np.concatenate([_square_root(one[None]) for one in covariance])
         values, vectors = np.linalg.eigh(covariance)
-        root: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-        return root
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        factor = np.tril(np.linalg.qr(root.transpose(0, 2, 1))[1].transpose(0, 2, 1))
+        factor *= np.where(np.diagonal(factor, axis1=1, axis2=2) < 0.0, -1.0, 1.0)[:, None, :]
+    return factor

@@ -62,6 +62,7 @@ class Restarting(Policy):
         self._base, self._detector = base, detector
         self._kept_names = tuple(detector.prepare((0, 0)))
         self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors  # type: ignore[misc]
+        self.former_arrays = base.former_arrays  # type: ignore[misc]
         self.n_features, self.open_arrays, self.time_arrays = base.n_features, base.open_arrays, base.time_arrays  # type: ignore[misc]
         if base.item_arrays is not None:
             kept = (f"detector_{name}" for name in self._kept_names)
@@ -137,6 +138,9 @@ class Restarting(Policy):
 
     def alarms(self, state: State) -> tuple[IntArray, IntArray]:
         return state.extra["n_alarms"], state.extra["last_alarm"]
+
+    def converted(self, name: str, array: AnyArray) -> AnyArray:
+        return self._base.converted(name, array)
 
     def check_extra(self, state: State) -> None:
         self._base.check_extra(state)
