@@ -23,7 +23,7 @@ help:
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
 	@echo "make bench       speed against what one would write by hand; also by name: scaling, service, executors, gpu, ..."
-	@echo "make torture     servers killed under load, hundreds of times (KILLS=200)"
+	@echo "make torture     servers killed under load (KILLS=200), statements that fail (EXAMPLES=500)"
 	@echo "make clean       remove .venv, caches and reports"
 
 $(BIN)/python:
@@ -84,10 +84,12 @@ $(SUITES): bench
 	@:
 endif
 
-# Kill servers under load, KILLS times for each database.
+# Kill servers under load, KILLS times for each database; EXAMPLES random histories of two servers whose statements fail.
 KILLS ?= 200
+EXAMPLES ?= 500
 torture: $(VENV)/.test
-	MATROID_BANDITS_KILLS=$(KILLS) $(BIN)/python -m pytest -s tests/service/test_service_kills.py
+	MATROID_BANDITS_KILLS=$(KILLS) MATROID_BANDITS_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -s \
+	  tests/service/test_service_kills.py tests/service/test_service_model.py tests/service/test_service_servers.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report

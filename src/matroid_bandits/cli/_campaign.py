@@ -162,6 +162,8 @@ def _lines(file: Path) -> Iterator[Any]:
         check_not_device(file)
         with open(file, encoding="utf-8") as source:
             yield source
+    except MatroidBanditsError:  # of what is done with the lines; some are OSErrors
+        raise
     except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
