@@ -201,6 +201,38 @@ def test_items_come_and_go(url):
         assert kinds == ["created", "changed", "restarted"]
 
 
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"policy": "CombLinUCB", "features": [[1.0, 0.0]] * 4},
+        {"policy": "CombLinTS", "n_features": 2},
+        {"policy": "Restarting", "base": {"policy": "CombLinUCB", "features": [[1.0, 0.0]] * 4}},
+        "OMM",
+    ],
+    ids=["features", "n_features", "restarting", "none"],
+)
+def test_wrong_features_are_told_and_change_nothing(tmp_path, policy):
+    rows = [{"item": item, "slot": slot} for item, slot in (("boots", "l"), ("mocs", "l"), ("hat", "r"))]
+    matroid = {"kind": "partition", "category": "slot", "rows": rows}
+    wrong = [
+        3, "x", [[None, 1.0]] * 3, [[1.0]], [[1.0]] * 3, [[1.0, 2.0, 3.0]] * 3, [[1.0, 2.0], [1.0], [1.0, 2.0]],
+        [1.0, 2.0], [[1e60, 1.0]] * 3, {"mocs": [1.0]}, {"mocs": []}, {"mocs": None}, {"mocs": [1e60, 1.0]},
+        {"mocs": [[1.0, 2.0]]}, {"nobody": [1.0, 2.0]}, [["mocs", [1.0, 2.0]], ["mocs", [1.0, 2.0]]],
+    ]  # fmt: skip
+    with serving(str(tmp_path / "campaigns.db")) as client:
+        at = create(client, policy=policy)
+        for features in wrong:
+            bodies = {"change": {"matroid": matroid}, "explain": {"item": "boots"}, "ask": {}, "estimates": {}}
+            for path, body in bodies.items():
+                answer = client.post(f"{at}/{path}", json={**body, "features": features})
+                assert answer.status_code == 422, (path, features, answer.text)
+            answer = client.post(
+                "/v1/campaigns", json={"name": "other", "matroid": ADS, "policy": policy, "features": features}
+            )
+            assert answer.status_code == 422, (features, answer.text)
+        assert client.get(at).json()["seq"] == 1
+
+
 def test_observing_comes_before_asking(url):
     with serving(url) as client:
         at = create(client)
