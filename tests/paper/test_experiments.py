@@ -14,7 +14,7 @@ from matroid_bandits import OMM, EpsilonGreedy
 from matroid_bandits.datasets import ROCKETFUEL_ASNS, printed, rocketfuel
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.paper import EXPERIMENTS, Outcome, run
-from matroid_bandits.paper import _fit as fitting
+from matroid_bandits.paper import _scale_fit as fitting
 from matroid_bandits.paper._network_tables import FITTED
 from matroid_bandits.reporting import Report, Table, Text
 from trials import trial_with

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import SerializationError, SimulationError, SweepWarning
-from matroid_bandits.simulation._store import covered, missing
+from matroid_bandits.simulation._sweep_store import covered, missing
 from saved_files import edit
 from sweep_worlds import PROBLEMS, files, overlaps
 
@@ -130,7 +130,7 @@ def test_changed_settings_are_named_and_not_mixed(store, change, words):
 
 def test_another_version_of_the_package_is_another_result(store, monkeypatch):
     small(store)
-    monkeypatch.setattr("matroid_bandits.simulation._store.__version__", "99.0")
+    monkeypatch.setattr("matroid_bandits.simulation._sweep_store.__version__", "99.0")
     with pytest.warns(SweepWarning, match=r"matroid-bandits was .* and is 99\.0"):
         assert small(store).n_stored == 0
 

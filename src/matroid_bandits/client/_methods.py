@@ -10,7 +10,7 @@ from urllib.parse import quote
 from matroid_bandits._typing import ArrayLike
 from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits._util.names import decode
-from matroid_bandits.client import _forms as forms
+from matroid_bandits.client import _wire as wire
 from matroid_bandits.client._exchange import Steps, get, post, read
 from matroid_bandits.client._remote import remote, remote_property
 from matroid_bandits.constraint import Constraint
@@ -32,7 +32,7 @@ class Methods:
         self._url, self._name = url, campaign
         self._path = f"/v1/campaigns/{quote(campaign, safe='')}"
         self._timeout = timeout
-        self._known: forms.Campaign | None = None
+        self._known: wire.Campaign | None = None
         self._n_changes = 0
         self._lock = threading.Lock()
 
@@ -70,7 +70,7 @@ class Methods:
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
         """Say what the items of a decision were worth, late, in parts and in any order; see `Learner.tell`."""
         id = yield from self._id_of(decision)
-        yield from self._post("tell", {"decision": id, "weights": forms.weights_form(weights)})
+        yield from self._post("tell", {"decision": id, "weights": wire.weights_form(weights)})
 
     @remote
     def tell_batch(self, answers: Iterable[tuple[Decision | int, Any]]) -> Steps[None]:
@@ -78,26 +78,26 @@ class Methods:
         listed = []
         for decision, weights in answers:
             id = yield from self._id_of(decision)
-            listed.append({"decision": id, "weights": forms.weights_form(weights)})
+            listed.append({"decision": id, "weights": wire.weights_form(weights)})
         yield from self._post("tell/batch", {"answers": listed})
 
     @remote
     def close(self, decision: Decision | int, default: float | None = None) -> Steps[None]:
         """Stop waiting for what a decision has not been told; see `Learner.close`."""
         id = yield from self._id_of(decision)
-        yield from self._post("close", {"decision": id, "default": forms.default_form(default)})
+        yield from self._post("close", {"decision": id, "default": wire.default_form(default)})
 
     @remote
     def close_before(self, episode: int, default: float | None = None) -> Steps[int]:
         """Close every decision made before an episode that waits; how many there were."""
         until = as_integer("episode", episode, error=UnknownDecisionError)
-        form = yield from self._post("close", {"before": until, "default": forms.default_form(default)})
+        form = yield from self._post("close", {"before": until, "default": wire.default_form(default)})
         return read(lambda form: int(form["closed"]), form)
 
     @remote
     def observe(self, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
         """Count weights seen before the first decision; see `Learner.observe`."""
-        yield from self._post("observe", {"weights": forms.weights_form(weights)})
+        yield from self._post("observe", {"weights": wire.weights_form(weights)})
 
     @remote
     def change(
@@ -110,10 +110,10 @@ class Methods:
     ) -> Steps[None]:
         """Go on with other items; see `Learner.change`."""
         body = {
-            "matroid": forms.constraint_form(constraint),
-            "priors": forms.priors_form(priors),
-            "features": forms.features_form(features),
-            "forget": forms.labels_form(forget),
+            "matroid": wire.constraint_form(constraint),
+            "priors": wire.priors_form(priors),
+            "features": wire.features_form(features),
+            "forget": wire.labels_form(forget),
         }
         yield from self._post("change", body)
         self._forget()
@@ -121,12 +121,12 @@ class Methods:
     @remote
     def restart(self, items: Iterable[Any] | None = None) -> Steps[None]:
         """Forget what is known of some items, or of all; see `Learner.restart`."""
-        yield from self._post("restart", {"items": None if items is None else forms.labels_form(items)})
+        yield from self._post("restart", {"items": None if items is None else wire.labels_form(items)})
 
     @remote
     def estimates(self, *, features: ArrayLike | Mapping[Any, ArrayLike] | None = None) -> Steps[Estimates]:
         """What is believed of each item now; see `Learner.estimates`."""
-        form = yield from self._post("estimates", {"features": forms.features_form(features)}, is_change=False)
+        form = yield from self._post("estimates", {"features": wire.features_form(features)}, is_change=False)
         campaign = yield from self._campaign(read(lambda form: form["labels"], form))
         return read(campaign.estimates, form)
 
@@ -151,7 +151,7 @@ class Methods:
         """Why an item is in or out of the set for a request, or of a decision; see `Learner.explain`."""
         campaign = yield from self._campaign()
         body = campaign.request(available, exclude, pinned, features)
-        (body["item"],) = forms.labels_form([item])
+        (body["item"],) = wire.labels_form([item])
         if decision is not None:
             body["decision"] = yield from self._id_of(decision)
         form = yield from self._post("explain", body, is_change=False)
@@ -244,15 +244,15 @@ class Methods:
             "name": self._name,
             "title": title,
             "about": about,
-            "matroid": forms.constraint_form(constraint),
-            "policy": forms.policy_form(policy),
+            "matroid": wire.constraint_form(constraint),
+            "policy": wire.policy_form(policy),
             "direction": "minimize" if minimize else "maximize",
             "seed": seed,
             "holdout": holdout,
             "answer_window": answer_window,
-            "default": forms.default_form(default),
-            "priors": forms.priors_form(priors),
-            "features": forms.features_form(features),
+            "default": wire.default_form(default),
+            "priors": wire.priors_form(priors),
+            "features": wire.features_form(features),
         }
         created: Form = yield from post("/v1/campaigns", body)
         self._forget()
@@ -331,17 +331,17 @@ class Methods:
             form,
         )
 
-    def _campaign(self, labels: Iterable[Any] = ()) -> Steps[forms.Campaign]:
+    def _campaign(self, labels: Iterable[Any] = ()) -> Steps[wire.Campaign]:
         """What is remembered of the campaign; asked for anew where a label is not known."""
         known = self._known  # another thread may replace it at any time
         if known is None or not read(known.knows, labels):
             known = yield from self._look()
         return known
 
-    def _look(self) -> Steps[forms.Campaign]:
+    def _look(self) -> Steps[wire.Campaign]:
         """The campaign as the server describes it now, which is remembered unless it was changed meanwhile."""
         n_changes = self._n_changes
-        found = read(forms.Campaign.of, (yield from get(self._path)))
+        found = read(wire.Campaign.of, (yield from get(self._path)))
         with self._lock:
             if n_changes == self._n_changes:
                 self._known = found

@@ -15,7 +15,7 @@ from matroid_bandits._typing import FloatArray, IntArray, Label
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, MatroidBanditsError, ReplayError
-from matroid_bandits.learner._forms import form_of, made_of
+from matroid_bandits.learner._policy_forms import form_of, made_of
 from matroid_bandits.learner._wanted import Wanted, names_of
 
 if TYPE_CHECKING:

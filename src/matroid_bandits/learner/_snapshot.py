@@ -24,8 +24,8 @@ from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
 from matroid_bandits.learner import _validate
 from matroid_bandits.learner._feedback import Reader
-from matroid_bandits.learner._forms import form_of, made_of
 from matroid_bandits.learner._items import Departed
+from matroid_bandits.learner._policy_forms import form_of, made_of
 from matroid_bandits.learner._wanted import Wanted
 from matroid_bandits.policies import POLICIES, Detector, Policy, Request
 from matroid_bandits.stream import Stream

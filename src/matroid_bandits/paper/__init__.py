@@ -6,9 +6,9 @@ on what is not in the paper: changes, drift, delay and context.
 
 from matroid_bandits.paper._beyond import BEYOND, Beyond, run_beyond
 from matroid_bandits.paper._experiment import Experiment, Outcome, Trial, run
-from matroid_bandits.paper._fit import ScaleFit, fit_scale
 from matroid_bandits.paper._graphic import EXPERIMENT as _GRAPHIC
 from matroid_bandits.paper._linear import EXPERIMENT as _LINEAR
+from matroid_bandits.paper._scale_fit import ScaleFit, fit_scale
 from matroid_bandits.paper._transversal import EXPERIMENT as _TRANSVERSAL
 
 #: The paper's experiments by name, in its order.

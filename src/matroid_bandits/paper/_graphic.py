@@ -9,7 +9,6 @@ from matroid_bandits.datasets import DEFAULT_ISPS, ROCKETFUEL_ASNS, Dataset, isp
 from matroid_bandits.paper._chapter import any_standin, make_chapter
 from matroid_bandits.paper._claims import approaches, consistently_outperforms, outperforms
 from matroid_bandits.paper._experiment import Experiment, Outcome, Trial
-from matroid_bandits.paper._fit import FITTED_SCALE
 from matroid_bandits.paper._network_tables import (
     EPSILON_GREEDY,
     FITTED,
@@ -21,6 +20,7 @@ from matroid_bandits.paper._network_tables import (
     network_table,
     regret_table,
 )
+from matroid_bandits.paper._scale_fit import FITTED_SCALE
 from matroid_bandits.policies import OMM, EpsilonGreedy, ThompsonSampling
 from matroid_bandits.reporting import Chapter, Claim, Plot, Text, curve_panel
 

@@ -9,7 +9,7 @@ import numpy as np
 from matroid_bandits.datasets import ROCKETFUEL_ASNS, printed
 from matroid_bandits.paper._chapter import any_standin, marked
 from matroid_bandits.paper._experiment import Trial
-from matroid_bandits.paper._fit import FIT, FITTED_SCALE, misfit, paper_regret
+from matroid_bandits.paper._scale_fit import FIT, FITTED_SCALE, misfit, paper_regret
 from matroid_bandits.reporting import Column, Estimate, Table, final_per_step, regret_per_step, size_note
 
 EPSILON_GREEDY, PLAIN, FITTED, THOMPSON = "ε-greedy", "OMM", f"OMM, scale {FITTED_SCALE:g}", "Thompson"

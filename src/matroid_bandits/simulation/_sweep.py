@@ -18,15 +18,15 @@ from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._device import DeviceChoice, jobs_for_gpu, run_anywhere
+from matroid_bandits.simulation._digests import problem_digest
 from matroid_bandits.simulation._execute import SLICE_S
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._families import Family, expand
-from matroid_bandits.simulation._keys import problem_key
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.simulation._simulate import check_settings
-from matroid_bandits.simulation._store import Cell, Interval, Store, covered, missing
 from matroid_bandits.simulation._sweep_result import Sweep
+from matroid_bandits.simulation._sweep_store import Cell, Interval, Store, covered, missing
 from matroid_bandits.simulation._tally import Tally
 from matroid_bandits.stream import as_seed
 
@@ -160,7 +160,7 @@ class _Task:
 
     def job(self, first: int, last: int) -> Job:
         """Some of the runs, to be played."""
-        return Job(self.cell.key, self.settings, self.name, self.policy, first, last)
+        return Job(self.cell.digest, self.settings, self.name, self.policy, first, last)
 
 
 @dataclass(frozen=True)
@@ -215,10 +215,10 @@ def _play_stored(
     for plan in plans:
         settings = replace(plan.settings, by_run=True)
         with _about(plan.name):
-            key = problem_key(settings.problem)
+            digest = problem_digest(settings.problem)
             for name, policy in plan.policies.items():
-                cell = cells[plan.name, name] = Cell.of(plan.name, key, name, policy, settings)
-                tasks.setdefault(cell.key, _Task(cell, settings, f"{name} on {plan.name}", policy))
+                cell = cells[plan.name, name] = Cell.of(plan.name, digest, name, policy, settings)
+                tasks.setdefault(cell.digest, _Task(cell, settings, f"{name} on {plan.name}", policy))
     changes = store.changes(cells.values())
     if changes:
         warnings.warn(
@@ -239,7 +239,7 @@ def _play_stored(
             cell = cells[plan.name, name]
             for interval, taken in covered(store.intervals(cell), plan.settings.n_runs):
                 tally.add(name, store.read(cell, interval, taken, plan.settings))
-        are_on_gpu = (tasks[cells[plan.name, name].key].n_on_gpu == plan.settings.n_runs for name in plan.policies)
+        are_on_gpu = (tasks[cells[plan.name, name].digest].n_on_gpu == plan.settings.n_runs for name in plan.policies)
         results[plan.name] = tally.result(0.0, keep_runs=False, device="gpu" if all(are_on_gpu) else "cpu")
     return results, n_played, plans[0].settings.n_runs * len(tasks) - n_played
 

@@ -1,6 +1,6 @@
 """The store of a sweep: a folder with what was played, from which an interrupted or a larger sweep goes on.
 
-``store.json`` says that the folder is one. A policy on a problem with some settings has a folder, named by their key,
+``store.json`` says that the folder is one. A policy on a problem with some settings has a folder, named by a digest,
 with ``cell.json``, which says in plain words what they are, and an NPZ file for each interval of runs.
 """
 
@@ -24,7 +24,7 @@ from matroid_bandits._version import __version__
 from matroid_bandits.compiled import Part, Settings
 from matroid_bandits.exceptions import SerializationError, SimulationError
 from matroid_bandits.policies import Policy
-from matroid_bandits.simulation._keys import digest
+from matroid_bandits.simulation._digests import digest
 
 _FORMAT, _CELL, _PART = (f"matroid-bandits/sweep-{what}" for what in ("store", "cell", "part"))
 _VERSION = 1
@@ -38,25 +38,25 @@ Interval = tuple[int, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """One policy on one problem with one set of settings: what is stored under one key.
+    """One policy on one problem with one set of settings: what is stored under one digest.
 
     Attributes
     ----------
-    key : str
+    digest : str
         The name of its folder, made of all that decides its numbers.
     about : dict
-        What it is, as plain data, for people and for whoever wants to say what has changed.
+        What it is, as plain data, for people, and for messages that say what has changed.
     """
 
-    key: str
+    digest: str
     about: dict[str, Any]
 
     @classmethod
-    def of(cls, problem: str, problem_key: str, name: str, policy: Policy, settings: Settings) -> Cell:
-        """The cell of a policy on a problem, both by name, with the problem's key."""
+    def of(cls, problem: str, problem_digest: str, name: str, policy: Policy, settings: Settings) -> Cell:
+        """The cell of a policy on a problem, both by name, with the problem's digest."""
         about = {
             "problem": problem,
-            "problem_key": problem_key,
+            "problem_key": problem_digest,
             "policy": name,
             "policy_key": digest(policy),
             "seed": settings.seed,
@@ -65,9 +65,9 @@ class Cell:
             "start": settings.start,
             "package": __version__,
         }
-        key = digest({what: value for what, value in about.items() if what not in ("problem", "policy")})[:32]
+        whole = digest({what: value for what, value in about.items() if what not in ("problem", "policy")})[:32]
         shown_as = {"problem_is": repr(settings.problem), "policy_is": repr(policy)}
-        return cls(key, about | shown_as)
+        return cls(whole, about | shown_as)
 
 
 class Store:
@@ -119,7 +119,7 @@ class Store:
 
     def claim(self, cell: Cell) -> Callable[[], None] | None:
         """Take a cell for this process, and return what gives it back; None where another process plays it."""
-        folder = self._folder / cell.key
+        folder = self._folder / cell.digest
         folder.mkdir(exist_ok=True)
         give_back = claim(folder / "lock")
         if give_back is not None:
@@ -128,7 +128,7 @@ class Store:
 
     def intervals(self, cell: Cell) -> list[Interval]:
         """The intervals of runs that are stored, in order; they may overlap, where locks did not work."""
-        folder = self._folder / cell.key
+        folder = self._folder / cell.digest
         if not folder.is_dir():
             return []
         names = (_NAME.fullmatch(entry.name) for entry in folder.iterdir())
@@ -136,12 +136,12 @@ class Store:
 
     def write(self, cell: Cell, part: Part) -> None:
         """Store a part, and with the first one what the cell is."""
-        folder = self._folder / cell.key
+        folder = self._folder / cell.digest
         if not (folder / "cell.json").exists():
             form = {"format": _CELL, "version": _VERSION, **cell.about}
             lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in form.items())
             write_file(folder / "cell.json", "{\n" + ",\n".join(lines) + "\n}\n")
-        header = {"key": cell.key, "first": part.first, "last": part.last}
+        header = {"key": cell.digest, "first": part.first, "last": part.last}
         arrays = {name: getattr(part, name) for name in _ARRAYS if getattr(part, name) is not None}
         archives.save(self._path(cell, (part.first, part.last)), _PART, _VERSION, header, arrays)
 
@@ -155,7 +155,7 @@ class Store:
         """
         path, (first, last) = self._path(cell, interval), interval
         with archives.reading(path, _PART, _VERSION) as archive, archives.malformed("part of a sweep"):
-            expected = {"key": cell.key, "first": first, "last": last}
+            expected = {"key": cell.digest, "first": first, "last": last}
             if archive.header != expected:
                 raise ValueError(f"expected the header {expected}, got {shown(archive.header)}")
             _check_layouts(archive.layouts, last - first, settings)
@@ -167,7 +167,7 @@ class Store:
             return Part(first=taken[0], last=taken[1], **arrays, engine="store")
 
     def _path(self, cell: Cell, interval: Interval) -> Path:
-        return self._folder / cell.key / f"{interval[0]:08d}-{interval[1]:08d}.npz"
+        return self._folder / cell.digest / f"{interval[0]:08d}-{interval[1]:08d}.npz"
 
     def changes(self, cells: Iterable[Cell]) -> list[str]:
         """What is stored under the names of cells of which nothing is stored, and how it differs, in words."""

@@ -1,6 +1,6 @@
-"""Keys of stored simulations: what a problem, a policy and the settings are, by their content.
+"""Digests of stored simulations: what a problem, a policy and the settings are, by their content.
 
-A key is the same in every process, on every machine and with every NumPy: it is made of numbers and text, never of
+A digest is the same in every process, on every machine and with every NumPy: it is made of numbers and text, never of
 addresses, pickles or the order of a hash table.
 """
 
@@ -28,8 +28,8 @@ _NUMBERS = {"b": "|u1", "i": "<i8", "u": "<u8", "f": "<f8"}
 _CHUNK = 2**20
 
 
-def problem_key(problem: Problem) -> str:
-    """The key of a problem: equal for problems whose items, constraint, weights and direction are the same.
+def problem_digest(problem: Problem) -> str:
+    """The digest of a problem: equal for problems whose items, constraint, weights and direction are the same.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def problem_key(problem: Problem) -> str:
     --------
     >>> import matroid_bandits as mb
     >>> pair = [mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, p])) for p in (0.1, 0.1, 0.2)]
-    >>> problem_key(pair[0]) == problem_key(pair[1]), problem_key(pair[0]) == problem_key(pair[2])
+    >>> problem_digest(pair[0]) == problem_digest(pair[1]), problem_digest(pair[0]) == problem_digest(pair[2])
     (True, False)
     """
     return digest([problem.constraint, problem.environment, problem.minimize])

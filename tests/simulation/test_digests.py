@@ -1,4 +1,4 @@
-"""Keys of problems and policies: the same everywhere, different for whatever differs."""
+"""Digests of problems and policies: the same everywhere, different for whatever differs."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy import sparse
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import SerializationError
-from matroid_bandits.simulation._keys import digest, problem_key
+from matroid_bandits.simulation._digests import digest, problem_digest
 from samples import DATA, MATROIDS, POLICIES, TENTHS, WORLDS
 
 #: Written down once: another process, machine, Python or NumPy must find the same.
@@ -80,7 +80,7 @@ def test_whatever_differs_has_another_key():
     assert len({digest(thing) for thing in others}) == len(others)
     world = mb.BernoulliEnvironment(TENTHS)
     problems = [mb.Problem(mb.UniformMatroid(8, 2), world, minimize) for minimize in (False, True)]
-    assert len(set(map(problem_key, problems))) == 2
+    assert len(set(map(problem_digest, problems))) == 2
     plain = [
         1,
         1.0,
@@ -108,9 +108,9 @@ def test_what_does_not_matter_has_no_say():
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     world = mb.BernoulliEnvironment(TENTHS)
     problem = mb.Problem(mb.UniformMatroid(8, 2), world)
-    before = problem_key(problem)
+    before = problem_digest(problem)
     problem.gaps()  # what is computed on the way is no part of it
-    assert problem_key(problem) == before
+    assert problem_digest(problem) == before
     huge = np.arange(2**20 + 3)
     assert digest(huge) == digest(huge.astype(np.int32))  # in chunks
 
@@ -150,4 +150,4 @@ def test_what_is_no_data_is_refused():
 def test_keys_of_stored_results_stay():
     """The key of a problem as the first version wrote it."""
     problem = mb.Problem(mb.PartitionMatroid("aabb").truncate(1), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
-    assert problem_key(problem) == "d0e823017761c8731be70ab4df25fb5ce72d798a01ca1429885e699491b6cfdf"
+    assert problem_digest(problem) == "d0e823017761c8731be70ab4df25fb5ce72d798a01ca1429885e699491b6cfdf"
