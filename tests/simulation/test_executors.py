@@ -1,5 +1,6 @@
 """Runs on threads, processes and executors of one's own: the same bits, errors, interruption, workers that die."""
 
+import math
 import multiprocessing
 import os
 import pickle
@@ -8,6 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -20,11 +23,12 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 from matroid_bandits.compiled import Settings, Slice
 from matroid_bandits.exceptions import SimulationError
-from matroid_bandits.simulation import _worker, named_executor
+from matroid_bandits.simulation import _cutting, _execute, _worker, named_executor
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import run_jobs
 from matroid_bandits.simulation._local import Processes, _lifeline
 from matroid_bandits.simulation._play import play
+from matroid_bandits.simulation._progress import Reporter
 from worker_policies import (
     POLICIES,
     PROBLEM,
@@ -157,6 +161,51 @@ def test_slices_that_take_too_long_are_cut(executor, monkeypatch):
         assert np.array_equal(part.regret, whole.regret[part.first : part.last])
 
 
+class Kept(Greedy):
+    """Holds what cannot be sent to another process."""
+
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+class Placed(Greedy):
+    """Says in its first episodes which process it is in; slow enough to be measured."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = str(folder)
+
+    def indices(self, state, request):
+        if request.episode < 3:
+            (Path(self.folder) / str(os.getpid())).touch()
+        time.sleep(0.0005)
+        return super().indices(state, request)
+
+
+@pytest.mark.parametrize("kind", [Placed, Kept])
+def test_a_long_job_whose_threads_would_wait_goes_to_processes(kind, monkeypatch, tmp_path):
+    """But not a policy that cannot be sent there; the numbers are the same."""
+    monkeypatch.setattr(_execute, "n_threads", lambda: 2)
+    monkeypatch.setattr(_cutting, "_LEAST_SAVED_S", -math.inf)
+    monkeypatch.setattr(_cutting, "_LEAST_SAVED", -math.inf)
+    monkeypatch.setattr(_cutting, "_LOOK_S", 0.0)
+    monkeypatch.setattr(_worker, "_LEAST_PROBE_S", 0.0)
+    policy = Placed(tmp_path) if kind is Placed else Kept()
+    world = Settings(PROBLEM, 600, 4, 0, "observe", np.array([600]), "auto")
+    done = []
+    report = Reporter(lambda n, total: done.append(n), 4 * 600)
+    parts = [part for _, part in run_jobs([Job(0, world, "x", policy, 0, 4)], report=report)]
+    assert sorted(run for part in parts for run in range(part.first, part.last)) == list(range(4))
+    whole = play_alone(Greedy(), world, 0, 4)
+    for part in parts:
+        assert np.array_equal(part.regret, whole.regret[part.first : part.last])
+    assert done[-1] == 4 * 600
+    assert done == sorted(done)
+    if kind is Placed:
+        assert {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}
+
+
 def test_nothing_to_play():
     assert list(run_jobs([])) == []
     assert list(run_jobs([Job(0, SETTINGS, "x", mb.OMM(), 3, 3)], 2)) == []
@@ -233,7 +282,8 @@ def test_errors_say_where_they_happened(kind, pool):
         executor = {"none": None, "processes": 2, "threads": threads, "pool": pool}[kind]
         with pytest.raises(ZeroDivisionError, match="mine") as caught:
             simulate({"failing": Failing(ZeroDivisionError, "mine")}, executor=executor, n_runs=4)
-        assert "policy 'failing', runs 2 to 3, episode 20" in caught.value.__notes__
+        runs = "0 to 3" if kind == "none" else "2 to 3"  # a short job is not cut for our own threads
+        assert f"policy 'failing', runs {runs}, episode 20" in caught.value.__notes__
         with pytest.raises(ZeroDivisionError) as caught:
             simulate({"failing": Failing(ZeroDivisionError, run=0)}, executor=executor, n_runs=1)
         assert "policy 'failing', run 0, episode 20" in caught.value.__notes__

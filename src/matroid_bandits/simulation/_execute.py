@@ -9,11 +9,12 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
 from matroid_bandits._util.threads import n_threads
-from matroid_bandits.compiled import Part
+from matroid_bandits.compiled import Part, choose
+from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Backend
 from matroid_bandits.simulation._cutting import Job, Piece, Plan
 from matroid_bandits.simulation._executors import ExecutorChoice, backend_of
-from matroid_bandits.simulation._local import Threads
+from matroid_bandits.simulation._local import Processes, Threads
 from matroid_bandits.simulation._progress import Reporter
 from matroid_bandits.simulation._worker import Answer, Failed, Pace, Played, Unknown
 
@@ -68,7 +69,7 @@ def run_jobs(
     running: dict[Future[Answer], Piece] = {}
     try:
         n_workers, asked = backend.n_workers(), time.monotonic()
-        plan = Plan(jobs, n_workers, seconds, _MAX_BATCH_CELLS)
+        plan = Plan(jobs, n_workers, seconds, _MAX_BATCH_CELLS, _enters_python if by_episode else lambda job: False)
         again: list[Piece] = []
         while True:
             if time.monotonic() - asked > 1.0:
@@ -92,10 +93,34 @@ def run_jobs(
                     _settle(backend, piece)
                 elif isinstance(answer, Pace):
                     plan.paced(piece, answer)
+                    if by_episode and plan.is_for_processes(piece) and (processes := _processes(piece, n_workers)):
+                        # all begins anew: a job is measured before anything else is played
+                        backend.close([])
+                        backend, by_episode = processes, False
+                        plan = Plan(jobs, n_workers, SLICE_S, _MAX_BATCH_CELLS)
                 else:
                     again.append(piece)
     finally:
         backend.close(list(running))
+
+
+def _enters_python(job: Job) -> bool:
+    """Whether a job's episodes are not played in compiled code."""
+    return choose(job.settings, job.policy)[0] != "compiled"
+
+
+def _processes(piece: Piece, n: int) -> Backend | None:
+    """Processes for a job whose threads would wait for each other too long; None where they cannot play it."""
+    try:
+        backend = Processes(n)
+    except MissingDependencyError:
+        return None
+    try:
+        backend.release(backend.share(piece.work.batch.group))
+    except SimulationError:  # of a policy that cannot be sent
+        backend.close([])
+        return None
+    return backend
 
 
 def _submit(backend: Backend, piece: Piece) -> Future[Answer]:

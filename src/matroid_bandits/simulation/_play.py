@@ -18,8 +18,8 @@ from matroid_bandits.simulation._answers import Answers
 from matroid_bandits.simulation._regret import make_score
 from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, POLICY, START, Stream
 
-#: Episodes, over all runs of a slice, between two reports of progress.
-_TICK = 512
+#: Episodes between two reports of progress: over all runs of a slice, and of one run.
+_TICK, _TICK_EACH = 512, 64
 
 
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
@@ -97,7 +97,7 @@ def _play(slice: Slice, settings: Settings, tick: Callable[[int], bool], episode
                 alarms_at[:, point] = alarms[0].sum(axis=1)
             point += 1
         since += n_batch
-        if since >= _TICK or t == n_episodes:
+        if since >= _TICK or t % _TICK_EACH == 0 or t == n_episodes:
             if tick(since):
                 raise Stopped
             since = 0

@@ -69,8 +69,10 @@ def simulate(
     checkpoints : array_like of int, optional
         Episodes at which to record the curves; by default about 100, evenly spaced in the logarithm.
     executor : int, Executor, Dask Client or "ray", optional
-        Where the runs are played. By default on threads of this process, one per core; a number is that many
-        processes (through joblib); or any `concurrent.futures.Executor`, such as one of processes that are warm;
+        Where the runs are played. By default on threads of this process, as many as pay: all cores for compiled
+        episodes, and else as many as gain more than they wait for the interpreter, which is measured; or, where that
+        saves much of a long simulation and joblib is installed, on as many processes. A number is that many processes
+        (through joblib); or any `concurrent.futures.Executor`, such as one of processes that are warm;
         a `dask.distributed.Client`; or "ray", the Ray cluster that this process is connected to. The numbers are
         the same everywhere. Workers need the same version of the package.
     progress : bool or callable, default False
