@@ -36,6 +36,8 @@ class Play:
         Which of the choices, in the order of `cells`, were answered or closed; None for none of them.
     features : float64 array (n, d), or None
         The features that the choices had in the request, in the order of `cells`.
+    note : object
+        What the caller keeps beside the play while it is open; None by default.
 
     Examples
     --------
@@ -47,7 +49,7 @@ class Play:
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
-    __slots__ = ("features", "items", "request", "sizes", "told")
+    __slots__ = ("features", "items", "note", "request", "sizes", "told")
 
     def __init__(
         self,
@@ -56,8 +58,10 @@ class Play:
         sizes: IntArray,
         told: BoolArray | None = None,
         features: FloatArray | None = None,
+        note: Any = None,
     ) -> None:
         self.request, self.items, self.sizes, self.told, self.features = request, items, sizes, told, features
+        self.note = note
 
     def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The run and the item of every choice, one after the other, run by run; or of those at some places."""
@@ -76,7 +80,7 @@ class Play:
 
     def renamed(self, items: IntArray) -> Play:
         """The same play, its items called by other numbers."""
-        return Play(self.request, items, self.sizes, self.told, self.features)
+        return Play(self.request, items, self.sizes, self.told, self.features, self.note)
 
     def waiting(self) -> Plays:
         """The choices that still wait, of items that are still there."""

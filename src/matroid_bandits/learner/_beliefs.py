@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.agent import Play
 from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Standing
-from matroid_bandits.learner._wanted import Wanted
+from matroid_bandits.learner._wanted import Wanted, read_features
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Request, evaluate
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
+
+_NONE: IntArray = np.empty(0, np.int64)
 
 
 def estimates(learner: Learner, request: Request) -> Estimates:
@@ -46,28 +49,76 @@ def best_basis(learner: Learner) -> BestSet:
     return BestSet(best, tuple(labels[e] for e in best.tolist()), means[best], state.counts[0, best])
 
 
-def explain(
-    learner: Learner, item: int, request: Request, wanted: Wanted | None, play: Play | None, is_held_out: bool
-) -> Explanation:
-    """Why an item is in or out of the set for a request, or of the set of an outstanding decision."""
-    matroid = learner.constraint
-    if not isinstance(matroid, Matroid):
-        raise PolicyError(f"expected a matroid, whose items replace each other one by one; got {matroid!r}")
+def explain(learner: Learner, item: int, request: Request, wanted: Wanted | None) -> Explanation:
+    """Why an item is in or out of the set for a request."""
+    matroid = _matroid(learner)
     learner._agent.settle()
-    state = learner._agent.state
-    U: FloatArray = evaluate(learner.policy, state, request)[0]
+    U = evaluate(learner.policy, learner._agent.state, request)[0]
     mask = np.ones(matroid.n_items, bool) if wanted is None else wanted.mask(matroid.n_items)
-    pinned = np.empty(0, np.int64) if wanted is None else wanted.pinned
-    if play is not None:
-        chosen = np.sort(play.items[0][play.items[0] >= 0])
-    else:
-        items, sizes = matroid.best_sets(U[None], available=mask, pinned=pinned if pinned.size else None)
-        chosen = items[0, : sizes[0]]
-    standing, rivals = _standing(matroid, item, chosen, mask, pinned)
+    pinned = _NONE if wanted is None else wanted.pinned
+    items, sizes = matroid.best_sets(U[None], available=mask, pinned=pinned if pinned.size else None)
+    return _explanation(learner, item, U, *_standing(matroid, item, items[0, : sizes[0]], mask, pinned))
+
+
+def explain_decision(learner: Learner, item: int, play: Play, features: Any) -> Explanation:
+    """Why an item is in or out of the set of an open decision, by its own request; with what is believed today."""
+    matroid, id = _matroid(learner), play.request.episode
+    learner._agent.settle()
+    asked = play.note if play.note is not None else Asked(matroid.labels, None, None)
+    U, missing = _indices(learner, play, asked, features)
+    constraint, label, is_held_out = learner.constraint, learner.constraint.labels[item], asked.is_held_out
+    chosen = play.items[0][play.items[0] >= 0] if asked.items is None else asked.now(asked.items, constraint)
+    wanted = asked.wanted
+    pinned = _NONE if wanted is None else asked.now(wanted.pinned, constraint)
+    if id > learner._changed_at:
+        mask = np.ones(matroid.n_items, bool) if wanted is None else wanted.mask(matroid.n_items)
+        standing, rivals = _standing(matroid, item, np.sort(chosen), mask, pinned)
+        missing = missing if np.isnan(U[item]) or np.isnan(U[rivals]).any() else ""
+        return _explanation(learner, item, U, standing, rivals, is_held_out, missing)
+    if item in pinned or item in chosen:
+        return _explanation(learner, item, U, "pinned" if item in pinned else "chosen", _NONE, is_held_out)
+    offered = None if wanted is None or wanted.available is None else asked.now(wanted.available, constraint)
+    is_barred = wanted is not None and item in asked.now(wanted.exclude, constraint)
+    if label in asked.labels and (is_barred or (offered is not None and item not in offered)):
+        return _explanation(learner, item, U, "unavailable", _NONE, is_held_out)
+    missing = f"the items have changed since decision {id}, so what it was compared with can no longer be said"
+    return _explanation(learner, item, U, "out", _NONE, is_held_out, missing)
+
+
+def _indices(learner: Learner, play: Play, asked: Asked, features: Any) -> tuple[FloatArray, str]:
+    """The indices by the features of a decision, NaN where those are not known any more; and why they are not."""
+    policy, state, t = learner.policy, learner._agent.state, learner.n_decisions + 1
+    if policy.n_features is None:
+        return evaluate(policy, state, Request(t, learner._stream))[0], ""
+    is_older = play.request.episode <= learner._changed_at
+    table = None if asked.wanted is None or is_older else asked.wanted.features
+    if features is not None:
+        table = read_features(learner.constraint, policy, features)
+    if table is not None:
+        return evaluate(policy, state, Request(t, learner._stream, features=table))[0], ""
+    here = play.items[0] >= 0
+    rows = np.zeros((learner.constraint.n_items, policy.n_features))
+    assert play.features is not None
+    rows[play.items[0][here]] = play.features[here]
+    U = np.full(rows.shape[0], np.nan)
+    given = evaluate(policy, state, Request(t, learner._stream, features=rows))[0]
+    U[play.items[0][here]] = given[play.items[0][here]]
+    return U, f"features of decision {play.request.episode} are kept of chosen items alone: pass them as features"
+
+
+def _explanation(
+    learner: Learner,
+    item: int,
+    U: FloatArray,
+    standing: Standing,
+    rivals: IntArray,
+    is_held_out: bool = False,
+    missing: str = "",
+) -> Explanation:
+    state, labels = learner._agent.state, learner.constraint.labels
     with np.errstate(invalid="ignore"):  # two items to be tried first are equally good
         margins = np.where(U[rivals] == U[item], 0.0, U[rivals] - U[item])
     order = np.argsort(margins, kind="stable")
-    labels = matroid.labels
     sign = -1.0 if state.minimize else 1.0
     alarms = learner.policy.alarms(state)
     return Explanation(
@@ -83,26 +134,34 @@ def explain(
         is_held_out=is_held_out,
         minimize=state.minimize,
         last_alarm=0 if alarms is None else int(alarms[1][0, item]),
+        missing=missing,
     )
+
+
+def _matroid(learner: Learner) -> Matroid:
+    if not isinstance(learner.constraint, Matroid):
+        raise PolicyError(
+            f"expected a matroid, whose items replace each other one by one; got {learner.constraint!r}"
+        )
+    return learner.constraint
 
 
 def _standing(
     matroid: Matroid, item: int, chosen: IntArray, mask: BoolArray, pinned: IntArray
 ) -> tuple[Standing, IntArray]:
     """Where an item stands, and the chosen items that it could replace."""
-    nobody = np.empty(0, np.int64)
     if item in pinned:
-        return "pinned", nobody
+        return "pinned", _NONE
     if item in chosen:
-        return "chosen", nobody
+        return "chosen", _NONE
     if not mask[item]:
-        return "unavailable", nobody
+        return "unavailable", _NONE
     # among the chosen items and this one alone, the chosen ones are a basis
     both = np.sort(np.append(chosen, item))
     alone = matroid.restrict(both)
     members = alone.replaceable(np.searchsorted(both, chosen), int(np.searchsorted(both, item)))
     rivals = np.setdiff1d(both[members], pinned)
-    return ("out", rivals) if rivals.size else ("loop", nobody)
+    return ("out", rivals) if rivals.size else ("loop", _NONE)
 
 
 def _means(learner: Learner) -> FloatArray:

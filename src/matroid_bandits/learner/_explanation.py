@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -140,6 +141,8 @@ class Explanation:
         Whether weights are costs, of which the smaller index is better.
     last_alarm : int
         The decision whose answer made the item start anew, as its weights had changed; 0 for none.
+    missing : str
+        What can no longer be said of an open decision, and why; empty where nothing is missing.
 
     Examples
     --------
@@ -162,6 +165,7 @@ class Explanation:
     is_held_out: bool = False
     minimize: bool = False
     last_alarm: int = 0
+    missing: str = ""
 
     @property
     def is_chosen(self) -> bool:
@@ -170,13 +174,17 @@ class Explanation:
 
     def __str__(self) -> str:
         name = _name(self.label)
-        known = f"mean {self.mean:.4g} over {self.plays:g} plays, index {self.index:.4g}"
+        known = f"mean {self.mean:.4g} over {self.plays:g} plays"
+        if self.index == self.index:
+            known += f", index {self.index:.4g}"
         if self.mean != self.mean:
             known = f"asked for {self.plays:g} times, never told a weight" if self.plays else "never asked for"
         if self.last_alarm:
             known += f", started anew after decision {self.last_alarm}"
         if self.is_held_out:
             return f"{name} is {'in' if self.is_chosen else 'out'}: the set was drawn at random ({known})"
+        if self.missing:
+            return f"{name} is {'in' if self.is_chosen else 'out'}: {self.missing} ({known})"
         if self.standing == "chosen":
             return f"{name} is chosen ({known})"
         if self.standing == "pinned":
@@ -187,6 +195,9 @@ class Explanation:
             return f"{name} cannot be chosen: with what is pinned or by itself it is dependent"
         leader, margin = _name(self.rival_labels[0]), float(self.margins[0])
         lead = f"{leader}, which leads by {margin:.4g} ({self._other():.4g} against {self.index:.4g})"
+        if margin < 0.0:  # of an open decision, since which more is known
+            by = "as it is to be tried first" if margin == -math.inf else f"by {-margin:.4g}"
+            lead = f"{leader}, which it would beat today {by}"
         if margin == 0.0:
             lead = f"{leader}, which is as good and comes first"
         others = ", ".join(

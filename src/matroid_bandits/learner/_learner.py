@@ -28,6 +28,7 @@ from matroid_bandits.exceptions import (
     UnknownDecisionError,
 )
 from matroid_bandits.learner import _beliefs, _events, _items, _snapshot
+from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
 from matroid_bandits.learner._feedback import Reader
@@ -136,8 +137,6 @@ class Learner:
         self._is_replaying = False
         self._set_priors(priors, np.ones(constraint.n_items, bool), None)
         self._departed = Departed()
-        self._wanted: dict[int, Wanted] = {}
-        self._held_out: set[int] = set()
         self._reader = Reader(self)
         self._episode = self._n_changes = self._changed_at = 0
         self._lock = threading.RLock()
@@ -459,7 +458,6 @@ class Learner:
             self._n_steps += 1
             self._departed.turn_over(turnover)
             self._reader = self._reader.renewed(self)
-            self._wanted.clear()  # in the numbers of other items
             self._n_changes += 1
             self._changed_at = self._episode  # decisions up to here were made with other numbers
 
@@ -558,16 +556,15 @@ class Learner:
         available, exclude, pinned, features
             The next request, as for `ask`.
         decision : Decision or int, optional
-            An outstanding decision: with its request and set, and what is believed today.
+            An outstanding decision: its set, its request and its own features, with what is believed today. The
+            explanation says what is no longer known of it, as after a `change` of the items.
         """
         with self._lock:
+            e = self._item(item)
+            if decision is not None:
+                return _beliefs.explain_decision(self, e, self._find(decision), features)
             wanted = self._read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
-            play = None if decision is None else self._find(decision)
-            if play is not None:
-                wanted = self._wanted.get(play.request.episode)
-            request = self._next_request(features)
-            held_out = play is not None and play.request.episode in self._held_out
-            return _beliefs.explain(self, self._item(item), request, wanted, play, held_out)
+            return _beliefs.explain(self, e, self._next_request(features), wanted)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the learner to one file, atomically: a crash leaves the old file or the new one.
@@ -655,9 +652,7 @@ class Learner:
             self._episode = t
             if asked is not None:
                 play.request = Request(t, self._stream)  # without its masks, which may be large
-                self._wanted[t] = asked
-            if is_held_out:
-                self._held_out.add(t)
+            play.note = Asked(self._constraint.labels, play.items[0], asked, is_held_out)
             return Decision(t, play.items[0], self._constraint, self._id, request.pinned, is_held_out)
 
     def _choose(
@@ -714,8 +709,6 @@ class Learner:
                 places, values = told[is_here], values[is_here]
         if places is None or places.size:
             self._agent.learn(play, values, places)
-        if self._wanted or self._held_out:
-            self._forget_request(play)
 
     def _learn_departed(self, play: Play, values: Any, places: IntArray) -> None:
         sign = -1.0 if self.minimize else 1.0
@@ -751,13 +744,6 @@ class Learner:
         self._agent.close(dropped)
         for play in plays:
             self._agent.open.pop(play.request.episode, None)
-            self._forget_request(play)
-
-    def _forget_request(self, play: Play) -> None:
-        id = play.request.episode
-        if id not in self._agent.open:
-            self._wanted.pop(id, None)
-            self._held_out.discard(id)
 
     def _find(self, decision: Decision | int) -> Play:
         """The open play of a decision."""
@@ -782,14 +768,17 @@ class Learner:
         raise DecisionClosedError(f"decision {number} was told all its weights already, or closed")
 
     def _decision(self, id: int, play: Play) -> Decision:
-        wanted = self._wanted.get(id)
-        pinned = None if wanted is None or not wanted.pinned.size else wanted.pinned
+        asked: Asked | None = play.note
+        pinned = None
+        if asked is not None and asked.wanted is not None and asked.wanted.pinned.size:
+            pinned = asked.now(asked.wanted.pinned, self._constraint)
+        is_held_out = asked is not None and asked.is_held_out
         items, places = play.items[0], None
         if self._n_changes:
             places = np.flatnonzero(items >= 0)
             places = places[np.argsort(items[places])]
             items = items[places]
-        return Decision(id, items, self._constraint, self._id, pinned, id in self._held_out, places)
+        return Decision(id, items, self._constraint, self._id, pinned, is_held_out, places)
 
     def _read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
         if features is None:

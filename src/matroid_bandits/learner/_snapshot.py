@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, IntArray
+from matroid_bandits._typing import AnyArray, IntArray, Label
 from matroid_bandits._util import archives
 from matroid_bandits._util.archives import PLAIN_KINDS, Archive, Layout
 from matroid_bandits._util.arrays import frozen, offsets
@@ -23,8 +23,9 @@ from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
 from matroid_bandits.learner import _validate
+from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._feedback import Reader
-from matroid_bandits.learner._items import Departed
+from matroid_bandits.learner._items import NOWHERE, Departed
 from matroid_bandits.learner._policy_forms import form_of, made_of
 from matroid_bandits.learner._wanted import Wanted
 from matroid_bandits.policies import POLICIES, Detector, Policy, Request
@@ -157,20 +158,41 @@ def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
         "open/sizes": np.array([play.items.size for play in plays.values()], np.int64),
         "open/items": learner._departed.ranked(np.concatenate([none, *(play.items[0] for play in plays.values())])),
         "open/told": np.concatenate([np.empty(0, bool), *told]),
-        "open/held_out": np.array([id in learner._held_out for id in plays], bool),
+        "open/held_out": np.array([play.note is not None and play.note.is_held_out for play in plays.values()], bool),
     }
     rows = [play.features for play in plays.values() if play.features is not None]
     if rows:
         arrays["open/features"] = np.concatenate(rows)
-    if learner._wanted:
-        arrays["wanted/ids"] = np.fromiter(learner._wanted, np.int64, len(learner._wanted))
+    notes = {id: play.note for id, play in plays.items() if play.note is not None and play.note.wanted is not None}
+    if notes:
+        codes = _Codes(learner)
+        arrays["wanted/ids"] = np.fromiter(notes, np.int64, len(notes))
         for name in _validate.WANTED:
-            lists = [getattr(wanted, name) for wanted in learner._wanted.values()]
+            lists = [codes.of(getattr(note.wanted, name), note.labels) for note in notes.values()]
             sizes = [-1 if items is None else items.size for items in lists]
             arrays[f"wanted/{name}/sizes"] = np.array(sizes, np.int64)
             given = [items for items in lists if items is not None]
             arrays[f"wanted/{name}/items"] = np.concatenate([none, *given])
     return arrays
+
+
+class _Codes:
+    """Finds what the items of requests are today: numbers, -1, -2, ... for those that have left, or NOWHERE."""
+
+    def __init__(self, learner: Learner) -> None:
+        constraint = learner.constraint
+        self._labels = constraint.labels if constraint.has_labels else None
+        self._today = {label: -1 - i for i, label in enumerate(learner._departed.labels)}
+        self._today |= {label: e for e, label in enumerate(constraint.labels)}
+        self._found: dict[int, IntArray] = {}
+
+    def of(self, items: IntArray | None, labels: Sequence[Label]) -> IntArray | None:
+        """The codes of items whose numbers stand for some labels."""
+        if items is None or self._labels is None or labels is self._labels:
+            return items
+        if id(labels) not in self._found:
+            self._found[id(labels)] = np.array([self._today.get(label, NOWHERE) for label in labels], np.int64)
+        return self._found[id(labels)][items]
 
 
 def _restore_open(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
@@ -183,19 +205,30 @@ def _restore_open(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
         part = told[lo:hi].copy() if (is_partly[k] if is_partly is not None else told[lo:hi].any()) else None
         features = None if rows is None else rows[lo:hi]
         plays[id] = Play(Request(id, stream), items[None, lo:hi], sizes[hi - lo], part, features)
-    learner._held_out = set(arrays["open/ids"][arrays["open/held_out"]].tolist())
+    labels = learner.constraint.labels
+    for id in arrays["open/ids"][arrays["open/held_out"]].tolist():
+        plays[id].note = Asked(labels, None, None, is_held_out=True)
     if "wanted/ids" in arrays:
-        lists = [_split(arrays[f"wanted/{name}/sizes"], arrays[f"wanted/{name}/items"]) for name in _validate.WANTED]
+        if learner.constraint.has_labels and len(learner._departed.labels):
+            labels = (*labels, *learner._departed.labels)
+        n_items = learner.constraint.n_items
+        lists = [
+            _split(arrays[f"wanted/{name}/sizes"], arrays[f"wanted/{name}/items"], n_items)
+            for name in _validate.WANTED
+        ]
         for id, available, exclude, pinned in zip(arrays["wanted/ids"].tolist(), *lists, strict=True):
             none = np.empty(0, np.int64)
-            learner._wanted[id] = Wanted(
-                available, none if exclude is None else exclude, none if pinned is None else pinned
-            )
+            wanted = Wanted(available, none if exclude is None else exclude, none if pinned is None else pinned)
+            is_held_out = plays[id].note is not None
+            plays[id].note = Asked(labels, None, wanted, is_held_out)
 
 
-def _split(sizes: IntArray, items: IntArray) -> list[IntArray | None]:
-    """Arrays that were laid end to end; None where a size is -1."""
-    edges = offsets(np.maximum(sizes, 0)).tolist()
+def _split(sizes: IntArray, codes: IntArray, n_items: int) -> list[IntArray | None]:
+    """Arrays that were laid end to end, None where a size is -1; those who have left follow the items."""
+    owner = np.repeat(np.arange(sizes.size), np.maximum(sizes, 0))[codes != NOWHERE]
+    items = codes[codes != NOWHERE]
+    items = np.where(items < 0, n_items - 1 - items, items)
+    edges = offsets(np.bincount(owner, minlength=sizes.size)).tolist()
     return [
         None if size < 0 else items[lo:hi] for size, lo, hi in zip(sizes.tolist(), edges[:-1], edges[1:], strict=True)
     ]

@@ -126,7 +126,7 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
     if "features" in arrays and not np.isfinite(arrays["features"]).all():
         raise ValueError("expected finite features, got others")
     _check_totals(arrays)
-    _check_wanted(arrays, constraint.n_items)
+    _check_wanted(arrays, constraint.n_items, len(header["departed"]))
     if header["n_changes"] == 0:
         _check_sets(ids, sizes, items, constraint)
 
@@ -137,7 +137,7 @@ def _check_totals(arrays: Mapping[str, AnyArray]) -> None:
         raise ValueError("expected a finite total of the gains answered, got another")
 
 
-def _check_wanted(arrays: Mapping[str, AnyArray], n_items: int) -> None:
+def _check_wanted(arrays: Mapping[str, AnyArray], n_items: int, n_departed: int) -> None:
     if "wanted/ids" not in arrays:
         return
     if not np.isin(arrays["wanted/ids"], arrays["open/ids"]).all():
@@ -146,7 +146,7 @@ def _check_wanted(arrays: Mapping[str, AnyArray], n_items: int) -> None:
         sizes, items = arrays[f"wanted/{name}/sizes"], arrays[f"wanted/{name}/items"]
         if (sizes < -1).any() or np.maximum(sizes, 0).sum() != items.size:
             raise ValueError(f"expected the sizes of {name} to add up to their items")
-        if ((items < 0) | (items >= n_items)).any():
+        if ((items != NOWHERE) & ((items < -n_departed) | (items >= n_items))).any():
             raise ValueError(f"expected items in 0..{n_items - 1} in {name}")
 
 

@@ -1,0 +1,46 @@
+"""What a learner keeps of a decision while it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from matroid_bandits._typing import IntArray, Label
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import ItemError
+from matroid_bandits.learner._wanted import Wanted
+
+
+class Asked:
+    """What was asked for and what was chosen, by the numbers that items had then; the note of an open play.
+
+    Attributes
+    ----------
+    labels : sequence
+        What those numbers stand for.
+    items : int64 array (K,), or None
+        The chosen items; None where a file has been read since, which knows them by the play alone.
+    wanted : Wanted, or None
+        What was asked for besides a set.
+    is_held_out : bool
+        Whether the set was drawn at random.
+    """
+
+    __slots__ = ("is_held_out", "items", "labels", "wanted")
+
+    def __init__(
+        self, labels: Sequence[Label], items: IntArray | None, wanted: Wanted | None, is_held_out: bool = False
+    ) -> None:
+        self.labels, self.items, self.wanted, self.is_held_out = labels, items, wanted, is_held_out
+
+    def now(self, items: IntArray, constraint: Constraint) -> IntArray:
+        """The numbers of today of those among some items that are still there, ascending."""
+        if not constraint.has_labels or self.labels is constraint.labels:
+            return items
+        found = []
+        for e in items.tolist():
+            with suppress(ItemError):
+                found.append(constraint.item(self.labels[e]))
+        return np.sort(np.array(found, np.int64))
