@@ -152,8 +152,8 @@ def test_schema():
     result = call("schema")
     assert result.exit_code == 0
     schema = json.loads(result.stdout)
-    assert schema["required"] == ["matroid", "weights", "episodes", "policies"]
-    kinds = schema["properties"]["matroid"]["discriminator"]["mapping"]
+    assert schema["required"] == ["weights", "episodes", "policies"]
+    kinds = schema["properties"]["matroid"]["anyOf"][0]["oneOf"][0]["discriminator"]["mapping"]
     assert {"uniform", "laminar", "truncate", "dual", "restrict", "contract", "direct_sum"} < set(kinds)
 
 

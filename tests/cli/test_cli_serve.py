@@ -138,7 +138,7 @@ def test_no_command_makes_tables_by_itself(url):
 
 def test_schema_of_campaigns():
     schema = json.loads(call("schema", "campaign").stdout)
-    assert {"name", "matroid", "policy"} == set(schema["required"])
+    assert {"name", "policy"} == set(schema["required"])
     assert "expected problem, sweep or campaign" in call("schema", "nonsense").stderr
 
 
@@ -150,7 +150,7 @@ def test_a_server_for_other_machines_needs_keys():
 
 def test_files_that_are_no_campaigns():
     Path("ads.toml").write_text('policy = "OMM"\n')
-    assert "ads.toml: matroid: expected" in one_sentence(call("serve", "ads.toml"))
+    assert "ads.toml: constraint: expected" in one_sentence(call("serve", "ads.toml"))
 
 
 def test_a_port_that_is_taken():

@@ -119,5 +119,6 @@ def test_json_bodies():
 
 def test_the_schema_names_what_is_needed():
     schema = json_schema(CampaignSpec)
-    assert set(schema["required"]) == {"name", "matroid", "policy"}
+    assert set(schema["required"]) == {"name", "policy"}
+    assert schema["oneOf"] == [{"required": ["constraint"]}, {"required": ["matroid"]}]
     assert schema["properties"]["answer_window"]["description"].startswith("Seconds")

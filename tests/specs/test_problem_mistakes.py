@@ -53,7 +53,7 @@ from problem_files import HEAD, MEAN, OMM, UNIFORM, write_problem
         (HEAD + "seed = -1\n" + UNIFORM + MEAN + OMM, "seed: expected an integer from 0 to 2\\*\\*64 - 1, got -1"),
         (HEAD + 'start = "later"\n' + UNIFORM + MEAN + OMM, "start: expected one of observe, explore; got 'later'"),
         (HEAD + "matroid = 3\n" + MEAN + OMM, "matroid: expected a table, got 3"),
-        (HEAD + MEAN + OMM, "matroid: expected a table, but the key is missing"),
+        (HEAD + MEAN + OMM, "constraint: expected a table here or in matroid, but both keys are missing"),
         (HEAD + UNIFORM.replace("uniform", "unifrom") + MEAN + OMM, "matroid.kind: .* did you mean 'uniform'"),
         (HEAD + UNIFORM + "size = 2\n" + MEAN + OMM, "matroid.size: unknown key; known are file, item, kind, rank"),
         (

@@ -16,6 +16,7 @@ from matroid_bandits.specs import (
     CampaignSpec,
     ConstraintSpec,
     PolicySpec,
+    ProblemSpec,
     SimulationSpec,
     Spec,
     SweepSpec,
@@ -362,7 +363,7 @@ def test_a_policy_of_ones_own(tmp_path, monkeypatch):
         (
             "own_policies:Mine",
             "own_policies:",
-            r"policies\.mine\.policy: expected a policy of one's own as module:Class",
+            r"policies\.mine\.policy: expected a policy of your own as module:Class",
         ),
     ):
         path = write_problem(tmp_path, toml.replace(old, new))
@@ -401,7 +402,54 @@ def test_strangers_neither_read_files_nor_import_code(tmp_path, monkeypatch):
     tables = ("UniformSpec", "PartitionSpec", "LaminarSpec", "GraphicSpec", "TransversalSpec", "LinearSpec")
     weights = ("BernoulliSpec", "ExponentialSpec", "GaussianSpec", "BetaSpec")
     assert reading == {(name, "file") for name in (*tables, *weights)} | {("ObservationsSpec", "observations")}
-    assert text.count("x-imports-code") == 1
+    assert text.count("x-imports-code") == 2  # of policies and of constraints
+
+
+def test_a_constraint_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "own_rules", raising=False)
+    (tmp_path / "own_rules.py").write_text(
+        "import matroid_bandits as mb\n"
+        "class Rows(mb.PartitionMatroid):\n"
+        "    def __init__(self, n_rows, labels=None):\n"
+        "        super().__init__([e % n_rows for e in range(4)], labels=labels)\n"
+    )
+    weights = "[weights]\nfamily = 'bernoulli'\nmean = { a = 0.1, b = 0.2, c = 0.3, d = 0.4 }\n"
+    toml = HEAD + "[constraint]\nkind = 'own_rules:Rows'\nn_rows = 2\nlabels = ['a', 'b', 'c', 'd']\n" + weights + OMM
+    plan = read_simulation(write_problem(tmp_path, toml))
+    assert type(plan.problem.constraint).__name__ == "Rows"
+    assert plan.problem.optimal_basis.tolist() == [2, 3]
+    for old, new, match in (
+        ("n_rows", "n_row", r"constraint\.n_row: unknown key; did you mean 'n_rows'"),
+        ("n_rows = 2", "n_rows = 0", r"constraint: Rows: integer modulo by zero|constraint: .*zero"),
+        (":Rows", ":Columns", r"constraint\.kind: expected a Constraint called Columns in own_rows, got None"),
+        (":Rows", ":mb", r"constraint\.kind: expected a Constraint called mb in own_rows, got <module"),
+        ("own_rows:Rows", "own_rows:", r"constraint\.kind: expected a constraint of your own as module:Class"),
+        ("mean = { a = 0.1, b = 0.2, c = 0.3, d = 0.4 }", "mean = 'clicks'", "expected a table of items for the col"),
+        ("[constraint]", "[constrant]", r"constraint: .* both keys are missing; the closest there is 'constrant'"),
+    ):
+        with pytest.raises(DataError, match=match):
+            read_simulation(write_problem(tmp_path, toml.replace(old, new)))
+    body = {"kind": "own_rules:Rows", "n_rows": 2}
+    with pytest.raises(DataError, match=r"^kind: expected the name of a constraint, since no code is imported here"):
+        parse(ConstraintSpec, body)
+    with pytest.raises(DataError, match=r"^of\.kind: expected the name of a constraint, since no code"):
+        parse(ConstraintSpec, {"kind": "dual", "of": body})
+    assert parse(ConstraintSpec, {"kind": "dual", "of": body}, allow_code=True).ground().constraint.rank == 2
+
+
+def test_either_word_but_one_for_the_constraint():
+    body = {"weights": {"family": "bernoulli", "mean": [0.5] * 10}}
+    found = [parse(ProblemSpec, body | {key: TEN}).make()[0].constraint for key in ("constraint", "matroid")]
+    assert found[0] == found[1]
+    with pytest.raises(DataError, match=r"^matroid: expected constraint or matroid, got both"):
+        parse(ProblemSpec, body | {"constraint": TEN, "matroid": TEN})
+    with pytest.raises(DataError, match=r"^constraint\.rank: "):
+        parse(ProblemSpec, body | {"constraint": TEN | {"rank": "x"}})
+    stored = mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()
+    stored |= {"format": "matroid-bandits/matroid"}
+    weights = {"family": "bernoulli", "mean": {"a-b": 0.5, "b-c": 0.25}}
+    problem, _ = parse(ProblemSpec, {"constraint": stored, "weights": weights}).make()
+    assert problem.environment.mean_weights.tolist() == [0.5, 0.25]
 
 
 def test_a_vocabulary_that_grows():

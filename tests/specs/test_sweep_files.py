@@ -115,7 +115,7 @@ def test_json_says_the_same(tmp_path):
         ),
         (HEAD + '[problems.a]\nfile = "none.toml"\n' + FAMILY, "none.toml: cannot be read"),
         (HEAD + '[problems.a]\nfile = "none.toml"\nrank = 1\n' + FAMILY, r"problems\.a\.rank: unknown key"),
-        (HEAD + '[problems.a]\nfile = "my sweep.toml"\n' + FAMILY, r"my sweep.toml: matroid: .* the key is missing"),
+        (HEAD + '[problems.a]\nfile = "my sweep.toml"\n' + FAMILY, r"my sweep.toml: constraint: .* keys are missing"),
         (BOTH + "[policies]\nOMMN = {}\n", r"policies\.OMMN: expected a policy, one of"),
         (
             BOTH + "[policies]\nlinear = { policy = 'CombLinUCB', n_features = 2 }\n",

@@ -110,7 +110,7 @@ class Methods:
     ) -> Steps[None]:
         """Go on with other items; see `Learner.change`."""
         body = {
-            "matroid": wire.constraint_form(constraint),
+            "constraint": wire.constraint_form(constraint),
             "priors": wire.priors_form(priors),
             "features": wire.features_form(features),
             "forget": wire.labels_form(forget),
@@ -244,7 +244,7 @@ class Methods:
             "name": self._name,
             "title": title,
             "about": about,
-            "matroid": wire.constraint_form(constraint),
+            "constraint": wire.constraint_form(constraint),
             "policy": wire.policy_form(policy),
             "direction": "minimize" if minimize else "maximize",
             "seed": seed,

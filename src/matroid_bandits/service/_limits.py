@@ -33,12 +33,12 @@ def check_batch(n: int, settings: Settings) -> None:
         raise LimitError(f"expected a batch of at most {settings.max_batch}, got {n}")
 
 
-def check_matroid(matroid: Constraint, settings: Settings) -> None:
-    """Raise when a matroid has more items, or longer labels, than the server takes."""
-    if matroid.n_items > settings.max_items:
-        raise LimitError(f"expected at most {settings.max_items:,} items, got {matroid.n_items:,}")
-    if matroid.has_labels:
-        for label in matroid.labels:
+def check_constraint(constraint: Constraint, settings: Settings) -> None:
+    """Raise when a constraint has more items, or longer labels, than the server takes."""
+    if constraint.n_items > settings.max_items:
+        raise LimitError(f"expected at most {settings.max_items:,} items, got {constraint.n_items:,}")
+    if constraint.has_labels:
+        for label in constraint.labels:
             n = _length(label)
             if n > settings.max_label:
                 raise LimitError(f"expected labels of at most {settings.max_label} characters, got one of {n}")
@@ -79,7 +79,8 @@ def check_sizes(form: Any, settings: Settings) -> None:
         elif isinstance(part, list):
             waiting += [entry for entry in part if isinstance(entry, (dict, list))]
     if isinstance(form, dict):
-        n_items, n_copies, n_parts = _weigh(form.get("matroid"))
+        weighed = [_weigh(form.get(key)) for key in ("constraint", "matroid")]
+        n_items, n_copies, n_parts = (sum(numbers) for numbers in zip(*weighed, strict=True))
         if n_parts > settings.max_parts:
             raise LimitError(f"expected at most {settings.max_parts:,} parts of a matroid, got {n_parts:,}")
         if n_items > settings.max_items:

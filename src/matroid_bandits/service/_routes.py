@@ -15,11 +15,11 @@ from matroid_bandits.service import _reads as reads
 from matroid_bandits.service import _schemas as forms
 from matroid_bandits.service._dispatch import Call, Endpoint
 from matroid_bandits.service._history import LEVELS
-from matroid_bandits.service._limits import check_batch, check_matroid, check_sizes
+from matroid_bandits.service._limits import check_batch, check_constraint, check_sizes
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._replica import Replica, stored_terms
 from matroid_bandits.service._stream import LAST_EVENT, stream
-from matroid_bandits.specs import CampaignSpec, Place, parse
+from matroid_bandits.specs import CampaignSpec, parse
 
 _FAR = 1e15
 _NOTHING = (b"", b"{}")
@@ -70,9 +70,9 @@ async def _change(call: Call) -> Answer:
 
     def prepare() -> Any:
         body = call.body(forms.ChangeBody)
-        matroid = body.matroid.ground(Place().at("matroid")).constraint
-        check_matroid(matroid, call.service.settings)
-        return act.change(matroid, body)
+        constraint = body.ground().constraint
+        check_constraint(constraint, call.service.settings)
+        return act.change(constraint, body)
 
     return await call.write(await run_in_threadpool(prepare))
 

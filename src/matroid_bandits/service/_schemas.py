@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from matroid_bandits.specs import AnyMatroid, Features, Label, Priors, Weights
+from matroid_bandits.specs import ConstrainedSpec, Features, Label, Priors, Weights
 
 Number = Annotated[float, Field(strict=False)]
 Labels = list[Label]
@@ -56,10 +56,9 @@ class CloseBody(Body):
     )
 
 
-class ChangeBody(Body):
+class ChangeBody(ConstrainedSpec):
     """The items are now others; what is known carries over by label."""
 
-    matroid: AnyMatroid
     priors: Priors = Field(None, description="Mean and plays of newcomers by label, or the word typical.")
     features: Features = Field(None, description="Features of newcomers.")
     forget: Labels = Field([], description="Items of which nothing is to be kept.")

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 from matroid_bandits.exceptions import CampaignStateError, LimitError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._keys import Keys
-from matroid_bandits.service._limits import check_matroid
+from matroid_bandits.service._limits import check_constraint
 from matroid_bandits.service._metrics import Metrics
 from matroid_bandits.service._operation import Answer, Need, Operation, Turn
 from matroid_bandits.service._reads import campaign_form
@@ -128,7 +128,7 @@ class Service:
     def creating(self, spec: CampaignSpec, place: Place | None = None) -> Callable[[Any, Turn], Answer]:
         """What the writer executes to create a campaign; the learner is made here, since that may take a while."""
         emitted: list[dict[str, Any]] = []
-        check_matroid(spec.learner(place, record=emitted.append).constraint, self.settings)
+        check_constraint(spec.learner(place, record=emitted.append).constraint, self.settings)
         learner = Learner.replay([from_json(to_json(emitted[0]))])  # the learner that a replay of the log will make
         warm_up(learner)
         about = {

@@ -14,10 +14,8 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
 from matroid_bandits.specs._campaign import (
     LONGEST_ABOUT,
     LONGEST_TITLE,
-    AnyMatroid,
     CampaignSpec,
     CampaignTerms,
-    StoredSpec,
     read_campaign,
 )
 from matroid_bandits.specs._change import DelaySpec, DriftSpec
@@ -26,7 +24,9 @@ from matroid_bandits.specs._constraint import (
     GroupSpec,
     LaminarSpec,
     LinearSpec,
+    OwnSpec,
     PartitionSpec,
+    StoredSpec,
     TableSpec,
     TransversalSpec,
     UniformSpec,
@@ -47,6 +47,7 @@ from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._labels import Features, Label, Priors, Weights
 from matroid_bandits.specs._limits import out_of_range
 from matroid_bandits.specs._operations import (
+    ConstrainedSpec,
     ConstraintSpec,
     ContractSpec,
     DirectSumSpec,
@@ -65,11 +66,11 @@ from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, Weight
 __all__ = [
     "LONGEST_ABOUT",
     "LONGEST_TITLE",
-    "AnyMatroid",
     "BernoulliSpec",
     "BetaSpec",
     "CampaignSpec",
     "CampaignTerms",
+    "ConstrainedSpec",
     "ConstraintSpec",
     "ContextualSpec",
     "ContractSpec",
@@ -92,6 +93,7 @@ __all__ = [
     "LinearWeightsSpec",
     "ObservationsSpec",
     "OperationSpec",
+    "OwnSpec",
     "PartitionSpec",
     "PiecewiseSpec",
     "Place",

@@ -8,52 +8,25 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from matroid_bandits._util.names import is_campaign_name
 from matroid_bandits._util.text import shown
-from matroid_bandits.constraint import FORMAT, constraint_from_dict
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Learner
 from matroid_bandits.policies import Policy
 from matroid_bandits.specs._file import read_file
-from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._labels import Features, Priors
-from matroid_bandits.specs._operations import ConstraintSpec
+from matroid_bandits.specs._operations import ConstrainedSpec
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec
 from matroid_bandits.specs._problem import limited
-from matroid_bandits.specs._spec import Number, Spec, mistake, parse
+from matroid_bandits.specs._spec import Number, mistake, parse
 
 _LONGEST_WINDOW = 1e9
 
 #: Characters of a title, which comes with every list, and of what a campaign is about.
 LONGEST_TITLE, LONGEST_ABOUT = 200, 2000
-
-
-class StoredSpec(Spec):
-    """A constraint in the form that `Constraint.to_dict` writes; labels may be numbers and lists there.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> StoredSpec(**mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()).ground().constraint.labels
-    (('a', 'b'), ('b', 'c'))
-    """
-
-    model_config = ConfigDict(extra="allow")
-
-    format: Literal["matroid-bandits/constraint", "matroid-bandits/matroid"]
-    kind: str = Field(description="The kind of the constraint.")
-
-    def ground(self, place: Place | None = None) -> Ground:
-        """The constraint; nothing else is said of its items."""
-        place = Place() if place is None else place
-        try:
-            made = constraint_from_dict({"format": FORMAT, "kind": self.kind, **(self.model_extra or {})})
-        except MatroidBanditsError as error:
-            raise place.error(str(error)) from error
-        return Ground(str(place) or "the constraint", {}, made)
 
 
 def _check_name(name: str) -> str:
@@ -81,13 +54,6 @@ def _check_no_word(priors: Any) -> Any:
     if isinstance(priors, str):
         raise mistake(f"expected priors by label before anything is known, got {shown(priors)}")
     return priors
-
-
-#: A matroid: by the vocabulary of problem files, or in its stored form.
-AnyMatroid = Annotated[
-    Annotated[ConstraintSpec, Tag("spec")] | Annotated[StoredSpec, Tag("stored")],
-    Discriminator(lambda value: "stored" if isinstance(value, dict) and "format" in value else "spec"),
-]
 
 
 class CampaignTerms(Spec):
@@ -118,7 +84,7 @@ class CampaignTerms(Spec):
             raise place.at("default").error(f"expected a weight that {policy!r} can take, got {self.default:g}")
 
 
-class CampaignSpec(CampaignTerms):
+class CampaignSpec(CampaignTerms, ConstrainedSpec):
     """What a campaign file, or the body that creates a campaign, says.
 
     Examples
@@ -130,7 +96,6 @@ class CampaignSpec(CampaignTerms):
     ('boots',)
     """
 
-    matroid: AnyMatroid = Field(description="Which sets of items may be chosen.")
     policy: Annotated[
         PolicySpec,
         BeforeValidator(
@@ -157,7 +122,7 @@ class CampaignSpec(CampaignTerms):
             With the key that is wrong.
         """
         place = Place() if place is None else place
-        ground = self.matroid.ground(place.at("matroid"))
+        ground = self.ground(place)
         policy = self.policy.make(ground, place.at("policy"))
         self.check_default(policy, place)
         try:

@@ -1,13 +1,14 @@
-"""The section ``matroid``: which sets of items may be chosen, from a CSV file or from rows in the spec itself."""
+"""The section ``constraint`` (or ``matroid``): which sets may be chosen, from a CSV file or rows in the spec itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from matroid_bandits._util.text import shown
+from matroid_bandits.constraint import FORMAT, Constraint, constraint_from_dict
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.matroids import (
     GraphicMatroid,
@@ -18,7 +19,8 @@ from matroid_bandits.matroids import (
     TransversalMatroid,
     UniformMatroid,
 )
-from matroid_bandits.specs._ground import Ground, read_features, unique_rows
+from matroid_bandits.specs._code import check_arguments, check_code, import_class, made
+from matroid_bandits.specs._ground import Ground, ground_of, read_features, unique_rows
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import Row, Sheet, inline_sheet, read_sheet
 from matroid_bandits.specs._spec import Columns, Count, FileName, Spec, mistake
@@ -285,6 +287,62 @@ class LinearSpec(_ItemsSpec):
         sheet.need(*columns)
         vectors = read_features(list(rows.values()), columns)
         return rows, lambda: LinearMatroid(vectors, "auto" if self.field is None else self.field, labels=rows)
+
+
+def _check_own(name: str, info: ValidationInfo) -> str:
+    return check_code(name, "constraint", info)
+
+
+class OwnSpec(Spec):
+    """A constraint of one's own: ``module:Class``, which imports code, and its constructor's arguments.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import parse
+    >>> spec = parse(OwnSpec, {"kind": "matroid_bandits:UniformMatroid", "n_items": 3, "rank": 1}, allow_code=True)
+    >>> spec.ground().constraint
+    UniformMatroid(n_items=3, rank=1)
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: Annotated[str, AfterValidator(_check_own)] = Field(
+        description="module:Class of your own; the other keys are its constructor's arguments.",
+        json_schema_extra={"pattern": ":", "x-imports-code": "module:Class"},
+    )
+
+    def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
+        """The constraint and its items, by the names of their labels; they have no tables."""
+        place = Place() if place is None else place
+        kind = import_class(self.kind, place.at("kind"), Constraint)
+        values = dict(self.model_extra or {})
+        check_arguments("kind", values, kind, place)
+        return ground_of(made(kind, values, place), place)
+
+
+class StoredSpec(Spec):
+    """A constraint in the form that `Constraint.to_dict` writes; labels may be numbers and lists there.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> StoredSpec(**mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()).ground().constraint.labels
+    (('a', 'b'), ('b', 'c'))
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    format: Literal["matroid-bandits/constraint", "matroid-bandits/matroid"]
+    kind: str = Field(description="The kind of the constraint.")
+
+    def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
+        """The constraint; nothing else is said of its items."""
+        place = Place() if place is None else place
+        try:
+            made = constraint_from_dict({"format": FORMAT, "kind": self.kind, **(self.model_extra or {})})
+        except MatroidBanditsError as error:
+            raise place.error(str(error)) from error
+        return ground_of(made, place)
 
 
 def categories(rows: dict[str, list[Row]], sheet: Sheet, column: str) -> list[str]:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from matroid_bandits._util.files import check_not_device
 from matroid_bandits._util.text import shortened, shown
 from matroid_bandits.exceptions import DataError
+from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.specs._place import Place
@@ -89,8 +90,11 @@ class SimulationPlan(Plan):
     @property
     def description(self) -> str:
         """What kind of problem it is and where it comes from, in a sentence."""
-        problem, kind = self.problem, self.problem.constraint.kind
-        return f"A {kind} matroid of {problem.n_items} items and rank {problem.rank}, from {self.path.name}."
+        problem, constraint = self.problem, self.problem.constraint
+        what = f"A {constraint.kind} matroid of {problem.n_items} items and rank {problem.rank}"
+        if not isinstance(constraint, Matroid):
+            what = f"{type(constraint).__name__} of {problem.n_items} items, at most {problem.rank} in a set"
+        return f"{what}, from {self.path.name}."
 
 
 def read_simulation(path: str | os.PathLike[str]) -> SimulationPlan:
@@ -182,7 +186,7 @@ def json_schema(model: Any = SimulationSpec) -> dict[str, Any]:
     Examples
     --------
     >>> sorted(json_schema()["required"])
-    ['episodes', 'matroid', 'policies', 'weights']
+    ['episodes', 'policies', 'weights']
     """
     schema = TypeAdapter(model).json_schema()
     for part in (schema, *schema.get("$defs", {}).values()):

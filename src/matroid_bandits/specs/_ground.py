@@ -68,9 +68,25 @@ class Ground:
             found.append(self._positions[name])
         return found
 
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Raise when columns are named, and the items come without tables."""
+        if columns and not all(self.rows.values()):
+            raise DataError(f"{self.name}: expected a table of items for the column {shown(columns[0])}, got none")
+
     def features(self, columns: Sequence[str]) -> AnyArray:
         """Numbers from some columns, a row per item, as integers where all of them are: those are treated exactly."""
+        self.check_columns(columns)
         return read_features(list(self.rows.values()), columns)
+
+
+def ground_of(constraint: Constraint, place: Place) -> Ground:
+    """The items of a constraint that comes without tables, by the names of their labels.
+
+    Nothing but that is said of its items: where two labels read alike, they have no names in specs.
+    """
+    names = ["-".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in constraint.labels]
+    rows: dict[str, list[Row]] = {name: [] for name in names}
+    return Ground(str(place) or "the constraint", rows if len(rows) == len(names) else {}, constraint)
 
 
 def read_features(rows: Sequence[Sequence[Row]], columns: Sequence[str]) -> AnyArray:

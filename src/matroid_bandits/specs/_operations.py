@@ -1,11 +1,11 @@
-"""Matroids made of others, nested at will, and the union of all that the section ``matroid`` may hold."""
+"""Matroids made of others, nested at will, and the union of all that the section ``constraint`` may hold."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import MatroidBanditsError
@@ -14,13 +14,15 @@ from matroid_bandits.specs._constraint import (
     GraphicSpec,
     LaminarSpec,
     LinearSpec,
+    OwnSpec,
     PartitionSpec,
+    StoredSpec,
     TransversalSpec,
     UniformSpec,
 )
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._spec import Count, Spec
+from matroid_bandits.specs._spec import Count, Spec, closest, mistake
 
 
 class OperationSpec(Spec):
@@ -144,8 +146,8 @@ class DirectSumSpec(Spec):
         )
 
 
-#: Which sets may be chosen: any of these by its `kind`.
-ConstraintSpec = Annotated[
+#: The matroids that specs have words for, each by its `kind`.
+_Named = Annotated[
     UniformSpec
     | PartitionSpec
     | LaminarSpec
@@ -160,5 +162,61 @@ ConstraintSpec = Annotated[
     Field(discriminator="kind"),
 ]
 
+
+def _which(value: Any) -> str:
+    if isinstance(value, StoredSpec) or (isinstance(value, dict) and "format" in value):
+        return "(stored)"
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return "(own)" if isinstance(kind, str) and ":" in kind else "(named)"
+
+
+#: Which sets may be chosen: a `kind` that specs have a word for, ``module:Class``, or a stored form.
+ConstraintSpec = Annotated[
+    Annotated[_Named, Tag("(named)")] | Annotated[OwnSpec, Tag("(own)")] | Annotated[StoredSpec, Tag("(stored)")],
+    Discriminator(_which),
+]
+
 for model in (TruncateSpec, DualSpec, RestrictSpec, ContractSpec, DirectSumSpec):
     model.model_rebuild()
+
+
+class ConstrainedSpec(Spec):
+    """A table that says which sets may be chosen: under `constraint`, or `matroid`, the common case.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import parse
+    >>> parse(ConstrainedSpec, {"matroid": {"kind": "uniform", "rows": ["a", "b"], "rank": 1}}).ground().constraint
+    UniformMatroid(n_items=2, rank=1)
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["constraint"]}, {"required": ["matroid"]}]},
+    )
+
+    constraint: ConstraintSpec | None = Field(None, description="Which sets of items may be chosen.")
+    matroid: ConstraintSpec | None = Field(None, description="Another word for constraint.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_one(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            n_given = sum(data.get(key) is not None for key in ("constraint", "matroid"))
+            if n_given == 2:
+                raise mistake("expected constraint or matroid, got both", "matroid")
+            if n_given == 0:
+                others = [other for other in data if other not in cls.model_fields]
+                hint = closest("constraint", others) or closest("matroid", others)
+                raise mistake(f"expected a table here or in matroid, but both keys are missing{hint}", "constraint")
+        return data
+
+    @property
+    def key(self) -> str:
+        """Which of the two words is used."""
+        return "matroid" if self.constraint is None else "constraint"
+
+    def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
+        """The constraint and its items; `place` is where the table is, `reserved` columns are no features."""
+        given = self.matroid if self.constraint is None else self.constraint
+        assert given is not None
+        return given.ground((Place() if place is None else place).at(self.key), reserved)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import re
-import sys
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -14,35 +10,23 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_va
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import DETECTORS, POLICIES, Detector, Policy, Restarting
+from matroid_bandits.specs._code import check_arguments, check_code, import_class, made, parameters
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._spec import Spec, check_known_keys, mistake, nested
-
-_CODE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def _check_policy(name: str, info: ValidationInfo) -> str:
     if ":" not in name and name not in POLICIES:
         raise unknown_policy(name)
-    return _check_code(name, "policy", info)
+    return check_code(name, "policy", info)
 
 
 def _check_detector(name: str, info: ValidationInfo) -> str:
     if ":" not in name and name not in DETECTORS:
         known = ", ".join(DETECTORS)
         raise mistake(f"expected a detector, one of {known}; got {shown(name)}{did_you_mean(name, DETECTORS)}")
-    return _check_code(name, "detector", info)
-
-
-def _check_code(name: str, what: str, info: ValidationInfo) -> str:
-    """A name that may be ``module:Class`` where code may be imported."""
-    if ":" not in name:
-        return name
-    if not (info.context or {}).get("allow_code"):
-        raise mistake(f"expected the name of a {what}, since no code is imported here; got {shown(name)}")
-    if not _CODE.fullmatch(name):
-        raise mistake(f"expected a {what} of one's own as module:Class, got {shown(name)}")
-    return name
+    return check_code(name, "detector", info)
 
 
 #: A policy of the package, or ``module:Class``, which imports code; JSON Schema marks it with ``x-imports-code``.
@@ -95,8 +79,10 @@ class PolicySpec(Spec):
 
     def _make(self, values: dict[str, Any], ground: Ground, place: Place) -> Policy:
         """The policy with these values of its parameters."""
-        kind = POLICIES[self.policy] if ":" not in self.policy else _import(self.policy, place.at("policy"), Policy)
-        _check_arguments("policy", values, kind, place)
+        kind = (
+            POLICIES[self.policy] if ":" not in self.policy else import_class(self.policy, place.at("policy"), Policy)
+        )
+        check_arguments("policy", values, kind, place)
         if kind is Restarting:
             values["base"] = values["base"].make(ground, place.at("base"))
             if "detector" in values:
@@ -110,7 +96,7 @@ class PolicySpec(Spec):
         if isinstance(items, list):
             at = place.at("items")
             values["items"] = [ground.numbers([e], at)[0] if isinstance(e, str) else e for e in items]
-        policy: Policy = _made(kind, values, place)
+        policy: Policy = made(kind, values, place)
         try:
             policy.check(ground.constraint)
         except MatroidBanditsError as error:
@@ -135,62 +121,17 @@ class DetectorSpec(Spec):
     def make(self, place: Place | None = None) -> Detector:
         """The detector."""
         place = Place() if place is None else place
-        kind = DETECTORS[self.kind] if ":" not in self.kind else _import(self.kind, place.at("kind"), Detector)
+        kind = DETECTORS[self.kind] if ":" not in self.kind else import_class(self.kind, place.at("kind"), Detector)
         values = dict(self.model_extra or {})
-        _check_arguments("kind", values, kind, place)
-        detector: Detector = _made(kind, values, place)
+        check_arguments("kind", values, kind, place)
+        detector: Detector = made(kind, values, place)
         return detector
-
-
-def _check_arguments(name: str, values: dict[str, Any], kind: type[Any], place: Place) -> None:
-    """Raise when a table has a key that is neither `name` nor a parameter of the constructor."""
-    known = parameters(kind)
-    for key in values:
-        if key not in known:
-            hint = did_you_mean(key, known) or f"; known are {', '.join(sorted([name, *known]))}"
-            raise place.at(key).error(f"unknown key{hint}")
-
-
-def _made(kind: type[Any], values: dict[str, Any], place: Place) -> Any:
-    """What a constructor makes of its arguments; whatever is wrong with them is told with the place."""
-    try:
-        return kind(**values)
-    except MatroidBanditsError as error:
-        raise place.error(str(error)) from error
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise place.error(f"{kind.__name__}: {error}") from error
 
 
 def unknown_policy(name: str, *keys: str) -> Exception:
     """The mistake that there is no policy of this name."""
     hint = did_you_mean(name, POLICIES)
     return mistake(f"expected a policy, one of {', '.join(POLICIES)}; got {shown(name)}{hint}", *keys)
-
-
-def _import(name: str, at: Place, expected: type[Any]) -> type[Any]:
-    """The class that ``module:Class`` names; a module beside the spec's file is found too, after installed ones."""
-    module, _, kind = name.partition(":")
-    beside = str(at.file.parent.resolve()) if at.file is not None else None
-    if beside is not None:
-        sys.path.append(beside)
-    try:
-        found = getattr(importlib.import_module(module), kind, None)
-    except Exception as error:  # whatever the module itself raises
-        raise at.error(f"{module} cannot be imported ({type(error).__name__}: {error})") from error
-    finally:
-        if beside is not None:
-            sys.path.remove(beside)
-    if not (isinstance(found, type) and issubclass(found, expected)):
-        raise at.error(f"expected a {expected.__name__} called {kind} in {module}, got {shown(found)}")
-    return found
-
-
-def parameters(kind: type[Any]) -> dict[str, Any]:
-    """The parameters of a constructor, by name."""
-    listed = inspect.signature(kind).parameters
-    return {
-        name: about for name, about in listed.items() if about.kind not in (about.VAR_POSITIONAL, about.VAR_KEYWORD)
-    }
 
 
 def add_parameters(schema: dict[str, Any], *, is_family: bool = False) -> None:

@@ -13,14 +13,14 @@ from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import check_fit
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._limits import RANGES, out_of_range
-from matroid_bandits.specs._operations import ConstraintSpec
+from matroid_bandits.specs._operations import ConstrainedSpec
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec, unknown_policy
 from matroid_bandits.specs._spec import Spec, mistake
 from matroid_bandits.specs._weights import WeightsSpec
 
 
-class ProblemSpec(Spec):
+class ProblemSpec(ConstrainedSpec):
     """A matroid, where the weights come from, and whether they are gains or costs.
 
     Examples
@@ -33,17 +33,16 @@ class ProblemSpec(Spec):
     1.25
     """
 
-    matroid: ConstraintSpec = Field(description="Which sets of items may be chosen.")
     weights: WeightsSpec = Field(description="Where the items' weights come from.")
     direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
 
     def make(self, place: Place | None = None) -> tuple[Problem, Ground]:
         """The problem, and its items with all that their tables say of them."""
         place = Place() if place is None else place
-        ground = self.matroid.ground(place.at("matroid"), self.weights.columns)
+        ground = self.ground(place, self.weights.columns)
         if ground.constraint.largest_size <= 0:
             raise (
-                place.at("matroid").at("kind").error("expected a constraint with a set of an item or more, got none")
+                place.at(self.key).at("kind").error("expected a constraint with a set of an item or more, got none")
             )
         environment = self.weights.environment(ground, place.at("weights"))
         return Problem(ground.constraint, environment, self.direction == "minimize"), ground

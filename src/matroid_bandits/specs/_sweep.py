@@ -17,10 +17,11 @@ from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import check_fit
+from matroid_bandits.specs._code import parameters
 from matroid_bandits.specs._file import Plan, check_name, name_of, read_file
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._policy import PolicySpec, add_parameters, parameters
+from matroid_bandits.specs._policy import PolicySpec, add_parameters
 from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, check_policies
 from matroid_bandits.specs._spec import FileName, Spec, mistake, parse
 

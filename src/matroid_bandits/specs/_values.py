@@ -48,6 +48,8 @@ def read_values(
     A column is one of the items' own tables, or where `own` gives another and its column of items, of that.
     """
     if isinstance(values, str):
+        if own is None:
+            ground.check_columns([values])
         rows = ground.rows if own is None else _own_rows(*own, values, ground)
         return np.array([_agreed(group, values, low, high) for group in rows.values()], np.float64)
     if isinstance(values, dict):
