@@ -1,4 +1,4 @@
-"""The section ``constraint`` (or ``matroid``): which sets may be chosen, from a CSV file or rows in the spec itself."""
+"""The section ``constraint``: which sets of items may be chosen, from a CSV file or from rows in the spec itself."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ needed.
 """
 
 from matroid_bandits.testing._constraint import EXHAUSTIVE_ITEMS, ConstraintSuite, check_constraint
-from matroid_bandits.testing._environment import check_environment
+from matroid_bandits.testing._environment import EnvironmentSuite, check_environment
 from matroid_bandits.testing._matroid import MatroidSuite, check_matroid
 from matroid_bandits.testing._policy import check_policy
 from matroid_bandits.testing._suite import Suite
@@ -13,6 +13,7 @@ from matroid_bandits.testing._suite import Suite
 __all__ = [
     "EXHAUSTIVE_ITEMS",
     "ConstraintSuite",
+    "EnvironmentSuite",
     "MatroidSuite",
     "Suite",
     "check_constraint",

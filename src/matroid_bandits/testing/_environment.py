@@ -14,6 +14,7 @@ from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits.environments import Environment, availability_of, delays_of, features_of, means_of
 from matroid_bandits.exceptions import ContractError, InvalidEnvironmentError
 from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, START, Stream
+from matroid_bandits.testing._suite import Suite
 
 #: The runs of the batch that is tried.
 _RUNS = (0, 1, 2, 7, 8, 100)
@@ -21,11 +22,13 @@ _RUNS = (0, 1, 2, 7, 8, 100)
 #: Means of all items that are looked at together, at most.
 _MOST_CELLS = 2**20
 
-#: Episodes at which means are looked at, one by one.
+#: Later episodes that are looked at, one by one, as far as a suite looks.
 _LATER = (30, 300, 3000, 30_000, 100_000)
 
 
-def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: int = 0) -> None:
+def check_environment(
+    environment: Environment, *, n_draws: int = 20_000, seed: int = 0, latest: int = 100_000
+) -> None:
     """Draw from an environment and see that it keeps what simulations rely on.
 
     Weights must be finite floats within `support`, one per run and item asked for; a weight must depend on (seed,
@@ -42,6 +45,8 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
         How many weights of each item to average; of up to 64 items.
     seed : int, default 0
         Of the weights.
+    latest : int, default 100000
+        The last episode to look at: for a world that is slow so late, or that ends.
 
     Raises
     ------
@@ -54,8 +59,8 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
     :math:`x = \\log(3 L / \\delta)`, L items are looked at and b is the width of the support: more happens to one of
     them with probability :math:`\\delta = 10^{-9}` at most (the empirical Bernstein inequality of Audibert, Munos and
     Szepesvari, 2009). Where the support is unbounded, the largest deviation seen stands for b. Averages are taken
-    over the first episodes together, and over each of five later ones, up to episode 100,000, alone; a world whose
-    weights change less than these tell apart, or only after that, passes.
+    over the first episodes together, and over each of up to five later ones, the last of which is `latest`, alone; a
+    world whose weights change less than these tell apart, or only after that, passes.
 
     Examples
     --------
@@ -71,18 +76,75 @@ def check_environment(environment: Environment, *, n_draws: int = 20_000, seed: 
     matroid_bandits.exceptions.ContractError: expected weights of item 0 to average to mean_weights, 3.5; got \
 2.4921 over 20000 draws, more than 0.0992 away
     """
-    if not isinstance(environment, Environment):
-        raise ContractError(f"expected an Environment, got {environment!r}")
-    _check_support(environment)
-    if environment.is_stationary:
-        _check_mean_weights(environment)
-    is_known = _check_means(environment, seed)
-    _check_features(environment, seed)
-    _check_weights(environment, seed)
-    _check_availability(environment, seed)
-    _check_delays(environment, seed)
-    if environment.n_items and is_known:
-        _check_averages(environment, n_draws, seed)
+    EnvironmentSuite.check(environment=environment, n_draws=n_draws, seed=seed, latest=latest)
+
+
+class EnvironmentSuite(Suite):
+    """A test for each promise of an `Environment`; see `check_environment`.
+
+    Attributes
+    ----------
+    environment : Environment
+        What is tested.
+    n_draws : int
+        How many weights of each item to average, 20000 by default.
+    seed : int
+        Of the weights, 0 by default.
+    latest : int
+        The last episode to look at, 100,000 by default.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> class TestCoins(mb.testing.EnvironmentSuite):
+    ...     environment = mb.BernoulliEnvironment([0.25, 0.5])
+    ...     latest = 1000
+    >>> TestCoins().run()
+    """
+
+    environment: Environment
+    n_draws: int = 20_000
+    seed: int = 0
+    latest: int = 100_000
+
+    def test_it_is_an_environment(self) -> None:
+        if not isinstance(self.environment, Environment):
+            raise ContractError(f"expected an Environment, got {self.environment!r}")
+
+    def test_support(self) -> None:
+        _check_support(self.environment)
+
+    def test_mean_weights(self) -> None:
+        """Where means stay, they are read-only numbers within the support, always the same."""
+        if self.environment.is_stationary:
+            _check_mean_weights(self.environment)
+
+    def test_means(self) -> None:
+        """Means are known in every episode or in none, by address, and those of a constructor never change."""
+        _check_means(self.environment, self.seed, self._later)
+
+    def test_features(self) -> None:
+        _check_features(self.environment, self.seed)
+
+    def test_weights(self) -> None:
+        """Weights are finite, within the support, drawn by address, and anew in each episode."""
+        _check_weights(self.environment, self.seed)
+
+    def test_availability(self) -> None:
+        _check_availability(self.environment, self.seed)
+
+    def test_delays(self) -> None:
+        _check_delays(self.environment, self.seed)
+
+    def test_averages(self) -> None:
+        """Where means are known, weights average to them, in early episodes and late ones."""
+        if self.environment.n_items and _check_means(self.environment, self.seed, self._later):
+            _check_averages(self.environment, self.n_draws, self.seed, self._later)
+
+    @property
+    def _later(self) -> tuple[int, ...]:
+        """Episodes at which means are looked at, one by one."""
+        return tuple(t for t in _LATER if t < self.latest) + (self.latest,) * (self.latest > 3)
 
 
 def _check_support(environment: Environment) -> None:
@@ -107,7 +169,7 @@ def _check_mean_weights(environment: Environment) -> None:
     _expect_within(environment, "mean_weights", means[None])
 
 
-def _check_means(environment: Environment, seed: int) -> bool:
+def _check_means(environment: Environment, seed: int, later: Sequence[int]) -> bool:
     """Whether the means are known, when they are what they must be."""
     everything = np.arange(environment.n_items)
 
@@ -116,7 +178,7 @@ def _check_means(environment: Environment, seed: int) -> bool:
         return None if means is None else np.broadcast_to(means, (stream.n_runs, everything.size))
 
     stream = Stream(seed, _RUNS, FEATURES)
-    found = [ask(stream, t) for t in (1, 3, *_LATER)]
+    found = [ask(stream, t) for t in (1, 3, *later)]
     n_silent = sum(means is None for means in found)
     if 0 < n_silent < len(found):
         raise ContractError("expected means to be None in every episode or in none, got both")
@@ -272,19 +334,19 @@ def _draw(environment: Environment, stream: Stream, t: int, items: IntArray) -> 
     return weights
 
 
-def _check_averages(environment: Environment, n_draws: int, seed: int) -> None:
+def _check_averages(environment: Environment, n_draws: int, seed: int, later: Sequence[int]) -> None:
     rng = np.random.default_rng(seed)
     items = np.sort(rng.permutation(environment.n_items)[:64])
     n_runs = max(n_draws // 16, 1)
     stream = Stream(seed, range(n_runs))
     episodes = range(1, -(-n_draws // n_runs) + 1)
-    _check_average(environment, stream, items, episodes, "")
-    for t in _LATER:
-        _check_average(environment, stream, items, [t], f" in episode {t}")
+    _check_average(environment, stream, items, episodes, "", 1)
+    for t in later:
+        _check_average(environment, stream, items, [t], f" in episode {t}", len(later))
 
 
 def _check_average(
-    environment: Environment, stream: Stream, items: IntArray, episodes: Sequence[int], when: str
+    environment: Environment, stream: Stream, items: IntArray, episodes: Sequence[int], when: str, n_looks: int
 ) -> None:
     """See that the weights of some episodes, taken together, average to their means."""
     name = "mean_weights" if environment.is_stationary else "means"
@@ -301,7 +363,7 @@ def _check_average(
     low, high = environment.support
     largest = np.max([np.abs(part).max(axis=0) for part in parts], axis=0)
     width = np.full(items.size, high - low) if high - low < np.inf else largest
-    x = math.log(3.0 * items.size * (1.0 if not when else len(_LATER)) / 1e-9)
+    x = math.log(3.0 * items.size * n_looks / 1e-9)
     rounding = 1e-12 * (np.abs(expected) + largest)
     allowed = np.sqrt(2.0 * variance * x / n) + 3.0 * width * x / n + rounding
     is_off = np.abs(error) > allowed
