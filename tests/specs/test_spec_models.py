@@ -421,9 +421,9 @@ def test_a_constraint_of_ones_own(tmp_path, monkeypatch):
     for old, new, match in (
         ("n_rows", "n_row", r"constraint\.n_row: unknown key; did you mean 'n_rows'"),
         ("n_rows = 2", "n_rows = 0", r"constraint: Rows: integer modulo by zero|constraint: .*zero"),
-        (":Rows", ":Columns", r"constraint\.kind: expected a Constraint called Columns in own_rows, got None"),
-        (":Rows", ":mb", r"constraint\.kind: expected a Constraint called mb in own_rows, got <module"),
-        ("own_rows:Rows", "own_rows:", r"constraint\.kind: expected a constraint of your own as module:Class"),
+        (":Rows", ":Columns", r"constraint\.kind: expected a Constraint called Columns in own_rules, got None"),
+        (":Rows", ":mb", r"constraint\.kind: expected a Constraint called mb in own_rules, got <module"),
+        ("own_rules:Rows", "own_rules:", r"constraint\.kind: expected a constraint of your own as module:Class"),
         ("mean = { a = 0.1, b = 0.2, c = 0.3, d = 0.4 }", "mean = 'clicks'", "expected a table of items for the col"),
         ("[constraint]", "[constrant]", r"constraint: .* both keys are missing; the closest there is 'constrant'"),
     ):

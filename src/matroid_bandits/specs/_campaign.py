@@ -21,7 +21,7 @@ from matroid_bandits.specs._operations import ConstrainedSpec
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec
 from matroid_bandits.specs._problem import limited
-from matroid_bandits.specs._spec import Number, mistake, parse
+from matroid_bandits.specs._spec import Number, Spec, mistake, parse
 
 _LONGEST_WINDOW = 1e9
 
