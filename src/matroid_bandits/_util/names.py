@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -99,3 +100,44 @@ def decode(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise SerializationError(f"expected a name to be a string, number or list of them, got {value!r}")
     return value
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A name that is no JSON, such as a date or an enum, as a file knows it: by its type and what it prints.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> Foreign.of(datetime.date(2024, 2, 29))
+    Foreign(kind='datetime.date', text='datetime.date(2024, 2, 29)')
+    """
+
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, value: Any) -> Foreign | None:
+        """The name as files know it; None where it prints its address in memory, which says nothing."""
+        if isinstance(value, cls) or type(value).__repr__ is object.__repr__:
+            return value if isinstance(value, cls) else None
+        return cls(f"{type(value).__module__}.{type(value).__qualname__}", repr(value))
+
+
+def encode_any(values: Iterable[Any]) -> list[Any]:
+    """Names as JSON, those that are none by their type and what they print."""
+    forms: list[Any] = []
+    for i, value in enumerate(values):
+        try:
+            forms.append(encode(value, "label"))
+        except SerializationError:
+            known = Foreign.of(value) or Foreign("", f"{i}")
+            forms.append({"kind": known.kind, "text": known.text})
+    return forms
+
+
+def decode_any(forms: Iterable[Any]) -> list[Any]:
+    """The names that `encode_any` wrote, `Foreign` where they were no JSON."""
+    return [
+        Foreign(str(form["kind"]), str(form["text"])) if isinstance(form, dict) else decode(form) for form in forms
+    ]

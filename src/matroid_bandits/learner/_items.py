@@ -12,7 +12,7 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.checks import as_number
-from matroid_bandits._util.names import plain
+from matroid_bandits._util.names import Foreign, plain
 from matroid_bandits.agent import Agent
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, InvalidMatroidError, ItemError
@@ -51,6 +51,7 @@ class Departed:
         self._names: list[Any] = list(labels)  # by row, also of rows in no use
         self._free: list[int] = []
         self._columns = dict(columns)
+        self._has_foreign = any(isinstance(label, Foreign) for label in labels)
         self.restarted_at = restarted_at
 
     @property
@@ -63,6 +64,19 @@ class Departed:
         """What is kept of each, in the order of `labels`."""
         rows = np.fromiter(self._rows.values(), np.int64, len(self._rows))
         return {name: array[:, rows] for name, array in self._columns.items()}
+
+    def recognise(self, labels: Iterable[Any]) -> None:
+        """Give departed items that a file knows by what they print their labels back, where those are among some."""
+        if not self._has_foreign:
+            return
+        given = {Foreign.of(label): label for label in labels}
+        found: dict[Any, Label] = {
+            name: given[name] for name in self._rows if isinstance(name, Foreign) and name in given
+        }
+        if found:
+            self._rows = OrderedDict((found.get(name, name), row) for name, row in self._rows.items())
+            self._names = [found.get(name, name) if isinstance(name, Foreign) else name for name in self._names]
+            self._has_foreign = any(isinstance(name, Foreign) for name in self._rows)
 
     def ranked(self, items: IntArray) -> IntArray:
         """Items of plays with the codes that a store of `labels` and `columns` alone gives them."""
@@ -78,6 +92,7 @@ class Departed:
 
         A number names the item only where it is of the label's own type: True and 1.0 are not 1.
         """
+        self.recognise((label,))
         try:
             row = self._rows.get(label)
         except TypeError:  # of what cannot be a label

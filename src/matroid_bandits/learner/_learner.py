@@ -432,6 +432,7 @@ class Learner:
                 raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
             if isinstance(forget, Mapping):
                 raise ItemError(f"expected items or labels to forget, got the mapping {shown(forget)}")
+            self._departed.recognise(constraint.labels)
             listed = _items.labels_of(forget, self._constraint, self._item, self._departed_item)
             known = _items.typical(self._agent.state, self._policy, self._departed, set(listed))
             rows, newcomers = self._read_rows(constraint, features, set(listed))

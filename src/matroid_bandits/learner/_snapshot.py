@@ -16,7 +16,7 @@ from matroid_bandits._typing import AnyArray, IntArray, Label
 from matroid_bandits._util import archives
 from matroid_bandits._util.archives import PLAIN_KINDS, Archive, Layout
 from matroid_bandits._util.arrays import frozen, offsets
-from matroid_bandits._util.names import decode, encode
+from matroid_bandits._util.names import decode_any, encode, encode_any
 from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Play
 from matroid_bandits.constraint import Constraint, constraint_from_dict
@@ -57,7 +57,7 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
         "episode": learner.n_decisions,
         "n_changes": learner._n_changes,
         "changed_at": learner._changed_at,
-        "departed": [encode(label, "label") for label in learner._departed.labels],
+        "departed": encode_any(learner._departed.labels),
     }
     if header["constraint"] is None:
         header["fingerprint"] = _fingerprint(constraint)
@@ -140,7 +140,7 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
     columns = {
         name.removeprefix("departed/"): array for name, array in arrays.items() if name.startswith("departed/")
     }
-    labels = [decode(label) for label in header["departed"]]
+    labels = decode_any(header["departed"])
     learner._departed = Departed(labels, columns, header.get("restarted_at", 0))
     learner._reader = Reader(learner)
     learner._episode, learner._n_changes = header["episode"], header["n_changes"]
