@@ -119,8 +119,11 @@ class Foreign:
     @classmethod
     def of(cls, value: Any) -> Foreign | None:
         """The name as files know it; None where it prints its address in memory, which says nothing."""
-        if isinstance(value, cls) or type(value).__repr__ is object.__repr__:
-            return value if isinstance(value, cls) else None
+        if isinstance(value, cls):
+            return value
+        own: Any = type(value).__repr__
+        if own is object.__repr__:
+            return None
         return cls(f"{type(value).__module__}.{type(value).__qualname__}", repr(value))
 
 
