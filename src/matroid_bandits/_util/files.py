@@ -17,7 +17,7 @@ try:
 except ImportError:  # Windows has no such locks; there, what a crash leaves behind stays
     fcntl = None  # type: ignore[assignment]
 
-#: So many processes and threads can write to one file at the same time under names that a later save finds again.
+#: The number of processes and threads that can write to one file at once, under names that a later save finds again.
 _N_PLACES = 8
 
 
@@ -53,7 +53,7 @@ def check_not_device(path: Path) -> None:
 def claim(path: Path) -> Callable[[], None] | None:
     """Take an empty file for this process alone, and return what gives it back; None where another has it.
 
-    A claim ends with its process, however that ends. Where the system has no locks, everybody gets it: a claim saves
+    A claim ends with its process, however that ends. Where a system has no locks, each process gets it: a claim saves
     work, and nothing may depend on it.
 
     Examples
@@ -112,7 +112,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Notes
     -----
     Until it is complete, the new file lies beside the old one under a name made from the old one's, locked by the
-    process that writes it. A lock ends with its process, so whoever saves to the same path next knows what a crash
+    process that writes it. A lock ends with its process, so the next save to the same path knows what a crash
     has left behind, and removes it; nothing needs to list the folder.
     """
     try:
@@ -132,7 +132,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             if old is not None:
                 _imitate(file.fileno(), old)
             os.fsync(file.fileno())
-            if fcntl is not None:  # while it is locked, so that nobody takes it for a leftover
+            if fcntl is not None:  # while it is locked, so that no other process takes it for a leftover
                 os.replace(temporary, target)
         if fcntl is None:  # Windows moves no open file
             os.replace(temporary, target)
@@ -150,11 +150,11 @@ def _create(target: Path, mode: int) -> tuple[int, Path]:
     for place in places:
         _remove_leftover(place)
     for place in [*places, target.parent / f".{digest}.{secrets.token_hex(8)}.saving"]:
-        with contextlib.suppress(FileExistsError):  # somebody saves to the same path now
+        with contextlib.suppress(FileExistsError):  # another process saves to the same path now
             handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
             if _lock(handle, place, without_locks=True) or place not in places:
                 return handle, place
-            os.close(handle)  # somebody took it for a leftover before it was locked, and removes it
+            os.close(handle)  # another process took it for a leftover before it was locked, and removes it
     raise FileExistsError(f"{target.parent}: expected to find a name for a new file")
 
 

@@ -1,4 +1,4 @@
-"""``matroid-bandits simulate``: a problem of one's own, from a file."""
+"""``matroid-bandits simulate``: a problem from a file."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Report:
     lead : str
         What is said under it, as HTML.
     command : str
-        What was typed, for whoever wants to do it again.
+        The command that made the report, so that it can be repeated.
 
     Raises
     ------

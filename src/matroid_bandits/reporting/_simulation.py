@@ -1,4 +1,4 @@
-"""The chapter on a problem of one's own, which knows of no paper."""
+"""The chapter on a user's problem; nothing in it is about the paper."""
 
 from __future__ import annotations
 

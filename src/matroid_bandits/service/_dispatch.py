@@ -142,7 +142,7 @@ class Endpoint:
     handler : callable
         Gives an `Answer`, or a Response of its own.
     role : {"read", "decide", "admin"}, or None
-        What a key must allow; None for everybody.
+        What a key must allow; None where no key is needed.
     body, answer : pydantic models or None
         What comes and what goes, for the document of the API.
     """

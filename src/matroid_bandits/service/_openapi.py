@@ -26,7 +26,7 @@ def openapi(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
         operation: dict[str, Any] = {
             "operationId": f"{each.method.lower()}{each.path.replace('/', '_').replace('{', '').replace('}', '')}",
             "summary": each.summary,
-            "description": f"Needs a key that may {each.role}." if each.role else "For everybody.",
+            "description": f"Needs a key that may {each.role}." if each.role else "Needs no key.",
             "parameters": _parameters(each),
             "responses": {str(each.status): _response(each, refs), "default": _problem(refs)},
         }

@@ -81,7 +81,7 @@ def _plain(content: bytes) -> Any:
     try:
         return from_json(content or b"{}")
     except ValueError:
-        return None  # whoever reads it next says what is wrong
+        return None  # the parser that reads it next says what is wrong
 
 
 async def _restart(call: Call) -> Answer:

@@ -13,7 +13,7 @@ Labels = list[Label]
 
 
 class Body(BaseModel):
-    """What a request says; keys that nobody knows are mistakes."""
+    """What a request says; unknown keys are mistakes."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -21,9 +21,9 @@ class Body(BaseModel):
 class AskBody(Body):
     """What one request asks for besides a set."""
 
-    available: Labels | None = Field(None, description="Who may be chosen; null for everybody.")
-    exclude: Labels = Field([], description="Who may not be chosen.")
-    pinned: Labels = Field([], description="Who must be chosen.")
+    available: Labels | None = Field(None, description="Items that may be chosen; null for all.")
+    exclude: Labels = Field([], description="Items that may not be chosen.")
+    pinned: Labels = Field([], description="Items that must be chosen.")
     features: Features = Field(None, description="What is known of every item, for policies that use it.")
 
 

@@ -37,7 +37,7 @@ class Backend(ABC):
 
     @abstractmethod
     def submit(self, piece: Piece, source: Any) -> Future[Answer]:
-        """Have a slice played."""
+        """Send a slice to a worker."""
 
     def revive(self, error: BaseException) -> bool:
         """Whether a worker's death, if that is what the error tells of, was made good, so that slices can be sent."""
@@ -48,7 +48,7 @@ class Backend(ABC):
         return SimulationError(f"the executor failed: {type(error).__name__}: {error}")
 
     def close(self, futures: list[Future[Answer]]) -> None:
-        """Let go of everything; of these slices nobody wants to know any more."""
+        """Release everything; the results of these slices are not wanted any more."""
         for future in futures:
             future.cancel()
 
@@ -76,7 +76,7 @@ class Sending(Backend):
 
     @abstractmethod
     def _send(self, *arguments: Any) -> Future[Answer]:
-        """Have `work` called."""
+        """Schedule a call of `work` on a worker."""
 
 
 def _pickled(group: Group) -> bytes:

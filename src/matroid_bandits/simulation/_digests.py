@@ -24,7 +24,7 @@ from matroid_bandits.problem import Problem
 #: Arrays are hashed as numbers of these types, whatever the machine keeps them in.
 _NUMBERS = {"b": "|u1", "i": "<i8", "u": "<u8", "f": "<f8"}
 
-#: So many entries of an array are converted at a time.
+#: The number of entries of an array that are converted at a time.
 _CHUNK = 2**20
 
 

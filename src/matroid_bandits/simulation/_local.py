@@ -153,7 +153,7 @@ class Processes(_Pool):
     def close(self, futures: list[Future[Answer]]) -> None:
         super().close(futures)
         if wait(futures, timeout=_GRACE_S).not_done or self._pool._flags.broken is not None:
-            self._pool.shutdown(wait=False, kill_workers=True)  # interrupted: nobody waits for what they play
+            self._pool.shutdown(wait=False, kill_workers=True)  # interrupted: their results are not wanted
         else:
             self._keep()
 

@@ -75,7 +75,7 @@ def sweep(
         A folder to keep what was played in. A sweep that was interrupted, or whose process died, goes on where it
         was; one with more runs, problems or policies plays what is missing. Results are stored under all that decides
         them (problem, policy, seed, episodes, checkpoints, start, version of the package), and with other settings
-        nothing is mixed: a `SweepWarning` names what has changed. A class of one's own needs a name that you give it,
+        nothing is mixed: a `SweepWarning` names what has changed. A class of yours needs a name that you give it,
         the class attribute ``kind``, and a function in a problem an attribute of that name. Several processes may
         use one store at the same time: each plays what no other is playing, and waits for the rest.
     executor : optional
@@ -147,7 +147,7 @@ class _Plan:
 
 
 @dataclass(eq=False)
-class _Task:
+class _CellState:
     """One policy on one problem, whose missing runs are to be played and stored."""
 
     cell: Cell
@@ -211,14 +211,14 @@ def _play_stored(
 ) -> tuple[dict[str, SimulationResult], int, int]:
     """Play what is not stored, store it, and read everything."""
     cells: dict[tuple[str, str], Cell] = {}
-    tasks: dict[str, _Task] = {}  # equal policies under several names are played once
+    states: dict[str, _CellState] = {}  # equal policies under several names are played once
     for plan in plans:
         settings = replace(plan.settings, by_run=True)
         with _about(plan.name):
             digest = problem_digest(settings.problem)
             for name, policy in plan.policies.items():
                 cell = cells[plan.name, name] = Cell.of(plan.name, digest, name, policy, settings)
-                tasks.setdefault(cell.digest, _Task(cell, settings, f"{name} on {plan.name}", policy))
+                states.setdefault(cell.digest, _CellState(cell, settings, f"{name} on {plan.name}", policy))
     changes = store.changes(cells.values())
     if changes:
         warnings.warn(
@@ -226,11 +226,11 @@ def _play_stored(
             SweepWarning,
             stacklevel=3,
         )
-    for task in tasks.values():
-        task.n_left = _n_runs(missing(store.intervals(task.cell), task.settings.n_runs))
-    on_gpu = jobs_for_gpu(device, [task.job(0, task.n_left) for task in tasks.values()], executor)
-    todo = [task for task in tasks.values() if task.n_left]
-    with _reporting(progress, plans[0].settings.n_episodes * sum(task.n_left for task in todo)) as report:
+    for state in states.values():
+        state.n_left = _n_runs(missing(store.intervals(state.cell), state.settings.n_runs))
+    on_gpu = jobs_for_gpu(device, [state.job(0, state.n_left) for state in states.values()], executor)
+    todo = [state for state in states.values() if state.n_left]
+    with _reporting(progress, plans[0].settings.n_episodes * sum(state.n_left for state in todo)) as report:
         n_played = _fill(todo, store, _Where(on_gpu, executor), report)
     results = {}
     for plan in plans:
@@ -239,41 +239,43 @@ def _play_stored(
             cell = cells[plan.name, name]
             for interval, taken in covered(store.intervals(cell), plan.settings.n_runs):
                 tally.add(name, store.read(cell, interval, taken, plan.settings))
-        are_on_gpu = (tasks[cells[plan.name, name].digest].n_on_gpu == plan.settings.n_runs for name in plan.policies)
+        are_on_gpu = (
+            states[cells[plan.name, name].digest].n_on_gpu == plan.settings.n_runs for name in plan.policies
+        )
         results[plan.name] = tally.result(0.0, keep_runs=False, device="gpu" if all(are_on_gpu) else "cpu")
-    return results, n_played, plans[0].settings.n_runs * len(tasks) - n_played
+    return results, n_played, plans[0].settings.n_runs * len(states) - n_played
 
 
-def _fill(tasks: list[_Task], store: Store, where: _Where, report: Reporter) -> int:
+def _fill(states: list[_CellState], store: Store, where: _Where, report: Reporter) -> int:
     """Play and store what is missing, and wait for what other processes play; how many runs were played here.
 
-    Some tasks are claimed at a time, so that another process finds some to do, and none is held while waiting.
+    Some cells are claimed at a time, so that another process finds some to do, and none is held while waiting.
     """
     n_played = 0
-    while tasks:
-        jobs: dict[Job, _Task] = {}
-        claimed: list[_Task] = []
+    while states:
+        jobs: dict[Job, _CellState] = {}
+        claimed: list[_CellState] = []
         try:
-            for task in list(tasks):
+            for state in list(states):
                 if len(claimed) == _MOST_CLAIMED:
                     break
-                give_back = store.claim(task.cell)
+                give_back = store.claim(state.cell)
                 if give_back is None:
                     continue
-                task.give_back = give_back
-                tasks.remove(task)
-                claimed.append(task)
-                gaps = missing(store.intervals(task.cell), task.settings.n_runs)  # others may have played some
-                report.add((task.n_left - _n_runs(gaps)) * task.settings.n_episodes)
-                task.n_left = _n_runs(gaps)
+                state.give_back = give_back
+                states.remove(state)
+                claimed.append(state)
+                gaps = missing(store.intervals(state.cell), state.settings.n_runs)  # others may have played some
+                report.add((state.n_left - _n_runs(gaps)) * state.settings.n_episodes)
+                state.n_left = _n_runs(gaps)
                 for first, last in gaps:
-                    jobs[task.job(first, last)] = task
+                    jobs[state.job(first, last)] = state
             if jobs:
                 n_played += _store_parts(jobs, store, where, report)
         finally:
-            for task in claimed:
-                task.give_back()
-        if tasks and not claimed:
+            for state in claimed:
+                state.give_back()
+        if states and not claimed:
             time.sleep(_PATIENCE)
     return n_played
 
@@ -282,19 +284,19 @@ def _n_runs(intervals: Iterable[Interval]) -> int:
     return sum(last - first for first, last in intervals)
 
 
-def _store_parts(jobs: Mapping[Job, _Task], store: Store, where: _Where, report: Reporter) -> int:
+def _store_parts(jobs: Mapping[Job, _CellState], store: Store, where: _Where, report: Reporter) -> int:
     """Play jobs and store their parts as they come, in short slices, since a crash costs those; how many runs."""
     n_played = 0
     playing = run_anywhere(list(jobs), where.on_gpu, where.executor, report=report, seconds=SLICE_S)
     with contextlib.closing(playing) as parts:
         for job, part in parts:
-            task, n_runs = jobs[job], part.last - part.first
-            store.write(task.cell, part)
+            state, n_runs = jobs[job], part.last - part.first
+            store.write(state.cell, part)
             n_played += n_runs
-            task.n_on_gpu += n_runs if job.key in where.on_gpu else 0
-            task.n_left -= n_runs
-            if not task.n_left:
-                task.give_back()
+            state.n_on_gpu += n_runs if job.key in where.on_gpu else 0
+            state.n_left -= n_runs
+            if not state.n_left:
+                state.give_back()
     return n_played
 
 

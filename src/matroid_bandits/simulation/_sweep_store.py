@@ -74,7 +74,7 @@ class Store:
     """A folder that `sweep` reads and adds to; several processes may do so at once.
 
     A file is written whole or not at all, and never changed. A cell is claimed by the process that plays it, for as
-    long as that lives; whoever wants it too waits, and reads what is there then.
+    long as that lives; another process that wants it waits, and reads what is there then.
 
     Parameters
     ----------

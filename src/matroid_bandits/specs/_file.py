@@ -1,4 +1,4 @@
-"""A problem of one's own without code: a TOML or JSON file, and a CSV or two."""
+"""A problem described without code: a TOML or JSON file, and a CSV or two."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _by_label(values: dict[str, Any], what: str) -> dict[str, Any]:
 #: What an item is called.
 Label = Annotated[Any, BeforeValidator(read_label), WithJsonSchema(_LABEL)]
 
-#: A mean and how many plays it is worth, by label; the word "typical" is for whoever allows it.
+#: A mean and how many plays it is worth, by label; some callers allow the word "typical" too.
 Priors = Annotated[
     Any,
     BeforeValidator(_read_priors),

@@ -1,7 +1,7 @@
 """The base of every model: keys checked in our own words, and what reads files or imports code marked as such.
 
-A model refuses a file name, or code, unless its validation context says ``allow_files`` or ``allow_code``: whoever
-takes specs from strangers does nothing and is safe.
+A model refuses a file name, or code, unless its validation context says ``allow_files`` or ``allow_code``: code
+that takes specs from strangers is safe by default.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def parse_json(model: type[M], body: bytes) -> M:
 
 
 def _check_sane(data: Any, place: Place) -> None:
-    """Raise when data is nested deeper than anybody means, or holds what no library can print."""
+    """Raise when data is nested unreasonably deep, or holds what no library can print."""
     waiting: list[tuple[Any, tuple[str | int, ...]]] = [(data, ())]
     while waiting:
         value, keys = waiting.pop()
@@ -176,7 +176,7 @@ def mistake(message: str, *keys: str) -> PydanticCustomError:
 
 
 def check_known_keys(data: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """Raise when a table has a key that nobody knows."""
+    """Raise when a table has an unknown key."""
     for key in data:
         if key not in known:
             hint = did_you_mean(key, known) or f"; known are {', '.join(sorted(known))}"
