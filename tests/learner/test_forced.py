@@ -62,6 +62,14 @@ def test_sentences():
     assert "it would cost nothing, since the other set is as good: ay, bx for ax, by" in str(tie.explain("ay"))
 
 
+def test_a_set_that_would_be_smaller():
+    learner = mb.Learner(Matching(2, 2, labels=["ax", "ay", "bx", "by"]), mb.OMM(scale=0.0), seed=0, minimize=True)
+    learner.observe([0.5, 0.1, 0.5, 0.5])
+    why = learner.explain("ay", exclude=["bx"])  # with ay there is no partner for b
+    assert why.forced.cost == np.inf
+    assert str(why).endswith("forced in, the set would be smaller: ay for ax, by")
+
+
 def test_items_to_be_tried_first():
     learner = mb.Learner(Matching(2, 2, labels=["ax", "ay", "bx", "by"]), mb.OMM(), seed=0)
     learner.observe({"ax": 1.0, "by": 1.0})

@@ -185,6 +185,8 @@ def _forced(learner: Learner, U: FloatArray, chosen: IntArray, mask: BoolArray, 
     n_unseen, value = _worth(U, chosen)
     n_others, worth = _worth(U, other)
     cost = value - worth if n_unseen == n_others else np.inf if n_unseen > n_others else -np.inf
+    if constraint.is_hereditary and other.size < chosen.size:
+        cost = np.inf
     labels = constraint.labels
     enters, leaves = (
         tuple(labels[e] for e in np.setdiff1d(one, two).tolist()) for one, two in ((other, chosen), (chosen, other))

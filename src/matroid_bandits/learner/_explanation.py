@@ -119,7 +119,7 @@ class Forced:
     cost : float
         By how much the indices of the set add up to less, in the units of the weights (to more, when they are costs);
         negative where an open decision would be made otherwise today. Infinite where items to be tried first would be
-        left out, or where there is no other set.
+        left out, where the set would be smaller than it must be, or where there is no other set.
     enters, leaves : tuple
         The labels of the items that would come into the set, and of those that they would replace.
 
@@ -140,13 +140,13 @@ class Forced:
             return "there is no other set"
         names = (", ".join(map(_name, part)) or "nothing" for part in (self.enters, self.leaves))
         who = " for ".join(names)
+        if math.isinf(self.cost) and len(self.enters) < len(self.leaves):
+            return f"the set would be smaller: {who}"
         if math.isinf(self.cost):
             return f"items to be tried first would be left out: {who}"
         if self.cost == 0.0:
             return f"it would cost nothing, since the other set is as good: {who}"
-        return (
-            f"it would cost {self.cost:.4g}: {who}" if self.cost > 0.0 else f"it would gain {-self.cost:.4g}: {who}"
-        )
+        return f"it would {'cost' if self.cost > 0.0 else 'gain'} {abs(self.cost):.4g}: {who}"
 
 
 @dataclass(frozen=True)
