@@ -19,7 +19,8 @@ from compiled_cases import (
     play_compiled,
     settings_of,
 )
-from matroid_bandits.compiled import _orders, _quotas, _ready
+from matroid_bandits.compiled import Misfit, Settings, _orders, _quotas, _ready
+from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection
 
 
@@ -38,7 +39,7 @@ def test_decisions_and_totals_are_those_of_an_agent(case):
 @pytest.mark.compiled
 @pytest.mark.parametrize("n_items", [40, 300])
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("policy", ["OMM", "epsilon"])
+@pytest.mark.parametrize("policy", ["OMM", "epsilon", "discounted", "window"])
 def test_longer_runs_of_more_items(family, policy, n_items):
     """Orders that are repaired and sorted, and selection among many."""
     for world in ("ties", "exponential"):
@@ -65,22 +66,27 @@ def _interpreted(monkeypatch, name, module):
     monkeypatch.setattr(_ready, "is_interpreted", lambda: True)
 
 
-def _last_of_equals(weights, starts, members, capacities, bases):
-    """The best of every block, equal weights by larger item."""
-    n = weights.shape[1]
-    turned = np.ascontiguousarray(weights[:, ::-1])
-    edges = starts[-1] - starts[::-1]
-    selection.top_of_blocks(turned, edges, n - 1 - members[::-1], capacities[::-1].copy(), bases)
-    bases[:] = np.sort(n - 1 - bases, axis=1)
+def _last_of_equals(row, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+    """The best of one cell, equal values by larger item."""
+    turned = np.ascontiguousarray(row[::-1])
+    selection.choose_cells(turned, starts, members, capacities, True, marks, floats, integers, is_chosen, items)
+    items[:] = np.sort(row.size - 1 - items)
 
 
-def test_the_wrong_order_of_equals_is_noticed_in_quotas(monkeypatch):
+def _stale(row, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+    """The first values that reach last episode's threshold, whether there are better ones or not."""
+    marks[0, 0] = np.sort(row)[0] if np.isinf(marks[0, 0]) else marks[0, 0]
+    items[:] = np.flatnonzero(row >= marks[0, 0])[: items.size]
+
+
+def test_the_wrong_order_of_equals_and_a_stale_threshold_are_noticed(monkeypatch):
     case = ("uniform", "OMM", "ties", "explore", False)
     common = settings_of(case, 9, 6, 2)
     _interpreted(monkeypatch, "play_quotas", _quotas)
     assert differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common)) == []
-    monkeypatch.setattr(_quotas, "top_of_blocks", _last_of_equals)
-    assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
+    for mutation in (_last_of_equals, _stale):
+        monkeypatch.setattr(_quotas, "choose_cells", mutation)
+        assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
 
 
 def test_the_wrong_order_of_equals_is_noticed_in_orders(monkeypatch):
@@ -94,3 +100,47 @@ def test_the_wrong_order_of_equals_is_noticed_in_orders(monkeypatch):
 
     monkeypatch.setattr(_orders, "repair", careless)
     assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("policy", [mb.OMM(), mb.DiscountedOMM(0.5)], ids=repr)
+@pytest.mark.parametrize("world", ["ties", "gaussian"])
+def test_tournaments_of_many_items(policy, world):
+    """As many items as the kinetic engine takes, in which tournaments are followed, rest, and begin anew."""
+    rng = np.random.default_rng(3)
+    for matroid in (mb.UniformMatroid(40_000, 40), mb.PartitionMatroid(rng.integers(0, 40, 40_000), 1)):
+        problem = mb.Problem(matroid, WORLDS[world](40_000, rng))
+        common = Settings(problem, 250, 1, 5, "observe", np.array([3, 250]))
+        assert differences(play_compiled(policy, common), play_agent(policy, common)) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "n_episodes", "words"),
+    [
+        (mb.SlidingWindowOMM(2**40), 2**30, "has more plays than are kept in memory"),
+        (mb.DiscountedThompson(0.5), 2**30, "over more episodes than are tabulated"),
+    ],
+)
+def test_memory_that_would_not_fit_is_left_to_an_agent(policy, n_episodes, words):
+    case = ("uniform", "OMM", "bernoulli", "observe", False)
+    with pytest.raises(Misfit, match=words):
+        play_compiled(policy, settings_of(case, 9, n_episodes, 1))
+
+
+def test_many_items_of_nested_quotas_or_of_a_window_are_left_to_the_kinetic_engine():
+    n = 40_000
+    nested = mb.LaminarMatroid(n, [(range(n), 2), (range(n // 2), 1)])
+    world = mb.BernoulliEnvironment(np.full(n, 0.5))
+    for matroid, policy in ((nested, mb.OMM()), (mb.UniformMatroid(n, 2), mb.SlidingWindowOMM(5))):
+        common = Settings(mb.Problem(matroid, world), 2, 1, 5, "observe", np.array([2]))
+        with pytest.raises(Misfit, match="followed by the kinetic engine"):
+            play_compiled(policy, common)
+
+
+def test_vectors_too_close_to_dependent_are_left_to_an_agent():
+    """Which says what is wrong; here bases have different sizes."""
+    vectors = [[1.0, 0.0], [1.0, 3e-9], [1.0, 1.5e-9], [1.0, 0.0]]
+    problem = mb.Problem(mb.LinearMatroid(vectors), mb.BernoulliEnvironment([0.1, 0.2, 0.9, 0.8]))
+    assert problem.constraint.rank == 2
+    with pytest.raises(InvalidMatroidError, match="not clear at tolerance"):
+        mb.simulate(problem, mb.OMM(), n_episodes=200, n_runs=2, seed=0, start="explore")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits.compiled import _ready
-from matroid_bandits.compiled._families import family_of
+from matroid_bandits.compiled._families import check_cpu
 from matroid_bandits.compiled._forms import Misfit, ProblemForms
 from matroid_bandits.compiled._slices import Settings
 from matroid_bandits.engines import EngineChoice
@@ -77,8 +77,7 @@ def _choose(forms: ProblemForms, policy: Policy, n_episodes: int, n_runs: int) -
     if _ready.is_interpreted():
         return "agent", "kernels are interpreted, as NUMBA_DISABLE_JIT says"
     try:
-        forms.check(policy, n_episodes)
-        kernel = family_of(forms).kernel
+        kernel = check_cpu(forms, policy, n_episodes).kernel
     except Misfit as misfit:
         return "agent", str(misfit)
     except Exception as error:  # of a policy's own code, which is to fail in its episode

@@ -10,11 +10,19 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, IntArray
 from matroid_bandits._util.arrays import offsets
 from matroid_bandits.compiled._forms import Misfit, ProblemForms
-from matroid_bandits.compiled._orders import FOREST
-from matroid_bandits.engines import WarmEngine
-from matroid_bandits.kernels import graphic
-from matroid_bandits.kernels.forms import GraphForm, QuotaForm
+from matroid_bandits.compiled._orders import BITS, FLOATS, FOREST, MATCHING, NESTED, RESIDUES
+from matroid_bandits.engines import KineticEngine, WarmEngine
+from matroid_bandits.kernels import graphic, kinetic, laminar
+from matroid_bandits.kernels.forms import FADING, WINDOW, GraphForm, MatchingForm, QuotaForm, ResidueForm
 from matroid_bandits.matroids import Matroid
+from matroid_bandits.policies import Policy
+
+#: How many episodes plays are faded over, and how many plays of a window a run may keep.
+_MOST_POWERS, _MOST_RING = 2**22, 2**22
+
+#: Stand for arrays that a family has not.
+_NONE = np.zeros(1)
+_NO_ROWS, _NO_RESIDUES = np.zeros((1, 1)), np.zeros((1, 1, 1))
 
 
 @dataclass(frozen=True)
@@ -32,39 +40,82 @@ def family_of(forms: ProblemForms) -> Family:
     return family
 
 
+def check_cpu(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
+    """The matroid as arrays; `Misfit` for what does not fit, or is sooner played by an `Agent`."""
+    forms.check(policy, n_episodes)
+    family, form = family_of(forms), forms.schedule(policy).form
+    problem = forms.problem
+    is_large = problem.n_items >= KineticEngine.LEAST_ITEMS and KineticEngine.fits(problem.constraint, policy)
+    if is_large and (family.kernel != "play_quotas" or form.kind == WINDOW):
+        raise Misfit(f"{problem.n_items:,} items of nested quotas or of a window are followed by the kinetic engine")
+    if form.kind == FADING and n_episodes > _MOST_POWERS:
+        raise Misfit(f"plays fade over more episodes than are tabulated, {_MOST_POWERS:,}")
+    if form.kind == WINDOW and min(form.window, n_episodes) * problem.rank > _MOST_RING:
+        raise Misfit(f"a window of {form.window:,} episodes has more plays than are kept in memory, {_MOST_RING:,}")
+    return family
+
+
 def _family_of(forms: ProblemForms) -> Family:
     form, matroid = forms.matroid, forms.problem.constraint
     assert isinstance(matroid, Matroid)
-    if isinstance(form, QuotaForm) and (form.parent < 0).all():
-        return _quotas(form, matroid.rank)
+    always = matroid.reduction()[0]
+    if isinstance(form, QuotaForm):
+        return _quotas(form, matroid.rank) if (form.parent < 0).all() else _nested(form, matroid)
     if isinstance(form, GraphForm):
-        return _forest(form, matroid)
-    raise Misfit(f"{type(matroid).__name__} has no compiled form for the CPU")
+        tails, heads = np.empty(matroid.n_items, np.int64), np.empty(matroid.n_items, np.int64)
+        graphic.contract(np.array(always), form.tails, form.heads, form.n_vertices, tails, heads)
+        return _ordered(FOREST, matroid, xs=tails, ys=heads, size=form.n_vertices)
+    if isinstance(form, MatchingForm):
+        if form.n_rights > 64:
+            return _ordered(MATCHING, matroid, xs=form.starts, ys=form.rights, size=form.n_rights)
+        masks = np.zeros(matroid.n_items, np.uint64)
+        items = np.repeat(np.arange(matroid.n_items), np.diff(form.starts))
+        np.bitwise_or.at(masks, items, np.uint64(1) << form.rights.astype(np.uint64))
+        entries = masks.copy()
+        entries[always] = 0
+        return _ordered(BITS, matroid, size=form.n_rights, masks=masks, entries=entries)
+    if isinstance(form, ResidueForm):
+        return _ordered(RESIDUES, matroid, residues=form.residues, primes=form.primes)
+    return _ordered(FLOATS, matroid, vectors=form.vectors, tolerance=form.tolerance)
 
 
 def _quotas(form: QuotaForm, rank: int) -> Family:
     """Quotas side by side; the items in no group, numbered -1, are a cell that is chosen whole."""
     sizes: IntArray = np.bincount(form.group + 1, minlength=form.parent.size + 1)
-    capacities = np.minimum(np.append(sizes[0], form.capacities), sizes)
-    members = np.argsort(form.group, kind="stable")
-    return Family("play_quotas", (offsets(sizes), members, capacities, rank))
+    capacities, is_used = np.minimum(np.append(sizes[0], form.capacities), sizes), sizes > 0
+    sizes, capacities = sizes[is_used], capacities[is_used]
+    members, starts = np.argsort(form.group, kind="stable"), offsets(sizes)
+    places = np.empty(members.size, np.int64)
+    places[members] = np.arange(members.size) - np.repeat(starts[:-1], sizes)
+    is_sorted = bool((members == np.arange(members.size)).all())
+    trees = (places, offsets(kinetic.tree_size(sizes)), offsets(capacities))
+    return Family("play_quotas", (starts, members, capacities, is_sorted, rank, *trees))
 
 
-def _forest(form: GraphForm, matroid: Matroid) -> Family:
-    always, _ = matroid.reduction()
-    tails, heads = np.empty(matroid.n_items, np.int64), np.empty(matroid.n_items, np.int64)
-    graphic.contract(np.array(always), form.tails, form.heads, form.n_vertices, tails, heads)
-    return _ordered(FOREST, matroid, xs=tails, ys=heads, size=form.n_vertices)
+def _nested(form: QuotaForm, matroid: Matroid) -> Family:
+    """Nested quotas; one more group, without room, holds what is in every basis: nothing of it is accepted again."""
+    always = matroid.reduction()[0]
+    room = np.empty(form.capacities.size, np.int64)
+    laminar.room_beside(np.array(always), form.group, form.parent, form.capacities, room)
+    group = np.array(form.group)
+    group[always] = form.parent.size
+    return _ordered(NESTED, matroid, xs=group, ys=np.append(form.parent, -1), zs=np.append(room, 0))
 
 
 def _ordered(
     number: int,
     matroid: Matroid,
     *,
-    xs: AnyArray | None = None,
-    ys: AnyArray | None = None,
-    zs: AnyArray | None = None,
+    xs: AnyArray = _NONE,
+    ys: AnyArray = _NONE,
+    zs: AnyArray = _NONE,
     size: int = 0,
+    masks: AnyArray = _NONE,
+    entries: AnyArray = _NONE,
+    residues: AnyArray = _NO_RESIDUES,
+    primes: AnyArray = _NONE,
+    vectors: AnyArray = _NO_ROWS,
+    tolerance: float = 0.0,
 ) -> Family:
     """A family whose greedy algorithm runs along an order, with the classes of which at most one item is chosen."""
     always, pool = matroid.reduction()
@@ -73,18 +124,18 @@ def _ordered(
     has_classes = is_repaired and matroid.has_quick_coloops
     classes = matroid.parallel_classes(pool) if has_classes else np.arange(pool.size)
     sizes: IntArray = np.bincount(classes, minlength=1)
-    members = np.argsort(classes, kind="stable")
-    whole = [np.zeros(1, np.int64) if each is None else np.array(each, np.int64) for each in (xs, ys, zs)]
+    # copies that can be written, of one type each: kernels are compiled for these
+    whole = [np.array(each, np.int64) for each in (xs, ys, zs)]
+    words = [np.array(each, np.uint64, order="C") for each in (masks, entries, residues, primes)]
     arguments = (
         number,
         np.array(pool, np.int64),
         np.array(always, np.int64),
         offsets(sizes),
-        members,
+        np.argsort(classes, kind="stable"),
         np.array(classes, np.int64),
         is_repaired,
-        *whole,
-        size,
         matroid.rank,
+        (*whole, size, *words, np.array(vectors, np.float64, order="C"), tolerance),
     )
     return Family("play_orders", arguments, sizes.size if is_repaired else 1)

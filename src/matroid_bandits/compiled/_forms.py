@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -14,25 +14,13 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.declared import override
 from matroid_bandits._util.text import counted
 from matroid_bandits.environments import Environment
-from matroid_bandits.kernels.forms import (
-    FloatForm,
-    GraphForm,
-    MatchingForm,
-    MovingForm,
-    PiecesForm,
-    PolicyForm,
-    QuotaForm,
-    ResidueForm,
-    WorldForm,
-)
+from matroid_bandits.kernels.forms import MatroidForm, MovingForm, PiecesForm, PolicyForm, WorldForm
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
 #: Kernels count episodes in 32 bits.
 MOST_EPISODES = 2**31 - 1
-
-MatroidForm: TypeAlias = QuotaForm | GraphForm | MatchingForm | ResidueForm | FloatForm
 
 # What may be overridden without a declaration being lost: it asks for it, or nothing of an episode depends on it.
 _FREE_OF_POLICIES = (

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, IntArray
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits.compiled import _ready
-from matroid_bandits.compiled._families import Family, family_of
-from matroid_bandits.compiled._forms import Misfit, World, optimum_of
+from matroid_bandits.compiled._families import Family, check_cpu
+from matroid_bandits.compiled._forms import Misfit, Rows, World
 from matroid_bandits.compiled._slices import Part, Settings, Slice, Stopped, check_totals
+from matroid_bandits.engines import KineticEngine
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import discount
 from matroid_bandits.kernels import forms as codes
+from matroid_bandits.kernels.forms import PolicyForm
 
 #: Seconds that a call of a kernel takes, about: what Ctrl-C and progress wait for.
 _CALL_S = 0.1
 
 #: The most items times runs whose state is kept at a time.
 _MOST_CELLS = 2**22
+
+#: The most items times episodes whose means are kept at a time, where they change by episode.
+_MOST_ROWS = 2**18
 
 
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
@@ -44,15 +51,18 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     >>> part = play(Slice("OMM", mb.OMM(), 0, 2), settings, lambda n: False)  # doctest: +SKIP
     """
     forms, n_episodes, points = settings.forms, settings.n_episodes, settings.checkpoints
-    forms.check(slice.policy, n_episodes)
-    family, n_items = family_of(forms), settings.problem.n_items
+    family, n_items = check_cpu(forms, slice.policy, n_episodes), settings.problem.n_items
+    form, moves = forms.schedule(slice.policy).form, any(world.moves for world in forms.worlds)
+    n_cells = n_items + (min(form.window, n_episodes) * settings.problem.rank)
     returns, regret = np.empty((2, slice.n_runs, points.size))
     choices = np.zeros((slice.n_runs, n_items) if settings.by_run else n_items, np.int64)
     n_before = 1 if settings.start == "observe" else 0
-    pace = _Pace()
+    pace, optimum = _Pace(), np.empty(0)
     first = slice.first
     while first < slice.last:
-        size = min(slice.last - first, max(1, _MOST_CELLS // n_items), pace.n_runs(n_episodes))
+        size = min(slice.last - first, max(1, _MOST_CELLS // n_cells))
+        if not moves:  # else what changes by episode is made once for as many runs as possible
+            size = min(size, pace.n_runs(n_episodes))
         group = _Group(family, slice, settings, first, first + size)
         while group.t <= n_episodes:
             n_played = group.advance(pace)
@@ -66,6 +76,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
         else:
             choices += counts.sum(axis=0)
         first += size
+        optimum = group.optimum
     for point, t in enumerate(points.tolist()):
         try:
             check_totals(settings.problem.environment, returns[:, point], t)
@@ -74,11 +85,9 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
             raise
     if settings.by_run:  # in as few bytes as hold one for each episode
         choices = choices.astype(np.min_scalar_type(n_episodes))
-    optimum = optimum_of(forms, points)
-    if optimum is not None:
-        optimum = np.tile(optimum, (slice.n_runs, 1))
+    best = None if settings.problem.environment.is_stationary else np.tile(optimum, (slice.n_runs, 1))
     surplus = np.zeros(slice.n_runs)
-    return Part(slice.first, slice.last, returns, regret, choices, surplus, optimum, engine="compiled")
+    return Part(slice.first, slice.last, returns, regret, choices, surplus, best, engine="compiled")
 
 
 class _Pace:
@@ -103,7 +112,7 @@ class _Pace:
 
 
 class _Group:
-    """Some runs that are played together; `t` is their next episode."""
+    """Some runs that are played together; `t` is their next episode, `optimum` what best sets were worth by then."""
 
     def __init__(self, family: Family, slice: Slice, settings: Settings, first: int, last: int) -> None:
         self._kernel, self._settings, self._first = family.kernel, settings, first
@@ -111,47 +120,100 @@ class _Group:
         self._schedule = settings.forms.schedule(slice.policy)
         n_runs, n_items = last - first, settings.problem.n_items
         self._n_runs, self.t = n_runs, 1
-        form = self._schedule.form
-        shape = (n_runs, n_items)
+        form, shape = self._schedule.form, (n_runs, n_items)
         self.counts: IntArray = np.empty(shape, np.int64)
-        successes = np.empty(shape if form.kind == codes.BETA else (n_runs, 1))
-        self._state = (np.empty(shape), self.counts, np.empty(shape), np.empty(shape), successes)
-        self._room: tuple[AnyArray, ...] = ()
-        if family.kernel == "play_orders":
-            self._room = (np.empty((n_runs, family.n_classes), np.int64),)
+        n_extra = 2 if form.kind in (codes.BETA, codes.FADING, codes.WINDOW) else 0
+        n_whole = 4 if form.kind in (codes.WINDOW, codes.FADING, codes.DISCOUNTED) else 0
+        n_rows = min(form.window, settings.n_episodes + 1)
+        ring = (n_runs, n_rows, settings.problem.rank) if form.kind == codes.WINDOW else (n_runs, 1, 1)
+        self._state = (
+            np.empty(shape),
+            self.counts,
+            np.empty(shape),
+            np.empty(shape),
+            np.empty((n_runs, n_extra, n_items)),
+            np.empty((n_runs, n_whole, n_items), np.int64),
+            np.empty((n_runs, n_items if form.kind == codes.DISCOUNTED else 1, discount.WIDTH)),
+            np.empty(ring, np.int64),
+            np.empty(ring),
+        )
+        self._room = _room(family, n_runs, n_items)
         self._totals = np.zeros((n_runs, 2))
         self.curves = np.empty((n_runs, 2, settings.checkpoints.size))
-        self._policy = (form.kind, form.number)
+        self.optimum, self._best = np.empty(settings.checkpoints.size), 0.0
+        number = float(settings.problem.minimize) if form.kind == codes.KL else form.number  # of gains in [-1, 0]
+        powers = settings.forms.once(("powers", form.number), lambda: _powers(form, settings.n_episodes))
+        self._policy = (form.kind, number, form.window, powers)
 
     def advance(self, pace: _Pace) -> int:
         """Play the next episodes, up to where the world changes at most; returns how many, over all runs."""
         settings, t = self._settings, self.t
         world, end = settings.forms.world_at(t)
         n = int(min(pace.n_episodes(self._n_runs), end - t, settings.n_episodes + 1 - t))
+        if world.moves:
+            n = min(n, max(1, _MOST_ROWS // settings.problem.n_items))
         try:
             schedule = self._schedule.rows(t, n)
         except Exception as error:  # an `Agent` meets it in its episode
             raise Misfit(str(error)) from error
         began = time.perf_counter()
-        self._call(world, t, n, schedule)
+        rows = world.rows(t, n)
+        self._call(world, rows, t, schedule)
         pace.learn(n * self._n_runs, time.perf_counter() - began)
+        self._add_up(rows, t, n)
         self.t += n
         return n * self._n_runs
 
-    def _call(self, world: World, t: int, n: int, schedule: AnyArray) -> None:
-        settings, rows = self._settings, world.rows(t, n)
+    def _add_up(self, rows: Rows, t: int, n: int) -> None:
+        """Add up what best sets are worth, episode by episode, so that the last digits are those of an `Agent`."""
+        points = self._settings.checkpoints
+        worth = np.add.accumulate(np.append(self._best, np.broadcast_to(rows.best, n)))
+        lo, hi = np.searchsorted(points, [t, t + n])
+        self.optimum[lo:hi] = worth[points[lo:hi] - t + 1]
+        self._best = float(worth[-1])
+
+    def _call(self, world: World, rows: Rows, t: int, schedule: AnyArray) -> None:
+        settings = self._settings
         minimize = settings.problem.minimize
-        _ready.call(
+        point = int(np.searchsorted(settings.checkpoints, t))
+        rest = (world.n_rows, world.table, world.indptr, world.indices)
+        seen = world.rows(0, 1) if t == 1 and world.moves else rows  # what is seen before the first episode
+        failed = _ready.call(
             self._kernel,
             self._family,
             self._policy,
             schedule,
-            (world.kind, rows.values, rows.spread, world.n_rows, world.table, world.indptr, world.indices),
+            (world.kind, rows.values, rows.spread, *rest),
+            (world.kind, seen.values, seen.spread, *rest),
             (rows.means, rows.best, -1.0 if minimize else 1.0),
-            (np.uint64(settings.seed), self._first, t, t == 1, settings.start == "observe", minimize),
+            (np.uint64(settings.seed), self._first, t, point, t == 1, settings.start == "observe", minimize),
             settings.checkpoints,
             self._state,
-            *self._room,
+            self._room,
             self._totals,
             self.curves,
         )
+        if failed >= 0:
+            raise Misfit(f"run {self._first + failed} found less than a basis")
+
+
+def _room(family: Family, n_runs: int, n_items: int) -> Any:
+    """What a kernel keeps from one call to the next, besides the state."""
+    if family.kernel == "play_orders":
+        return np.empty((n_runs, family.n_classes), np.int64)
+    starts, *_, tree_starts, reserve_starts = family.arguments
+    n_trees = n_runs if n_items >= KineticEngine.LEAST_ITEMS else 0
+    return (
+        np.empty((n_runs, starts.size - 1, 3)),
+        np.empty((n_runs, 6)),
+        np.empty((n_trees, n_items), bool),
+        np.empty((n_trees, int(tree_starts[-1]), 4)),
+        np.empty((n_trees, int(reserve_starts[-1])), np.int64),
+    )
+
+
+def _powers(form: PolicyForm, n_episodes: int) -> FloatArray:
+    """What is left of a play after so many episodes, by NumPy, as `DiscountedThompson` computes it."""
+    n = n_episodes + 1 if form.kind == codes.FADING else 1
+    powers: FloatArray = form.number ** np.arange(n, dtype=np.float64)
+    return powers

@@ -1,39 +1,156 @@
-"""Whole episodes where at most so many items of each cell are chosen: uniform and partition matroids."""
+"""Whole episodes where at most so many items of each cell are chosen: uniform and partition matroids.
+
+Few items are scanned, from last episode's threshold on; many play the tournaments of `kernels.kinetic`, as in
+`KineticEngine`, where the index is affine.
+"""
 
 import numpy as np
 
-from matroid_bandits.compiled._frame import begin, fill_indices, kernel, play_set
-from matroid_bandits.kernels import selection
+from matroid_bandits.compiled._frame import (
+    add_up,
+    advance,
+    begin,
+    count_plays,
+    draw,
+    draw_simple,
+    fill_indices,
+    fill_lines,
+    is_affine,
+    is_counted,
+    is_simple,
+    kernel,
+    learn,
+)
+from matroid_bandits.kernels import discount, kinetic, selection
+from matroid_bandits.stream import WEIGHTS
 
-top_of_blocks = selection.top_of_blocks
+#: How much rounding certificates allow for, and when tournaments rest, as in `KineticEngine`.
+MARGIN = 2.0**-49
+ITEMS_PER_NODE, WATCHED, FIRST_REST, LONGEST_REST = 64, 16, 128, 2048
+
+# Of a run's clock: the last c, the power of two of the lines, the work of the last episodes and how many they were,
+# for how many more episodes the tournaments rest, and for how many they would rest next.
+_C, _POWER, _WORK, _WATCHED, _RESTING, _REST = range(6)
+_SHIFT = discount.SHIFT
+
+choose_cells, clear_marks, cell_room = selection.choose_cells, selection.clear_marks, selection.cell_room
+build, follow = kinetic.build, kinetic.advance
 
 
 @kernel
-def play_quotas(family, policy, schedule, world, score, when, points, all_state, totals, curves):
-    """Play an episode per row of `schedule` in every run, run by run; `_plan.py` says what the arguments are.
+def choose_by_tournaments(family, c, means, radii, power, clock, is_out, nodes, reserves, values, items):
+    """Bring the tournaments of one run up to c and list their reserves; all arrays have one row, for the run.
 
-    Of this family: where the items of each cell start in `members`, and how many of each cell are chosen.
+    Returns False while the tournaments rest, since scanning is cheaper.
     """
-    starts, members, capacities, rank = family
-    seed, first_run, first_t, is_first, is_seen, is_cost = when
-    sums, counts, means, radii, successes = all_state
+    starts, members, _, _, _, places, tree_starts, reserve_starts = family
+    if clock[_RESTING] > 0.0:
+        clock[_RESTING] -= 1.0
+        clock[_C] = np.inf
+        return False
+    is_changed = np.empty(1, np.bool_)
+    if not (c >= clock[_C] and power == clock[_POWER]):  # the first time, or where all lines were multiplied
+        build(starts, members, places, tree_starts, reserve_starts, means, radii, c, MARGIN, is_out, nodes, reserves)
+        n_changed = 1
+    else:
+        n_changed, work = follow(starts, members, places, tree_starts, reserve_starts, means, radii, c, MARGIN,
+                                 is_out, nodes, reserves, values, is_changed)  # fmt: skip
+        clock[_WORK] += work
+        clock[_WATCHED] += 1.0
+        if clock[_WORK] * ITEMS_PER_NODE > WATCHED * means.shape[1]:
+            clock[_RESTING], clock[_REST] = clock[_REST], min(2.0 * clock[_REST], LONGEST_REST)
+            clock[_WORK], clock[_WATCHED] = 0.0, 0.0
+        elif clock[_WATCHED] == WATCHED:
+            clock[_REST], clock[_WORK], clock[_WATCHED] = FIRST_REST, 0.0, 0.0
+    clock[_C], clock[_POWER] = c, power
+    if n_changed > 0 or items[0] < 0:
+        for i in range(items.shape[0]):
+            items[i] = reserves[0, i]
+        items.sort()
+    return True
+
+
+@kernel
+def play_quotas(family, policy, schedule, world, start, score, when, points, all_state, room, totals, curves):
+    """Play an episode per row of `schedule` in every run, run by run; `_play.py` says what the arguments are.
+
+    Of this family: where the items of each cell start in `members`, how many of each cell are chosen, whether item i
+    is members[i]; and of tournaments the place of each item in its cell, where each tree and each reserve starts.
+    `room` is what is kept between calls: the marks of cells (G, B, 3), a clock (G, 6), and the tournaments, which are
+    empty where all items are scanned.
+    """
+    starts, members, capacities, is_sorted, rank, _, _, _ = family
+    seed, first_run, first_t, first_point, is_first, is_seen, is_cost = when
+    sums, counts, means, radii, extra, whole, cells, codes, kept = all_state
+    marks, clocks, is_out, nodes, reserves = room
     n_items, n = sums.shape[1], schedule.shape[0]
     everything, is_all = np.arange(n_items), members.shape[0] == n_items
-    indices, room = np.empty(n_items), np.empty((2, n_items))
-    chosen, weights = np.empty((1, rank), np.int64), np.empty(rank)
-    items = chosen[0]
-    is_moving = score[1].shape[0] > 1
+    indices, space = np.empty(n_items), np.empty((2, n_items))
+    n_floats, n_integers = cell_room(n_items)
+    floats, integers, is_chosen = np.empty(n_floats), np.empty(n_integers, np.int64), np.zeros(n_items, np.bool_)
+    items, weights = np.empty(rank, np.int64), np.empty(rank)
+    worst = np.empty(rank)
+    all_means, best, sign = score
+    world_kind, all_values = world[0], world[1]
+    values, mean_weights = all_values[0], all_means[0]
+    is_moving, purpose = best.shape[0] > 1, np.int64(WEIGHTS)
+    is_line, has_plain_counts, has_simple_weights = (
+        is_affine(policy[0]),
+        is_counted(policy[0]),
+        is_simple(world_kind),
+    )
+    has_trees = nodes.shape[0] > 0 and is_line
     for r in range(sums.shape[0]):
         run, total = np.uint64(first_run + r), totals[r]
-        state = (sums[r], counts[r], means[r], radii[r], successes[r])
+        s, m, a, b = sums[r], counts[r], means[r], radii[r]
+        state = (s, m, a, b, extra[r], whole[r], cells[r], codes[r], kept[r])
         if is_first:
-            begin(policy, world, state, everything, room[0], is_seen, is_cost, seed, run)
-        point = np.searchsorted(points, first_t)
+            begin(policy, start, state, everything, space[0], is_seen, is_cost, seed, run)
+            for j in range(clocks.shape[1]):
+                clocks[r, j] = 0.0
+            clocks[r, _C], clocks[r, _REST] = np.inf, FIRST_REST
+            clear_marks(marks[r : r + 1])
+        rows = slice(r, r + 1)
+        a_row, b_row, out_row, tree_row, reserve_row = (
+            means[rows],
+            radii[rows],
+            is_out[rows],
+            nodes[rows],
+            reserves[rows],
+        )
+        mark, clock = marks[r], clocks[r]
+        items[0] = -1
+        point = first_point
         for i in range(n):
             t = first_t + i
-            fill_indices(policy, schedule[i], state, everything, is_all, seed, t, run, room, indices)
-            top_of_blocks(indices.reshape(1, n_items), starts, members, capacities, chosen)
-            play_set(policy, world, score, state, i if is_moving else 0, items, weights, is_cost, seed, t, run, total)
+            is_found = False
+            if has_trees:
+                is_found = choose_by_tournaments(
+                    family, schedule[i, 0], a_row, b_row, cells[r, 0, _SHIFT], clock, out_row, tree_row, reserve_row,
+                    worst, items,
+                )  # fmt: skip
+            if not is_found:
+                if is_line:
+                    fill_lines(a, b, everything, is_all, schedule[i, 0], indices)
+                else:
+                    fill_indices(policy, schedule[i], state, everything, seed, t, run, space, indices)
+                choose_cells(indices, starts, members, capacities, is_sorted, mark, floats, integers, is_chosen,
+                             items)  # fmt: skip
+            place = i if is_moving else 0
+            if is_moving:
+                values, mean_weights = all_values[place], all_means[place]
+            if not has_plain_counts:
+                advance(policy, schedule[i], state, t, everything)
+            if has_simple_weights:
+                draw_simple(world_kind, values, seed, t, purpose, items, run, weights)
+            else:
+                draw(world, place, seed, t, purpose, items, run, weights)
+            if has_plain_counts:
+                count_plays(s, m, a, b, items, weights, is_cost)
+            else:
+                learn(policy, schedule[i], state, everything, items, weights, is_cost, seed, t, run)
+            add_up(items, weights, mean_weights, best[place], sign, total)
             if t == points[point]:
                 curves[r, 0, point], curves[r, 1, point] = total[0], total[1]
                 point += 1
+    return -1

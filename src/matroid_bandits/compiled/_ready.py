@@ -50,21 +50,24 @@ def can_be_cached(name: str) -> bool:
     return _marker(name) is not None
 
 
-def call(name: str, *arguments: Any) -> None:
-    """Call a kernel, of whose compiled form nothing older than its sources is used, and leave a marker."""
+def call(name: str, *arguments: Any) -> int:
+    """Call a kernel, of whose compiled form nothing older than its sources is used, and leave a marker.
+
+    Returns what the kernel does: -1, or the number of a run that failed.
+    """
     if is_interpreted() or is_loaded(name):
-        KERNELS[name](*arguments)
-        return
+        return int(KERNELS[name](*arguments))
     with _lock:
         marker = _marker(name)
         is_new = marker is not None and not marker.exists()
         if is_new and not any(is_cached(other) for other in KERNELS):
             for module in _MODULES:
                 _forget(module)
-        KERNELS[name](*arguments)
+        found = int(KERNELS[name](*arguments))
         if is_new and marker is not None:
             with suppress(OSError):  # the next process compiles anew
                 marker.touch()
+        return found
 
 
 def _marker(name: str) -> Path | None:

@@ -217,7 +217,7 @@ class Environment(Immutable, ABC):
         """
         return None
 
-    def compiled(self) -> forms.WorldForm | forms.MovingForm | forms.PiecesForm | None:
+    def compiled(self) -> forms.EnvironmentForm | None:
         """The environment as compiled episodes know it (see `kernels.forms`); None, the default, where they do not.
 
         A class that overrides a hook of the class that declared it loses it by that.

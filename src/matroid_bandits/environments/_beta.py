@@ -5,6 +5,7 @@ from __future__ import annotations
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits.environments._base import Family, as_vector
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
 
@@ -40,3 +41,10 @@ class BetaEnvironment(Family):
         """Weights whose alpha and beta have the sum that the items' own have."""
         size = self._alpha[items] + self._beta[items]
         return stream.beta(t, items, means * size, (1.0 - means) * size)
+
+    def parameters(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        size = self._alpha + self._beta
+        return means * size, (1.0 - means) * size
+
+    def compiled(self) -> forms.WorldForm:
+        return forms.WorldForm(forms.BETA_WEIGHTS, self._alpha, self._beta)

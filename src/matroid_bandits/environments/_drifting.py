@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.declared import override
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, Family, as_vector, per_item, sized
 from matroid_bandits.exceptions import InvalidEnvironmentError
-from matroid_bandits.stream import Stream
+from matroid_bandits.kernels import forms
+from matroid_bandits.stream import FEATURES, Stream
+
+#: What a family may override without its compiled form being another.
+_FREE = ("content", "mean_range", "support_of", "parameters")
 
 
 class DriftingEnvironment(Environment):
@@ -96,6 +101,12 @@ class DriftingEnvironment(Environment):
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
         return self._environment.draw_around(stream, t, items, self.means(t, stream)[items])
+
+    def compiled(self) -> forms.MovingForm | None:
+        inner, stream = self._environment.compiled(), Stream(0, [0], FEATURES)
+        if not isinstance(inner, forms.WorldForm) or override(self._environment, "compiled", _FREE) is not None:
+            return None
+        return forms.MovingForm(inner.kind, self._environment.parameters, lambda t: self.means(t, stream))
 
     def _check_range(self, environment: Family) -> None:
         low, high = environment.mean_range

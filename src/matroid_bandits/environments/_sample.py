@@ -11,6 +11,7 @@ from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Environment, as_numbers, bounds_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
 
@@ -58,6 +59,9 @@ class SampleEnvironment(Environment):
         places = (stream.uniform(t, items) * self._sizes[items]).astype(np.int64)
         places += self._starts[items]
         return self._values[places]
+
+    def compiled(self) -> forms.WorldForm:
+        return forms.WorldForm(forms.RECORDS, self._sizes, self._sizes, 0, self._values, self._starts)
 
     def content(self) -> dict[str, Any]:
         """The records alone: means are sums, and another NumPy may round those otherwise."""

@@ -5,7 +5,7 @@ stands for; `compiled/` plays it on the CPU, `gpu/` on a GPU.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 # The index: of the state's lines, epsilon-greedy, pure chance, Thompson sampling with a beta or a normal belief,
 # Kullback-Leibler bounds, lines that fade, lines of a window, beta beliefs that fade.
@@ -115,3 +115,7 @@ class FloatForm(NamedTuple):
 
     vectors: Any
     tolerance: float
+
+
+MatroidForm: TypeAlias = QuotaForm | GraphForm | MatchingForm | ResidueForm | FloatForm
+EnvironmentForm: TypeAlias = WorldForm | MovingForm | PiecesForm

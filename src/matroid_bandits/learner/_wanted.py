@@ -105,10 +105,14 @@ def read_wanted(
 
 def _check_pins(constraint: Constraint, wanted: Wanted) -> None:
     """Raise when no set that may be chosen has all that is pinned."""
-    pinned = wanted.pinned
-    if constraint.can_pin(pinned, wanted.mask(constraint.n_items)):
+    pinned, left = wanted.pinned, ""
+    if constraint.is_hereditary:
+        if constraint.allows(pinned):
+            return
+    elif constraint.max_size(available=wanted.mask(constraint.n_items), pinned=pinned) >= 0:
         return
-    left = " with what is available" if constraint.can_pin(pinned) else ""
+    elif constraint.max_size(pinned=pinned) >= 0:
+        left = " with what is available"
     named = ", ".join(repr(constraint.labels[e]) for e in pinned[:8])
     how = "depend on" if isinstance(constraint, Matroid) else "exclude"
     why = f"which {how} each other" if not left else "which needs more"

@@ -230,7 +230,7 @@ class Matroid(Constraint):
         """
         return None
 
-    def compiled(self) -> forms.QuotaForm | forms.GraphForm | None:
+    def compiled(self) -> forms.MatroidForm | None:
         """The matroid as compiled episodes know it (see `kernels.forms`); None, the default, where they do not.
 
         A class that overrides a hook of the class that declared it loses it by that.

@@ -13,6 +13,7 @@ from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, IntArray, La
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import InvalidMatroidError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import linear as linear_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
 
@@ -117,6 +118,11 @@ class LinearMatroid(Matroid):
         else:
             linear_kernels.greedy_floats(orders, lengths, taken, self._scaled, self._tolerance, limit, items, sizes)
         return items, sizes
+
+    def compiled(self) -> forms.ResidueForm | forms.FloatForm:
+        if self._scaled is None:
+            return forms.ResidueForm(self._residues, self._primes)
+        return forms.FloatForm(self._scaled, self._tolerance)
 
     def _doubt(self) -> str:
         if self.is_exact:

@@ -13,6 +13,7 @@ from matroid_bandits._typing import AnyArray, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.names import decode, encode, pairs_of
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import transversal as transversal_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
 from matroid_bandits.matroids._names import codes_of
@@ -191,6 +192,9 @@ class TransversalMatroid(Matroid):
         is_single = self._starts[items + 1] - lows == 1
         key = np.where(is_single, self._codes[lows], n_rights + np.arange(items.size))
         return np.unique(key, return_inverse=True)[1].reshape(-1)
+
+    def compiled(self) -> forms.MatchingForm:
+        return forms.MatchingForm(self._starts, self._codes, len(self._rights))
 
     def content(self) -> tuple[Any, ...]:
         return (_Neighbors(self._starts, self._codes, self._rights),)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,8 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.kernels import discount
-from matroid_bandits.policies._base import AffinePolicy
+from matroid_bandits.kernels import discount, forms
+from matroid_bandits.policies._base import AffinePolicy, coefficient
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
@@ -125,14 +126,31 @@ class DiscountedOMM(AffinePolicy):
     def advance(self, state: State, request: Request) -> None:
         """Let everything fade by an episode."""
         clock = state.extra["clock"]
-        g, tau, _, shift = clock[0].tolist()
-        bits, before = self._REBASE_BITS, shift
+        before = clock[0, _SHIFT]
+        clock[:] = self._next(clock[0].tolist(), request.episode)
+        if clock[0, _SHIFT] != before:
+            self._update(state)
+
+    def _next(self, clock: Sequence[float], t: int) -> tuple[float, float, float, float]:
+        """The row of the array "clock" after episode t, of the row before it."""
+        g, tau, _, shift = clock
+        bits = self._REBASE_BITS
         g, tau = g * self._gamma, self._gamma * tau + 1.0
         while g < 2.0**-bits:
             g, shift = g * 2.0**bits, shift + bits
-        clock[:] = g, tau, request.episode, shift
-        if shift != before:
-            self._update(state)
+        return g, tau, t, shift
+
+    def compiled(self) -> forms.PolicyForm:
+        return forms.PolicyForm(forms.DISCOUNTED, episodes=self._episodes)
+
+    def _episodes(self, state: Any, stream: Any) -> Iterator[tuple[float, ...]]:
+        """The coefficient of every episode, and g and its power of two after it."""
+        state.extra = {"clock": np.array([[1.0, 0.0, 0.0, 0.0]])}
+        for t in count(1):
+            c = coefficient(self, state, Request(t, stream))
+            row = self._next(state.extra["clock"][0].tolist(), t)
+            state.extra["clock"][0] = row
+            yield c, row[_G], row[_SHIFT]
 
     def observe(self, state: State, feedback: Feedback) -> None:
         runs, items, gains, episode = feedback[:4]

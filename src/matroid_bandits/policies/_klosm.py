@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import count
 
 import numpy as np
 
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.kernels import statistics
+from matroid_bandits.kernels import forms, statistics
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
@@ -44,9 +45,15 @@ class KLOSM(Policy):
         self._c = as_number("c", c, 0.0, error=PolicyError)
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        log_t = math.log(request.episode)
-        budget = log_t + self._c * math.log(max(log_t, 1.0))
         U = np.empty(state.means.shape)
         # gains of costs lie in [-1, 0]
-        statistics.kl_indices(state.means, state.plays, 1.0 if state.minimize else 0.0, budget, U)
+        offset, budget = 1.0 if state.minimize else 0.0, self._budget(request.episode)
+        statistics.kl_indices(state.means, state.plays, offset, budget, U)
         return U
+
+    def compiled(self) -> forms.PolicyForm:
+        return forms.PolicyForm(forms.KL, episodes=lambda state, stream: ((self._budget(t),) for t in count(1)))
+
+    def _budget(self, t: int) -> float:
+        log_t = math.log(t)
+        return log_t + self._c * math.log(max(log_t, 1.0))

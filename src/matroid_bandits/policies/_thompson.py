@@ -153,6 +153,9 @@ class DiscountedThompson(Policy):
             beta = beta + state.prior_counts * (1.0 - chance) * left
         return request.stream.beta(request.episode, np.arange(state.n_items), alpha, beta)
 
+    def compiled(self) -> forms.PolicyForm:
+        return forms.PolicyForm(forms.FADING, self._gamma)
+
     def beliefs(self, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The mean of the gains as they have faded, NaN where nothing is left, and how many plays are left."""
         S, F = self._faded(state)

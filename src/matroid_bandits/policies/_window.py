@@ -10,7 +10,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.kernels import statistics
+from matroid_bandits.kernels import forms, statistics
 from matroid_bandits.kernels import window as kernels
 from matroid_bandits.policies._base import AffinePolicy
 from matroid_bandits.policies._request import Feedback, Plays, Request
@@ -93,6 +93,10 @@ class SlidingWindowOMM(AffinePolicy):
 
     def lines(self, state: State) -> tuple[FloatArray, FloatArray]:
         return state.extra["means"], state.extra["radii"]
+
+    def compiled(self) -> forms.PolicyForm | None:
+        form = super().compiled()
+        return None if form is None else form._replace(kind=forms.WINDOW, window=self._window)
 
     def beliefs(self, state: State) -> tuple[FloatArray, IntArray, FloatArray]:
         """Means over the window, NaN where nothing in it was answered, and the plays in it."""
