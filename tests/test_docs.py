@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 import pydoc
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    monkeypatch.syspath_prepend(tmp_path)
+    text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {}
-    for block in blocks:  # a page's blocks are one program
+    for file, block in re.findall(r"```\w+(?: (\S+\.\w+))?\n(.*?)```", text, flags=re.DOTALL):
+        if file:  # a block with a name is a file
+            monkeypatch.delitem(sys.modules, file.removesuffix(".py"), raising=False)
+            Path(file).write_text(block)
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):  # a page's blocks are one program
         exec(compile(block, str(page), "exec"), names)
 
 

@@ -345,7 +345,7 @@ def _is_ours(part: Any) -> bool:
     """Whether a policy, or what it is made of, is of this package, or has no part in learning."""
     if not isinstance(part, (Policy, Detector)):
         return True
-    return type(part).observe.__module__.startswith("matroid_bandits.")
+    return str(type(part).observe.__module__).startswith("matroid_bandits.")  # None where code was executed as text
 
 
 @lru_cache(maxsize=64)

@@ -172,6 +172,36 @@ def test_the_library_alone_does_not_load_the_service():
     assert done.stdout == "[]\n"
 
 
+OWN = """
+import matroid_bandits as mb
+
+
+class Rows(mb.UniformMatroid):
+    kind = "own-rows"
+"""
+
+
+@pytest.mark.compiled
+def test_a_campaign_of_ones_own_constraint_is_there_after_a_restart():
+    Path("own_rules.py").write_text(OWN)
+    Path("own.toml").write_text(
+        'policy = "OMM"\nseed = 1\nconstraint = { kind = "own_rules:Rows", n_items = 3, rank = 2 }\n'
+    )
+    environment = {**os.environ, "MATROID_BANDITS_PORT": "0", "PYTHONPATH": str(Path(mb.__file__).parents[1])}
+    command = [sys.executable, "-c", "from matroid_bandits.cli import main; main()", "serve", "own.toml"]
+    for n in (1, 2):
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as server:
+            try:
+                address = re.match(r"Serving (http://127.0.0.1:\d+) ", server.stdout.readline())[1]
+                assert httpx.post(f"{address}/v1/campaigns/own/ask", timeout=60.0).json()["decision"] == n
+                server.send_signal(signal.SIGTERM)
+                server.wait(timeout=60)
+            finally:
+                server.kill()
+
+
 @pytest.mark.compiled
 def test_a_server_from_beginning_to_end(tmp_path):
     """Files, a demo, a variable, a stream that ends when the server drains, a backup that is restored."""

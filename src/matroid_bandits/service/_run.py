@@ -70,6 +70,8 @@ def run_server(
     matroid_bandits.exceptions.AccessError: expected keys (matroid-bandits key create) before other machines...
     """
     specs = [read_campaign(file) for file in files]
+    for spec, place in specs:
+        spec.make(place)  # imports what stored campaigns are made of, before those are loaded
     service = Service(settings)
     service.database.open()
     service.keys.refresh()

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from matroid_bandits._util.names import is_campaign_name
 from matroid_bandits._util.text import shown
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Learner
 from matroid_bandits.policies import Policy
@@ -113,6 +114,12 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
         None, description="Features of every item, for policies that take them with a request."
     )
 
+    def make(self, place: Place | None = None) -> tuple[Constraint, Policy]:
+        """The constraint and the policy; code that they name is imported, and known to stored forms from then on."""
+        place = Place() if place is None else place
+        ground = self.ground(place)
+        return ground.constraint, self.policy.make(ground, place.at("policy"))
+
     def learner(self, place: Place | None = None, record: Callable[[dict[str, Any]], None] | None = None) -> Learner:
         """A new learner for the campaign.
 
@@ -122,12 +129,11 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
             With the key that is wrong.
         """
         place = Place() if place is None else place
-        ground = self.ground(place)
-        policy = self.policy.make(ground, place.at("policy"))
+        constraint, policy = self.make(place)
         self.check_default(policy, place)
         try:
             return Learner(
-                ground.constraint,
+                constraint,
                 policy,
                 minimize=self.direction == "minimize",
                 seed=self.seed,
