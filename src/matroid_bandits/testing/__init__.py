@@ -5,6 +5,7 @@ needed.
 """
 
 from matroid_bandits.testing._constraint import EXHAUSTIVE_ITEMS, ConstraintSuite, check_constraint
+from matroid_bandits.testing._engine import EngineSuite, check_engine
 from matroid_bandits.testing._environment import EnvironmentSuite, check_environment
 from matroid_bandits.testing._matroid import MatroidSuite, check_matroid
 from matroid_bandits.testing._policy import check_policy
@@ -13,10 +14,12 @@ from matroid_bandits.testing._suite import Suite
 __all__ = [
     "EXHAUSTIVE_ITEMS",
     "ConstraintSuite",
+    "EngineSuite",
     "EnvironmentSuite",
     "MatroidSuite",
     "Suite",
     "check_constraint",
+    "check_engine",
     "check_environment",
     "check_matroid",
     "check_policy",
