@@ -24,7 +24,7 @@ from matroid_bandits.environments import (
     RowEnvironment,
     SampleEnvironment,
 )
-from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Learner
+from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced, Learner
 from matroid_bandits.matroids import (
     GraphicMatroid,
     LaminarMatroid,
@@ -93,6 +93,7 @@ __all__ = [
     "ExponentialEnvironment",
     "Feedback",
     "FixedSet",
+    "Forced",
     "GaussianEnvironment",
     "GraphicMatroid",
     "LaminarMatroid",

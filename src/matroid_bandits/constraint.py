@@ -190,6 +190,21 @@ class Constraint(Immutable, ABC):
         found = items[0, : sizes[0]]
         return found.size if self.allows(found) and np.isin(some, found).all() else -1
 
+    def can_pin(self, pinned: IntArray, available: BoolArray | None = None) -> bool:
+        """Whether some allowed set, of what is available (L,) besides, has all that is pinned; nothing is checked.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> hats = mb.PartitionMatroid(["red", "red", "blue"])
+        >>> hats.can_pin(np.array([0, 2])), hats.can_pin(np.array([0, 1]))
+        (True, False)
+        """
+        if self.is_hereditary:
+            return self.allows(pinned)
+        return self.max_size(available=available, pinned=pinned) >= 0
+
     def with_unseen(self, weights: FloatArray, unseen: BoolArray) -> FloatArray:
         """The weights (R, L) with finite numbers in place of those of items never seen, which come first.
 

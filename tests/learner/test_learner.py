@@ -410,7 +410,7 @@ def test_explanations_name_the_rivals():
     loop = learner.explain("z")
     assert not loop.is_chosen
     assert loop.rivals.size == 0
-    assert str(loop) == "z cannot be chosen: with what is pinned or by itself it is dependent"
+    assert str(loop) == "z cannot be chosen with what is pinned, or by itself"
     with pytest.raises(ItemError, match="expected an item or its label, got 'q'"):
         learner.explain("q")
     with pytest.raises(ItemError, match="got 6"):

@@ -40,7 +40,15 @@ def test_a_warning_that_is_an_error_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    "policy", [mb.OMM(scale=0.0), mb.OMM(scale=7.0), mb.ThompsonSampling("normal"), mb.EpsilonGreedy()]
+    "policy",
+    [
+        mb.OMM(scale=0.0),
+        mb.OMM(scale=7.0),
+        mb.ThompsonSampling("normal"),
+        mb.EpsilonGreedy(),
+        mb.DiscountedOMM(0.99),
+        mb.SlidingWindowOMM(100, scale=0.25),
+    ],
 )
 def test_policies_that_fit_are_not_warned_of(policy):
     learner = mb.Learner(ADS, policy)

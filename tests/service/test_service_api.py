@@ -291,8 +291,28 @@ def test_weights_beyond_the_scale_raise_an_alarm_once(url):
             client.post(f"{at}/tell", json={"decision": decision, "weights": [weight, 0.0]})
         marks = client.get(f"{at}/history").json()["marks"]
         assert [mark["kind"] for mark in marks] == ["created", "alarm"]
-        assert "5 apart, the policy's scale is 1" in marks[1]["text"]
+        assert "expects weights in a range of width 1, and was told some from 0 to 5" in marks[1]["text"]
         assert 'matroid_bandits_alarms{campaign="ads"} 1.0' in client.get("/metrics").text
+
+
+@pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
+def test_observed_weights_count_to_the_scale_as_for_a_learner(url):
+    with serving(url) as client:
+        at = create(client)
+        answer = client.post(f"{at}/observe", json={"weights": [["boots", 0.0], ["heels", 5.0]]})
+        assert answer.status_code == 200, answer.text
+        assert [mark["kind"] for mark in client.get(f"{at}/history").json()["marks"]] == ["created", "alarm"]
+
+
+@pytest.mark.parametrize(
+    "policy", [{"policy": "DiscountedOMM", "gamma": 0.99}, {"policy": "SlidingWindowOMM", "window": 9}]
+)
+def test_policies_whose_scale_is_about_noise_raise_no_alarm(url, policy):
+    with serving(url) as client:
+        at = create(client, policy=policy)
+        client.post(f"{at}/ask")
+        client.post(f"{at}/tell", json={"decision": 1, "weights": [0.0, 2.0]})
+        assert [mark["kind"] for mark in client.get(f"{at}/history").json()["marks"]] == ["created"]
 
 
 def test_an_item_whose_weights_changed_raises_an_alarm(url):

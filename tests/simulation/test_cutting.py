@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import matroid_bandits as mb
 from matroid_bandits.compiled import Settings
-from matroid_bandits.simulation._cutting import Job, Plan, seconds_of, share
+from matroid_bandits.simulation._cutting import Job, SliceQueue, seconds_of, share
 from matroid_bandits.simulation._worker import Pace
 
 PROBLEM = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
@@ -20,27 +20,27 @@ def jobs_of(*intervals):
     return [Job(number, settings, "x", mb.OMM(), *interval) for number, interval in enumerate(intervals)]
 
 
-def play(plan, paces, order=lambda n: 0, at_once=None):
-    """Play a plan with workers of these paces by job; the slices played, as (job, first, last, seconds).
+def play(queue, paces, order=lambda n: 0, at_once=None):
+    """Play a queue with workers of these paces by job; the slices played, as (job, first, last, seconds).
 
     `at_once` is told how many slices are under way together.
     """
     waiting, played = [], []
     while True:
-        while len(waiting) < 4 and (piece := plan.pop()) is not None:
-            waiting.append(piece)
+        while len(waiting) < 4 and (pending := queue.pop()) is not None:
+            waiting.append(pending)
         if at_once is not None:
             at_once.append(len(waiting))
         if not waiting:
             return played
-        piece = waiting.pop(order(len(waiting)))
-        key = piece.work.job.key
-        seconds = paces[key].of(piece.n_runs)
-        if piece.n_runs > 1 and seconds > piece.limit:
-            plan.paced(piece, paces[key])
+        pending = waiting.pop(order(len(waiting)))
+        key = pending.state.job.key
+        seconds = paces[key].of(pending.n_runs)
+        if pending.n_runs > 1 and seconds > pending.limit:
+            queue.paced(pending, paces[key])
         else:
-            plan.played(piece, seconds)
-            played.append((key, piece.first, piece.last, seconds))
+            queue.played(pending, seconds)
+            played.append((key, pending.first, pending.last, seconds))
 
 
 @given(
@@ -55,30 +55,32 @@ def test_every_run_is_played_once(spans, n_workers, seconds, is_queued, data):
     times = st.floats(0.0, 100.0)
     paces = [Pace(data.draw(times), 1e-9 + data.draw(times)) for _ in intervals]
     which = data.draw(st.sets(st.integers(0, 5))) if is_queued and seconds == math.inf else set()
-    plan = Plan(
+    queue = SliceQueue(
         jobs_of(*intervals), n_workers, seconds, 4 * data.draw(st.integers(1, 300)), lambda job: job.key in which
     )
-    played = play(plan, paces, lambda n: data.draw(st.integers(0, n - 1)))
+    played = play(queue, paces, lambda n: data.draw(st.integers(0, n - 1)))
     runs = sorted((key, run) for key, first, last, _ in played for run in range(first, last))
     assert runs == [(key, run) for key, (first, last) in enumerate(intervals) for run in range(first, last)]
 
 
 def test_slices_take_about_as_long_as_they_should():
-    played = play(Plan(jobs_of((0, 1000)), 4, 3.0, 2**24), [Pace(0.01, 0.1)])
+    played = play(SliceQueue(jobs_of((0, 1000)), 4, 3.0, 2**24), [Pace(0.01, 0.1)])
     assert max(seconds for *_, seconds in played) <= 3.1
     assert len(played) <= 1000 * 0.1 / 3.0 + 3 * 4  # each worker's first slice is cut for all four
 
 
 def test_slices_are_longer_where_cutting_costs_much():
     """A run alone takes 1.1 s and ten at once 2 s: slices of 3 s would spend a third of it on what runs share."""
-    played = play(Plan(jobs_of((0, 1000)), 4, 3.0, 2**24), [Pace(1.0, 0.1)])
+    played = play(SliceQueue(jobs_of((0, 1000)), 4, 3.0, 2**24), [Pace(1.0, 0.1)])
     assert max(seconds for *_, seconds in played) <= 11.0
     assert len(played) * 1.0 <= 0.2 * 1000 * 0.1
-    assert all(seconds <= 30.0 for *_, seconds in play(Plan(jobs_of((0, 500)), 4, 3.0, 2**24), [Pace(20.0, 0.1)]))
+    assert all(
+        seconds <= 30.0 for *_, seconds in play(SliceQueue(jobs_of((0, 500)), 4, 3.0, 2**24), [Pace(20.0, 0.1)])
+    )
 
 
 def test_a_run_cannot_be_cut():
-    assert play(Plan(jobs_of((0, 3)), 4, 3.0, 2**24), [Pace(0.0, 1000.0)]) == [
+    assert play(SliceQueue(jobs_of((0, 3)), 4, 3.0, 2**24), [Pace(0.0, 1000.0)]) == [
         (0, run, run + 1, 1000.0) for run in range(3)
     ]
 
@@ -86,22 +88,22 @@ def test_a_run_cannot_be_cut():
 @pytest.mark.parametrize(("n_jobs", "n_slices"), [(1, 10), (2, 20), (4, 20), (40, 40)])
 def test_all_workers_have_slices_from_the_start(n_jobs, n_slices):
     """But of many jobs none is cut before it is known to be long."""
-    played = play(Plan(jobs_of(*[(0, 100)] * n_jobs), 10, 3.0, 2**24), [Pace(0.0, 1e-9)] * n_jobs)
+    played = play(SliceQueue(jobs_of(*[(0, 100)] * n_jobs), 10, 3.0, 2**24), [Pace(0.0, 1e-9)] * n_jobs)
     assert len(played) == n_slices
 
 
 def test_the_pace_is_learnt_from_what_is_played():
     """Slices measured as long turn out short, and those to come are made longer."""
-    plan = Plan(jobs_of((0, 1000)), 1, 3.0, 2**24)
-    plan.paced(plan.pop(), Pace(0.0, 3.0))
-    piece = plan.pop()
-    assert piece.n_runs == 1
-    plan.played(piece, 0.03)
-    assert 90 <= plan.pop().n_runs <= 100
+    queue = SliceQueue(jobs_of((0, 1000)), 1, 3.0, 2**24)
+    queue.paced(queue.pop(), Pace(0.0, 3.0))
+    pending = queue.pop()
+    assert pending.n_runs == 1
+    queue.played(pending, 0.03)
+    assert 90 <= queue.pop().n_runs <= 100
 
 
 def test_memory_limits_a_slice():
-    played = play(Plan(jobs_of((0, 100)), 1, math.inf, most_cells=40), [Pace(0.0, 1.0)])
+    played = play(SliceQueue(jobs_of((0, 100)), 1, math.inf, most_cells=40), [Pace(0.0, 1.0)])
     assert [last - first for _, first, last, _ in played] == [10] * 10
 
 
@@ -142,7 +144,7 @@ def test_a_job_on_threads_is_measured_alone_and_then_cut():
     """Episodes of 15 microseconds in Python and 4 a run: more than a few threads would only wait."""
     at_once = []
     pace = Pace(1.5, 0.4)
-    played = play(Plan(jobs_of((0, 100), (0, 100)), 16, math.inf, 2**24, lambda job: job.key == 0), [pace] * 2,
+    played = play(SliceQueue(jobs_of((0, 100), (0, 100)), 16, math.inf, 2**24, lambda job: job.key == 0), [pace] * 2,
                   at_once=at_once)  # fmt: skip
     assert at_once[0] == 1
     k, n_each = share(pace, 100, 1, 16)
@@ -152,11 +154,11 @@ def test_a_job_on_threads_is_measured_alone_and_then_cut():
 
 
 def test_a_short_job_on_threads_is_not_cut():
-    assert play(Plan(jobs_of((0, 100)), 16, math.inf, 2**24, lambda job: True), [Pace(1e-4, 1e-5)]) == [
+    assert play(SliceQueue(jobs_of((0, 100)), 16, math.inf, 2**24, lambda job: True), [Pace(1e-4, 1e-5)]) == [
         (0, 0, 100, pytest.approx(1.1e-3))
     ]
 
 
 def test_many_jobs_on_threads_are_played_whole():
-    played = play(Plan(jobs_of(*[(0, 100)] * 20), 16, math.inf, 2**24, lambda job: True), [Pace(1.0, 1.0)] * 20)
+    played = play(SliceQueue(jobs_of(*[(0, 100)] * 20), 16, math.inf, 2**24, lambda job: True), [Pace(1.0, 1.0)] * 20)
     assert sorted(key for key, *_ in played) == list(range(20))

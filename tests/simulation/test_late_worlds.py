@@ -245,7 +245,7 @@ def race(hard):
 
 
 def test_slices_do_not_change_a_run(hard, race, monkeypatch):
-    monkeypatch.setattr("matroid_bandits.simulation._execute._MAX_BATCH_CELLS", 8)
+    monkeypatch.setattr("matroid_bandits.simulation._execute._MAX_SLICE_CELLS", 8)
     assert simulate(hard) == race
 
 

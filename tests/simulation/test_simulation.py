@@ -69,7 +69,7 @@ def test_the_number_of_runs_does_not_change_a_run(race):
 
 
 def test_batches_do_not_change_a_run(race, monkeypatch):
-    monkeypatch.setattr("matroid_bandits.simulation._execute._MAX_BATCH_CELLS", 8)
+    monkeypatch.setattr("matroid_bandits.simulation._execute._MAX_SLICE_CELLS", 8)
     assert simulate() == race
 
 

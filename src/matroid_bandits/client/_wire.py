@@ -14,7 +14,7 @@ from matroid_bandits._util.names import decode, encode, pairs_of, plain
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, ItemError, PolicyError
-from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation
+from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced
 from matroid_bandits.policies import Policy
 
 
@@ -85,6 +85,7 @@ class Campaign:
 
     def explanation(self, form: Mapping[str, Any]) -> Explanation:
         """Why an item is in or out, in the server's view."""
+        forced = form.get("forced")
         return Explanation(
             form["item"],
             decode(form["label"]),
@@ -97,6 +98,12 @@ class Campaign:
             _floats(form["margins"], math.inf),
             form["held_out"],
             self.minimize,
+            forced=None
+            if forced is None
+            else Forced(
+                _float(forced["cost"], math.inf),
+                *(tuple(decode(label) for label in forced[key]) for key in ("enters", "leaves")),
+            ),
         )
 
     @property

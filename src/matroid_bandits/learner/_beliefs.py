@@ -8,9 +8,9 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.agent import Play
-from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.learner._asked import Asked
-from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Standing
+from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Forced, Standing
 from matroid_bandits.learner._wanted import Wanted, read_features
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Request, evaluate
@@ -51,38 +51,39 @@ def best_basis(learner: Learner) -> BestSet:
 
 def explain(learner: Learner, item: int, request: Request, wanted: Wanted | None) -> Explanation:
     """Why an item is in or out of the set for a request."""
-    matroid = _matroid(learner)
+    constraint = learner.constraint
     learner._agent.settle()
     U = evaluate(learner.policy, learner._agent.state, request)[0]
-    mask = np.ones(matroid.n_items, bool) if wanted is None else wanted.mask(matroid.n_items)
+    mask = np.ones(constraint.n_items, bool) if wanted is None else wanted.mask(constraint.n_items)
     pinned = _NONE if wanted is None else wanted.pinned
-    items, sizes = matroid.best_sets(U[None], available=mask, pinned=pinned if pinned.size else None)
-    return _explanation(learner, item, U, *_standing(matroid, item, items[0, : sizes[0]], mask, pinned))
+    chosen = _best(constraint, U, mask, pinned)
+    return _explanation(learner, item, U, *_standing(learner, item, U, chosen, mask, pinned))
 
 
 def explain_decision(learner: Learner, item: int, play: Play, features: Any) -> Explanation:
     """Why an item is in or out of the set of an open decision, by its own request; with what is believed today."""
-    matroid, id = _matroid(learner), play.request.episode
+    constraint, id = learner.constraint, play.request.episode
     learner._agent.settle()
-    asked = play.note if play.note is not None else Asked(matroid.labels, None, None)
+    asked = play.note if play.note is not None else Asked(constraint.labels, None, None)
     U, missing = _indices(learner, play, asked, features)
-    constraint, label, is_held_out = learner.constraint, learner.constraint.labels[item], asked.is_held_out
+    label, is_held_out = constraint.labels[item], asked.is_held_out
     chosen = play.items[0][play.items[0] >= 0] if asked.items is None else asked.now(asked.items, constraint)
     wanted = asked.wanted
     pinned = _NONE if wanted is None else asked.now(wanted.pinned, constraint)
     if id > learner._changed_at:
-        mask = np.ones(matroid.n_items, bool) if wanted is None else wanted.mask(matroid.n_items)
-        standing, rivals = _standing(matroid, item, np.sort(chosen), mask, pinned)
-        missing = missing if np.isnan(U[item]) or np.isnan(U[rivals]).any() else ""
-        return _explanation(learner, item, U, standing, rivals, is_held_out, missing)
+        mask = np.ones(constraint.n_items, bool) if wanted is None else wanted.mask(constraint.n_items)
+        standing, rivals, forced = _standing(learner, item, U, np.sort(chosen), mask, pinned)
+        compared = rivals if isinstance(constraint, Matroid) else mask
+        missing = missing if np.isnan(U[item]) or np.isnan(U[compared]).any() else ""
+        return _explanation(learner, item, U, standing, rivals, forced, is_held_out, missing)
     if item in pinned or item in chosen:
-        return _explanation(learner, item, U, "pinned" if item in pinned else "chosen", _NONE, is_held_out)
+        return _explanation(learner, item, U, "pinned" if item in pinned else "chosen", _NONE, None, is_held_out)
     offered = None if wanted is None or wanted.available is None else asked.now(wanted.available, constraint)
     is_barred = wanted is not None and item in asked.now(wanted.exclude, constraint)
     if label in asked.labels and (is_barred or (offered is not None and item not in offered)):
-        return _explanation(learner, item, U, "unavailable", _NONE, is_held_out)
+        return _explanation(learner, item, U, "unavailable", _NONE, None, is_held_out)
     missing = f"the items have changed since decision {id}, so what it was compared with can no longer be said"
-    return _explanation(learner, item, U, "out", _NONE, is_held_out, missing)
+    return _explanation(learner, item, U, "out", _NONE, None, is_held_out, missing)
 
 
 def _indices(learner: Learner, play: Play, asked: Asked, features: Any) -> tuple[FloatArray, str]:
@@ -112,6 +113,7 @@ def _explanation(
     U: FloatArray,
     standing: Standing,
     rivals: IntArray,
+    forced: Forced | None = None,
     is_held_out: bool = False,
     missing: str = "",
 ) -> Explanation:
@@ -135,33 +137,67 @@ def _explanation(
         minimize=state.minimize,
         last_alarm=0 if alarms is None else int(alarms[1][0, item]),
         missing=missing,
+        forced=forced,
     )
 
 
-def _matroid(learner: Learner) -> Matroid:
-    if not isinstance(learner.constraint, Matroid):
-        raise PolicyError(
-            f"expected a matroid, whose items replace each other one by one; got {learner.constraint!r}"
-        )
-    return learner.constraint
+def _best(constraint: Constraint, U: FloatArray, mask: BoolArray, pinned: IntArray) -> IntArray:
+    """The best set of what is available, with what is pinned."""
+    items, sizes = constraint.solve(U[None], available=mask, pinned=pinned if pinned.size else None)
+    return items[0, : sizes[0]]
 
 
 def _standing(
-    matroid: Matroid, item: int, chosen: IntArray, mask: BoolArray, pinned: IntArray
-) -> tuple[Standing, IntArray]:
-    """Where an item stands, and the chosen items that it could replace."""
+    learner: Learner, item: int, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray
+) -> tuple[Standing, IntArray, Forced | None]:
+    """Where an item stands; in a matroid the chosen items that it could replace, elsewhere what forcing it costs."""
+    constraint = learner.constraint
     if item in pinned:
-        return "pinned", _NONE
+        return "pinned", _NONE, None
     if item in chosen:
-        return "chosen", _NONE
+        if isinstance(constraint, Matroid):
+            return "chosen", _NONE, None
+        without = mask & (np.arange(mask.size) != item)
+        return "chosen", _NONE, _forced(learner, U, chosen, without, pinned)
     if not mask[item]:
-        return "unavailable", _NONE
-    # among the chosen items and this one alone, the chosen ones are a basis
-    both = np.sort(np.append(chosen, item))
-    alone = matroid.restrict(both)
-    members = alone.replaceable(np.searchsorted(both, chosen), int(np.searchsorted(both, item)))
-    rivals = np.setdiff1d(both[members], pinned)
-    return ("out", rivals) if rivals.size else ("loop", _NONE)
+        return "unavailable", _NONE, None
+    if isinstance(constraint, Matroid):
+        # among the chosen items and this one alone, the chosen ones are a basis
+        both = np.sort(np.append(chosen, item))
+        alone = constraint.restrict(both)
+        members = alone.replaceable(np.searchsorted(both, chosen), int(np.searchsorted(both, item)))
+        rivals = np.setdiff1d(both[members], pinned)
+        return ("out", rivals, None) if rivals.size else ("loop", _NONE, None)
+    fixed = np.sort(np.append(pinned, item))
+    if not constraint.can_pin(fixed, mask):
+        return "loop", _NONE, None
+    return "out", _NONE, _forced(learner, U, chosen, mask, fixed)
+
+
+def _forced(learner: Learner, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray) -> Forced | None:
+    """The best set of another request beside the one that is chosen; None where indices are not known."""
+    if np.isnan(U[mask]).any():
+        return None
+    constraint = learner.constraint
+    other = _best(constraint, np.where(np.isnan(U), 0.0, U), mask, pinned)
+    if other.size == 0 and not constraint.is_hereditary:
+        return Forced(np.inf)
+    n_unseen, value = _worth(U, chosen)
+    n_others, worth = _worth(U, other)
+    cost = value - worth if n_unseen == n_others else np.inf if n_unseen > n_others else -np.inf
+    if constraint.is_hereditary and other.size < chosen.size:
+        cost = np.inf
+    labels = constraint.labels
+    enters, leaves = (
+        tuple(labels[e] for e in np.setdiff1d(one, two).tolist()) for one, two in ((other, chosen), (chosen, other))
+    )
+    return Forced(float(cost) + 0.0, enters, leaves)
+
+
+def _worth(U: FloatArray, items: IntArray) -> tuple[int, float]:
+    """How many items of a set are to be tried first, and what the indices of the others add up to."""
+    is_first = np.isposinf(U[items])
+    return int(is_first.sum()), float(U[items[~is_first]].sum())
 
 
 def _means(learner: Learner) -> FloatArray:

@@ -17,6 +17,7 @@ from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, MatroidBanditsError, ReplayError
 from matroid_bandits.learner._policy_forms import form_of, made_of
 from matroid_bandits.learner._wanted import Wanted, names_of
+from matroid_bandits.matroids import Matroid
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
@@ -35,18 +36,35 @@ def created(learner: Learner, priors: Any, features: FloatArray | None) -> dict[
         "minimize": learner.minimize,
         "seed": learner.seed,
         "holdout": learner.holdout,
+        "holdout_law": _holdout_law(learner.constraint),
         "max_departed": learner.max_departed,
         "priors": _priors_form(priors, learner.constraint),
         "features": None if features is None else features.tolist(),
     }
 
 
-def asked(id: int, items: IntArray, wanted: Wanted | None, constraint: Constraint, held_out: bool) -> dict[str, Any]:
-    """A set was asked for, and these items were chosen."""
+def _holdout_law(constraint: Constraint) -> str:
+    """How sets are drawn at random: the best for independent uniform weights, which has a known law on matroids."""
+    return "random-keys" if isinstance(constraint, Matroid) else "best-of-uniform-keys"
+
+
+def asked(
+    id: int,
+    items: IntArray,
+    wanted: Wanted | None,
+    constraint: Constraint,
+    held_out: bool,
+    instead: IntArray | None = None,
+) -> dict[str, Any]:
+    """A set was asked for, and these items were chosen; or drawn at random `instead` of others."""
     form = {"event": "asked", "decision": id, "items": names_of(constraint, items)}
     if wanted is not None:
         form |= wanted.to_dict(constraint)
-    return form | ({"held_out": True} if held_out else {})
+    if held_out:
+        form["held_out"] = True
+        if instead is not None:
+            form["instead"] = names_of(constraint, instead)
+    return form
 
 
 def told(id: int, labels: list[Label], weights: FloatArray, *, is_whole: bool) -> dict[str, Any]:
@@ -109,8 +127,12 @@ def from_created(kind: type[Learner], event: Mapping[str, Any], engine: Any, rec
     if version != VERSION:
         raise ReplayError(f"expected events of version {VERSION}, got {version!r}")
     try:
+        constraint = constraint_from_dict(event["constraint"])
+        law = event.get("holdout_law", _holdout_law(constraint))  # logs of early versions do not name it
+        if law != _holdout_law(constraint):
+            raise ReplayError(f"expected hold-out sets by the law {_holdout_law(constraint)}, got {law!r}")
         return kind(
-            constraint_from_dict(event["constraint"]),
+            constraint,
             made_of(event["policy"], ReplayError),
             minimize=event["minimize"],
             seed=event["seed"],
@@ -168,8 +190,8 @@ def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
     features = event.get("features")
     if trust:
         return learner._ask(wanted, features, taken=(chosen, bool(event.get("held_out", False))))
-    decision = learner._ask(wanted, features, expected=chosen)
-    return decision
+    instead = None if "instead" not in event else [decode(label) for label in event["instead"]]
+    return learner._ask(wanted, features, expected=chosen, instead=instead)
 
 
 def _numbers(learner: Learner, labels: Any) -> IntArray:

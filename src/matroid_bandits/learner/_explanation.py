@@ -111,6 +111,45 @@ class BestSet:
 
 
 @dataclass(frozen=True)
+class Forced:
+    """What would be chosen if an item were forced into the set, or out of it: the explanation of any constraint.
+
+    Attributes
+    ----------
+    cost : float
+        By how much the indices of the set add up to less, in the units of the weights (to more, when they are costs);
+        negative where an open decision would be made otherwise today. Infinite where items to be tried first would be
+        left out, where the set would be smaller than it must be, or where there is no other set.
+    enters, leaves : tuple
+        The labels of the items that would come into the set, and of those that they would replace.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.Forced(cost=0.25, enters=("c",), leaves=("a", "b")).cost
+    0.25
+    """
+
+    cost: float
+    enters: tuple[Label, ...] = ()
+    leaves: tuple[Label, ...] = ()
+
+    def in_words(self) -> str:
+        """What it would cost, and who would come for whom."""
+        if not self.enters and not self.leaves:
+            return "there is no other set"
+        names = (", ".join(map(_name, part)) or "nothing" for part in (self.enters, self.leaves))
+        who = " for ".join(names)
+        if math.isinf(self.cost) and len(self.enters) < len(self.leaves):
+            return f"the set would be smaller: {who}"
+        if math.isinf(self.cost):
+            return f"items to be tried first would be left out: {who}"
+        if self.cost == 0.0:
+            return f"it would cost nothing, since the other set is as good: {who}"
+        return f"it would {'cost' if self.cost > 0.0 else 'gain'} {abs(self.cost):.4g}: {who}"
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why an item is in or out of a set.
 
@@ -141,6 +180,9 @@ class Explanation:
         Whether weights are costs, of which the smaller index is better.
     last_alarm : int
         The decision whose answer made the item start anew, as its weights had changed; 0 for none.
+    forced : Forced, or None
+        For constraints that are no matroids, whose items do not replace each other one by one: what the best set
+        with the item forced in would be, or, of a chosen item, without it.
     missing : str
         What can no longer be said of an open decision, and why; empty where nothing is missing.
 
@@ -166,6 +208,7 @@ class Explanation:
     minimize: bool = False
     last_alarm: int = 0
     missing: str = ""
+    forced: Forced | None = None
 
     @property
     def is_chosen(self) -> bool:
@@ -186,13 +229,17 @@ class Explanation:
         if self.missing:
             return f"{name} is {'in' if self.is_chosen else 'out'}: {self.missing} ({known})"
         if self.standing == "chosen":
+            if self.forced is not None:
+                return f"{name} is chosen ({known}): forced out, {self.forced.in_words()}"
             return f"{name} is chosen ({known})"
         if self.standing == "pinned":
             return f"{name} is pinned, so it is in whatever its index ({known})"
         if self.standing == "unavailable":
             return f"{name} is not available for this request ({known})"
+        if self.forced is not None:
+            return f"{name} is out ({known}): forced in, {self.forced.in_words()}"
         if self.standing == "loop" or self.rivals.size == 0:
-            return f"{name} cannot be chosen: with what is pinned or by itself it is dependent"
+            return f"{name} cannot be chosen with what is pinned, or by itself"
         leader, margin = _name(self.rival_labels[0]), float(self.margins[0])
         lead = f"{leader}, which leads by {margin:.4g} ({self._other():.4g} against {self.index:.4g})"
         if margin < 0.0:  # of an open decision, since which more is known

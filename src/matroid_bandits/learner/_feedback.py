@@ -20,7 +20,7 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, ItemError, ScaleWarning
 from matroid_bandits.kernels import statistics
 from matroid_bandits.learner._decision import Decision
-from matroid_bandits.policies import OMM
+from matroid_bandits.policies import scale_problem
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
@@ -34,8 +34,8 @@ class Reader:
         self._find, self._find_departed = learner._item, learner._departed_item
         low, high = self._policy.support
         self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
-        self._width = self._policy.scale if isinstance(self._policy, OMM) and self._policy.scale > 0.0 else math.inf
         self._seen = math.inf, -math.inf  # the least and the largest weight so far
+        self._has_warned = False
 
     def read(
         self,
@@ -83,7 +83,7 @@ class Reader:
     def renewed(self, learner: Learner) -> Reader:
         """A reader for other items that has seen the same weights."""
         reader = Reader(learner)
-        reader._seen, reader._width = self._seen, self._width
+        reader._seen, reader._has_warned = self._seen, self._has_warned
         return reader
 
     @cached_property
@@ -126,17 +126,10 @@ class Reader:
 
     def _widen(self, values: FloatArray) -> None:
         """Take note of weights beyond those seen so far, and warn once when all of them do not fit the policy."""
-        low, high = min(self._seen[0], float(values.min())), max(self._seen[1], float(values.max()))
-        self._seen = low, high
-        if high - low <= self._width:
-            return
-        self._width = math.inf
-        warnings.warn(
-            f"{self._policy!r} expects weights in a range of width {self._policy.scale:g}, and was told some from "  # type: ignore[attr-defined]
-            f"{low:g} to {high:g}: it explores too little unless its scale is at least {high - low:g}",
-            ScaleWarning,
-            stacklevel=5,
-        )
+        self._seen = min(self._seen[0], float(values.min())), max(self._seen[1], float(values.max()))
+        if not self._has_warned and (problem := scale_problem(self._policy, *self._seen)):
+            self._has_warned = True
+            warnings.warn(problem, ScaleWarning, stacklevel=5)
 
     def _check_values(self, items: IntArray, values: FloatArray) -> None:
         """Check weights against the policy's range, unless they lie among those that were fine before."""

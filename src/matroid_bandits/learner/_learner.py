@@ -70,8 +70,8 @@ class Learner:
     features : array_like (L, d) or mapping, optional
         For policies that take features with a request: those of a request that brings none.
     holdout : float, default 0.0
-        Probability with which a request is answered by a random set instead; the decision says so. Later evaluation
-        rests on such decisions.
+        Probability with which a request is answered by a random set instead; the decision says so, and its event has
+        the set that would have been chosen. Later evaluation rests on such decisions.
     max_departed : int, default 100000
         How many items that have left are remembered, in case they return or are told of late.
     engine : str, or class of one's own, default "auto"
@@ -634,21 +634,29 @@ class Learner:
         features: Any,
         *,
         expected: list[Label] | None = None,
+        instead: list[Label] | None = None,
         taken: tuple[list[Label], bool] | None = None,
     ) -> Decision:
-        """Choose a set; one that must be `expected`, or that is `taken` as given."""
+        """Choose a set; one that must be `expected`, or that is `taken` as given.
+
+        Where a set drawn at random is expected, the learner would have chosen another `instead`.
+        """
         with self._lock:
             asked = self._read_wanted(wanted, features)
             self._n_steps += 1
             request, items, sizes, is_held_out = self._choose(asked, taken)
             t = request.episode
+            items, own = items[:, : sizes[0]], None
+            if is_held_out and (self._record is not None or instead is not None) and taken is None:
+                chosen, n_chosen = self._agent.choose(request)
+                own = chosen[0, : n_chosen[0]]
             if expected is not None:
-                found = [self._constraint.labels[e] for e in items[0, : sizes[0]].tolist()]
-                if found != expected:
-                    raise ReplayError(f"decision {t}: the log says {expected}, this learner decides {found}")
-            items = items[:, : sizes[0]]
+                for said, decided in ((expected, items[0]), (instead, own)):
+                    found = None if decided is None else [self._constraint.labels[e] for e in decided.tolist()]
+                    if said is not None and found != said:
+                        raise ReplayError(f"decision {t}: the log says {said}, this learner decides {found}")
             if self._record is not None:
-                self._record(_events.asked(t, items[0], asked, self._constraint, is_held_out))
+                self._record(_events.asked(t, items[0], asked, self._constraint, is_held_out, own))
             play = self._agent.play(request, items, sizes)
             self._episode = t
             if asked is not None:

@@ -105,14 +105,10 @@ def read_wanted(
 
 def _check_pins(constraint: Constraint, wanted: Wanted) -> None:
     """Raise when no set that may be chosen has all that is pinned."""
-    pinned, left = wanted.pinned, ""
-    if constraint.is_hereditary:
-        if constraint.allows(pinned):
-            return
-    elif constraint.max_size(available=wanted.mask(constraint.n_items), pinned=pinned) >= 0:
+    pinned = wanted.pinned
+    if constraint.can_pin(pinned, wanted.mask(constraint.n_items)):
         return
-    elif constraint.max_size(pinned=pinned) >= 0:
-        left = " with what is available"
+    left = " with what is available" if constraint.can_pin(pinned) else ""
     named = ", ".join(repr(constraint.labels[e]) for e in pinned[:8])
     how = "depend on" if isinstance(constraint, Matroid) else "exclude"
     why = f"which {how} each other" if not left else "which needs more"

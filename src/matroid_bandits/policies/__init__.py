@@ -6,7 +6,7 @@ from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
 from matroid_bandits.policies._discounted import DiscountedOMM
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
-from matroid_bandits.policies._omm import OMM
+from matroid_bandits.policies._omm import OMM, scale_problem
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._restarting import Restarting
 from matroid_bandits.policies._state import State
@@ -39,4 +39,5 @@ __all__ = [
     "as_policy",
     "coefficient",
     "evaluate",
+    "scale_problem",
 ]

@@ -6,7 +6,7 @@ import math
 
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.policies._base import AffinePolicy
+from matroid_bandits.policies._base import AffinePolicy, Policy
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
 
@@ -53,3 +53,21 @@ class OMM(AffinePolicy):
 
     def _width(self, t: int) -> float:
         return self._scale * math.sqrt(2.0 * math.log(max(t, 1)))
+
+
+def scale_problem(policy: Policy, low: float, high: float) -> str:
+    """Why weights from `low` to `high` do not fit a policy whose `scale` is their range's width; empty if they do.
+
+    The `scale` of other policies is about the noise of the weights, so nothing is said of those.
+
+    Examples
+    --------
+    >>> scale_problem(OMM(), 0.0, 3.0)
+    'OMM(scale=1.0) expects weights in a range of width 1, and was told some from 0 to 3: it explores too little ...'
+    """
+    if not isinstance(policy, OMM) or policy.scale == 0.0 or high - low <= policy.scale:
+        return ""
+    return (
+        f"{policy!r} expects weights in a range of width {policy.scale:g}, and was told some from {low:g} to "
+        f"{high:g}: it explores too little unless its scale is at least {high - low:g}"
+    )

@@ -123,6 +123,9 @@ def explanation_form(replica: Replica, item: Any, wanted: dict[str, Any], decisi
         "rivals": found.rival_labels,
         "margins": found.margins.tolist(),
         "held_out": found.is_held_out,
+        "forced": None
+        if found.forced is None
+        else {"cost": found.forced.cost, "enters": found.forced.enters, "leaves": found.forced.leaves},
         "text": str(found),
     }
 

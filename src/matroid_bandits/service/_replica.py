@@ -13,6 +13,7 @@ from pydantic_core import from_json, to_json
 from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.learner import Learner
+from matroid_bandits.policies import scale_problem
 from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, History
 from matroid_bandits.service._store import EventRow, chained
 
@@ -144,6 +145,8 @@ class Replica:
             history.add(at, ASKED, 1)
         elif kind == "told":
             self._note_answer(event, at)
+        elif kind == "observed":
+            self._widen(event)
         elif kind == "closed":
             self._note_closed(event, at)
         elif kind in _MARKED:
@@ -162,11 +165,8 @@ class Replica:
         history.waiting = len(waiting)
 
     def _note_answer(self, event: dict[str, Any], at: float) -> None:
-        told = [entry[1] if isinstance(entry, list) else entry for entry in event["weights"]]
+        told = self._widen(event)
         n, total = len(told), math.fsum(told)
-        if told:
-            low, high = self.weights
-            self.weights = min(low, *told), max(high, *told)
         entry = self.waiting.get(event["decision"])
         share = 1.0
         if entry is not None:
@@ -175,6 +175,12 @@ class Replica:
             if entry[2] <= 0:
                 del self.waiting[event["decision"]]
         self.history.tell(at, n, total, share)
+
+    def _widen(self, event: dict[str, Any]) -> list[float]:
+        """The weights of an event, which count to the least and the largest so far."""
+        told = [entry[1] if isinstance(entry, list) else entry for entry in event["weights"]]
+        self.weights = min(self.weights[0], *told, math.inf), max(self.weights[1], *told, -math.inf)
+        return told
 
     def _note_closed(self, event: dict[str, Any], at: float) -> None:
         until = event.get("before")
@@ -200,7 +206,7 @@ class Replica:
         for event in taken:
             event |= extra
             self.put(event, at, rows)
-        if taken and taken[-1]["event"] in ("told", "closed"):
+        if taken and taken[-1]["event"] in ("told", "observed", "closed"):
             self._watch(taken[-1], at, rows)
         return taken
 
@@ -223,10 +229,7 @@ class Replica:
 
     def _watch(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
         """Raise an alarm when a detector found a change, and once when weights are wider than the policy's scale."""
-        scale = getattr(self.learner.policy, "scale", None)
-        low, high = self.weights
-        if not self.is_wide and isinstance(scale, float) and 0.0 < scale < high - low:
-            text = f"weights lie {high - low:g} apart, the policy's scale is {scale:g}: it may explore too little"
+        if not self.is_wide and (text := scale_problem(self.learner.policy, *self.weights)):
             self.put({"event": "alarm", "text": text}, at, rows)
         n_alarms = _n_alarms(self.learner)
         if n_alarms > self.n_alarms:

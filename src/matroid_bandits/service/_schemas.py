@@ -184,6 +184,14 @@ class EstimatesAnswer(BaseModel):
     last_alarms: list[int] | None = Field(None, description="After which decision it did so last; 0 for none.")
 
 
+class ForcedAnswer(BaseModel):
+    """The best set with an item forced in or out: what it costs (null for infinity), and who would come for whom."""
+
+    cost: float | None
+    enters: Labels
+    leaves: Labels
+
+
 class ExplanationAnswer(BaseModel):
     """Why an item is in or out."""
 
@@ -196,6 +204,7 @@ class ExplanationAnswer(BaseModel):
     rivals: Labels
     margins: list[float | None]
     held_out: bool
+    forced: ForcedAnswer | None
     text: str
 
 

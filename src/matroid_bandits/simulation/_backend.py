@@ -9,8 +9,8 @@ from typing import Any
 
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import SimulationError
-from matroid_bandits.simulation._cutting import Piece
-from matroid_bandits.simulation._worker import Answer, Group, pickler
+from matroid_bandits.simulation._cutting import PendingSlice
+from matroid_bandits.simulation._worker import Answer, JobGroup, pickler
 
 
 class Backend(ABC):
@@ -29,14 +29,14 @@ class Backend(ABC):
         """How many slices are played at once; asked again now and then."""
 
     @abstractmethod
-    def share(self, group: Group) -> Any:
+    def share(self, group: JobGroup) -> Any:
         """Put a problem where workers find it, and return what tells them where."""
 
     def release(self, source: Any) -> None:  # noqa: B027 - most have nothing to do
         """Let go of a problem that is done."""
 
     @abstractmethod
-    def submit(self, piece: Piece, source: Any) -> Future[Answer]:
+    def submit(self, pending: PendingSlice, source: Any) -> Future[Answer]:
         """Send a slice to a worker."""
 
     def revive(self, error: BaseException) -> bool:
@@ -56,16 +56,16 @@ class Backend(ABC):
 class Sending(Backend):
     """Workers in other processes, which get the problem by its token."""
 
-    def share(self, group: Group) -> tuple[str, Any]:
+    def share(self, group: JobGroup) -> tuple[str, Any]:
         raw = _pickled(group)
         return hashlib.sha256(raw).hexdigest(), self._place(raw)
 
     def release(self, source: tuple[str, Any]) -> None:
         self._remove(source[1])
 
-    def submit(self, piece: Piece, source: tuple[str, Any]) -> Future[Answer]:
+    def submit(self, pending: PendingSlice, source: tuple[str, Any]) -> Future[Answer]:
         token, place = source
-        return self._send(__version__, token, place, piece.work.policy, piece.first, piece.last, piece.limit)
+        return self._send(__version__, token, place, pending.state.policy, pending.first, pending.last, pending.limit)
 
     @abstractmethod
     def _place(self, raw: bytes) -> Any:
@@ -79,7 +79,7 @@ class Sending(Backend):
         """Schedule a call of `work` on a worker."""
 
 
-def _pickled(group: Group) -> bytes:
+def _pickled(group: JobGroup) -> bytes:
     try:
         return bytes(pickler().dumps(group))
     except Exception as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Sending
-from matroid_bandits.simulation._cutting import Piece
+from matroid_bandits.simulation._cutting import PendingSlice
 from matroid_bandits.simulation._worker import Answer, work
 
 #: How often Ray starts a slice again whose worker died.
@@ -36,11 +36,11 @@ class Dask(Sending):
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self._client.submit(_same, raw, pure=False)
 
-    def submit(self, piece: Piece, source: tuple[str, Any]) -> Future[Answer]:
+    def submit(self, pending: PendingSlice, source: tuple[str, Any]) -> Future[Answer]:
         # Dask expects tasks whose keys begin alike to take alike long, and leaves short ones where they are
-        self._key = f"slice_{self._name}_{id(piece.work):x}-{self._n_sent}"
+        self._key = f"slice_{self._name}_{id(pending.state):x}-{self._n_sent}"
         self._n_sent += 1
-        return super().submit(piece, source)
+        return super().submit(pending, source)
 
     def _send(self, *arguments: Any) -> Future[Answer]:
         task, future = self._client.submit(work, *arguments, key=self._key, pure=False), Future[Answer]()

@@ -12,14 +12,14 @@ from matroid_bandits._util.threads import n_threads
 from matroid_bandits.compiled import Part, choose
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Backend
-from matroid_bandits.simulation._cutting import Job, Piece, Plan
+from matroid_bandits.simulation._cutting import Job, PendingSlice, SliceQueue
 from matroid_bandits.simulation._executors import ExecutorChoice, backend_of
 from matroid_bandits.simulation._local import Processes, Threads
 from matroid_bandits.simulation._progress import Reporter
 from matroid_bandits.simulation._worker import Answer, Failed, Pace, Played, Unknown
 
-#: State a batch may hold, in items times runs; larger problems are simulated a few runs at a time.
-_MAX_BATCH_CELLS = 2**24
+#: State a slice may hold, in items times runs; larger problems are simulated a few runs at a time.
+_MAX_SLICE_CELLS = 2**24
 
 #: Seconds that a slice should take, where it is sent to a worker that may be lost.
 SLICE_S = 3.0
@@ -66,40 +66,46 @@ def run_jobs(
         backend = backend_of(executor)
     if seconds is None:
         seconds = math.inf if executor is None else SLICE_S
-    running: dict[Future[Answer], Piece] = {}
+    running: dict[Future[Answer], PendingSlice] = {}
     try:
         n_workers, asked = backend.n_workers(), time.monotonic()
-        plan = Plan(jobs, n_workers, seconds, _MAX_BATCH_CELLS, _enters_python if by_episode else lambda job: False)
-        again: list[Piece] = []
+        queue = SliceQueue(
+            jobs, n_workers, seconds, _MAX_SLICE_CELLS, _enters_python if by_episode else lambda job: False
+        )
+        again: list[PendingSlice] = []
         while True:
             if time.monotonic() - asked > 1.0:
                 n_workers, asked = backend.n_workers(), time.monotonic()
             while len(running) < n_workers * (1 + backend.n_spare):
-                piece = again.pop() if again else plan.pop()
-                if piece is None:
+                pending = again.pop() if again else queue.pop()
+                if pending is None:
                     break
-                running[_submit(backend, piece)] = piece
+                running[_submit(backend, pending)] = pending
             if not running:
                 return
             # awake now and then: not every system lets Ctrl-C end a wait
             for future in wait(running, timeout=0.1, return_when=FIRST_COMPLETED).done:
-                piece = running.pop(future)
-                answer = _answer(backend, future, piece)
+                pending = running.pop(future)
+                answer = _answer(backend, future, pending)
                 if isinstance(answer, Played):
-                    plan.played(piece, answer.seconds)
+                    queue.played(pending, answer.seconds)
                     if not by_episode:
-                        count(piece.n_runs * piece.work.job.settings.n_episodes)
-                    yield piece.work.job, answer.part
-                    _settle(backend, piece)
+                        count(pending.n_runs * pending.state.job.settings.n_episodes)
+                    yield pending.state.job, answer.part
+                    _settle(backend, pending)
                 elif isinstance(answer, Pace):
-                    plan.paced(piece, answer)
-                    if by_episode and plan.is_for_processes(piece) and (processes := _processes(piece, n_workers)):
+                    queue.paced(pending, answer)
+                    if (
+                        by_episode
+                        and queue.is_for_processes(pending)
+                        and (processes := _processes(pending, n_workers))
+                    ):
                         # all begins anew: a job is measured before anything else is played
                         backend.close([])
                         backend, by_episode = processes, False
-                        plan = Plan(jobs, n_workers, SLICE_S, _MAX_BATCH_CELLS)
+                        queue = SliceQueue(jobs, n_workers, SLICE_S, _MAX_SLICE_CELLS)
                 else:
-                    again.append(piece)
+                    again.append(pending)
     finally:
         backend.close(list(running))
 
@@ -109,58 +115,58 @@ def _enters_python(job: Job) -> bool:
     return choose(job.settings, job.policy)[0] != "compiled"
 
 
-def _processes(piece: Piece, n: int) -> Backend | None:
+def _processes(pending: PendingSlice, n: int) -> Backend | None:
     """Processes for a job whose threads would wait for each other too long; None where they cannot play it."""
     try:
         backend = Processes(n)
     except MissingDependencyError:
         return None
     try:
-        backend.release(backend.share(piece.work.batch.group))
+        backend.release(backend.share(pending.state.group.shared))
     except SimulationError:  # of a policy that cannot be sent
         backend.close([])
         return None
     return backend
 
 
-def _submit(backend: Backend, piece: Piece) -> Future[Answer]:
+def _submit(backend: Backend, pending: PendingSlice) -> Future[Answer]:
     """Send a slice, and its problem before it where this is the first of its slices."""
-    batch = piece.work.batch
-    if batch.source is None:
-        batch.source = backend.share(batch.group)
+    group = pending.state.group
+    if group.source is None:
+        group.source = backend.share(group.shared)
     try:
-        return backend.submit(piece, batch.source)
+        return backend.submit(pending, group.source)
     except BrokenExecutor as error:
         if not backend.revive(error):
             raise backend.explain(error) from error
-        return backend.submit(piece, batch.source)
+        return backend.submit(pending, group.source)
 
 
-def _answer(backend: Backend, future: Future[Answer], piece: Piece) -> Played | Pace | None:
+def _answer(backend: Backend, future: Future[Answer], pending: PendingSlice) -> Played | Pace | None:
     """What a worker answered; None where the slice has to be sent again."""
     try:
         answer = future.result()
     except (Exception, CancelledError) as error:
-        piece.n_deaths += 1
-        if piece.n_deaths <= _MOST_DEATHS and backend.revive(error):
+        pending.n_deaths += 1
+        if pending.n_deaths <= _MOST_DEATHS and backend.revive(error):
             return None
         told = backend.explain(error)
         if told is error:
             raise
-        told.add_note(str(piece))
+        told.add_note(str(pending))
         raise told from error
     if isinstance(answer, Failed):
         raise pickle.loads(answer.error)
     if isinstance(answer, Unknown):
-        piece.is_unknown = True
+        pending.is_unknown = True
         return None
     return answer
 
 
-def _settle(backend: Backend, piece: Piece) -> None:
+def _settle(backend: Backend, pending: PendingSlice) -> None:
     """Let go of a problem whose last slice was played."""
-    batch = piece.work.batch
-    batch.n_left -= piece.n_runs
-    if not batch.n_left:
-        backend.release(batch.source)
-        batch.source = None
+    group = pending.state.group
+    group.n_left -= pending.n_runs
+    if not group.n_left:
+        backend.release(group.source)
+        group.source = None

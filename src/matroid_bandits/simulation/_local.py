@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Backend, Sending
-from matroid_bandits.simulation._cutting import Piece
-from matroid_bandits.simulation._worker import Answer, Group, Report, answer, end_with, work
+from matroid_bandits.simulation._cutting import PendingSlice
+from matroid_bandits.simulation._worker import Answer, JobGroup, Report, answer, end_with, work
 
 #: Seconds that processes of ours wait for the next simulation before they are ended.
 _IDLE_S = 60.0
@@ -42,11 +42,11 @@ class Threads(Backend):
     def n_workers(self) -> int:
         return self._n
 
-    def share(self, group: Group) -> Group:
+    def share(self, group: JobGroup) -> JobGroup:
         return group
 
-    def submit(self, piece: Piece, source: Group) -> Future[Answer]:
-        arguments = (source, piece.work.policy, piece.first, piece.last, piece.limit)
+    def submit(self, pending: PendingSlice, source: JobGroup) -> Future[Answer]:
+        arguments = (source, pending.state.policy, pending.first, pending.last, pending.limit)
         call: Callable[[], Answer] = lambda: answer(*arguments, self._report, self._over.is_set)  # noqa: E731
         if self._is_own and self._n == 1:
             future: Future[Answer] = Future()
@@ -84,10 +84,10 @@ class _Pool(Sending):
             file.write(raw)
         return path
 
-    def submit(self, piece: Piece, source: tuple[str, Any]) -> Future[Answer]:
-        if piece.is_unknown:  # a worker on another machine
+    def submit(self, pending: PendingSlice, source: tuple[str, Any]) -> Future[Answer]:
+        if pending.is_unknown:  # a worker on another machine
             source = source[0], Path(source[1]).read_bytes()
-        return super().submit(piece, source)
+        return super().submit(pending, source)
 
     def _remove(self, place: str) -> None:
         Path(place).unlink(missing_ok=True)

@@ -33,7 +33,7 @@ _MOST_KNOWN = 8
 
 
 @dataclass(frozen=True)
-class Group:
+class JobGroup:
     """What the slices of one problem share, and what travels to a worker once: settings, and policies by name."""
 
     settings: Settings
@@ -47,7 +47,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Played:
-    """A slice was played, in so many seconds without the compiler's."""
+    """A slice was played; `seconds` does not count the compiler's time."""
 
     part: Part
     seconds: float
@@ -64,7 +64,7 @@ class Pace:
     per_run: float
 
     def of(self, n_runs: int) -> float:
-        """The seconds that so many runs take at once."""
+        """The seconds that `n_runs` runs take at once."""
         return self.fixed + self.per_run * n_runs
 
     def scaled(self, factor: float) -> Pace:
@@ -97,14 +97,14 @@ class _TooLong(Stopped):
 def work(
     version: str, token: str, source: bytes | str | None, policy: int, first: int, last: int, limit: float
 ) -> Answer:
-    """Play a slice in a process that is not the caller's; errors are answers too, so that nobody tries them again.
+    """Play a slice in a process that is not the caller's; errors are answers too, so that they are not retried.
 
     Parameters
     ----------
     version : str
         The caller's version of the package, which must be ours.
     token : str
-        The name of a pickled `Group`, the same for the same bytes.
+        The name of a pickled `JobGroup`, the same for the same bytes.
     source : bytes, str or None
         The group, or the file it is in; None where the worker is believed to know it.
     policy, first, last : int
@@ -141,7 +141,7 @@ def end_with(caller: Connection) -> None:
 
 
 def answer(
-    group: Group,
+    group: JobGroup,
     policy: int,
     first: int,
     last: int,
@@ -227,10 +227,10 @@ class _Abandoned:
         return task is None or task.state == "cancelled"
 
 
-_known: OrderedDict[str, Group] = OrderedDict()
+_known: OrderedDict[str, JobGroup] = OrderedDict()
 
 
-def _find(token: str, source: bytes | str | None) -> Group | None:
+def _find(token: str, source: bytes | str | None) -> JobGroup | None:
     """The group of this name: remembered, in the bytes that came along, or in a file, if this machine has it."""
     group = _known.pop(token, None)
     if group is None:
@@ -242,7 +242,7 @@ def _find(token: str, source: bytes | str | None) -> Group | None:
         if source is None:
             return None
         group = pickle.loads(source)
-        assert isinstance(group, Group)
+        assert isinstance(group, JobGroup)
     _known[token] = group
     while len(_known) > _MOST_KNOWN:
         _known.popitem(last=False)
