@@ -57,6 +57,8 @@ from matroid_bandits.policies import (
     State,
     ThompsonSampling,
     UniformRandom,
+    policy_from_dict,
+    policy_to_dict,
 )
 from matroid_bandits.problem import Problem, lower_bound_problem
 from matroid_bandits.simulation import SimulationResult, Sweep, simulate, sweep
@@ -128,6 +130,8 @@ __all__ = [
     "exceptions",
     "gpu",
     "lower_bound_problem",
+    "policy_from_dict",
+    "policy_to_dict",
     "simulate",
     "sweep",
     "testing",

@@ -670,9 +670,14 @@ def rewrite(path, change, arrays=None):
         (lambda h: [1, 2], {}, "got another kind"),
         (lambda h: {k: v for k, v in h.items() if k != "seed"}, {}, "malformed learner: 'seed'"),
         (lambda h: h | {"seed": -5}, {}, "malformed learner: expected a seed"),
-        (lambda h: h | {"params": {"c": -1}}, {}, "malformed learner: expected c"),
-        (lambda h: h | {"params": {"d": 1}}, {}, "malformed learner: .*unexpected keyword"),
-        (lambda h: h | {"policy": "UCB"}, {}, "the policy UCB is not defined here"),
+        (lambda h: h | {"policy": {"policy": "KLOSM", "c": -1}}, {}, "malformed KLOSM: expected c"),
+        (
+            lambda h: h | {"policy": "KLOSM", "params": {"c": -1}},
+            {},
+            "malformed KLOSM: expected c",
+        ),  # as once written
+        (lambda h: h | {"policy": {"policy": "KLOSM", "d": 1}}, {}, "malformed KLOSM: .*unexpected keyword"),
+        (lambda h: h | {"policy": {"policy": "UCB"}}, {}, "the policy UCB is not defined here"),
         (lambda h: h | {"minimize": "false"}, {}, "malformed learner: expected minimize to be True or False"),
         (lambda h: h | {"constraint": {"kind": "odd"}}, {}, "expected 'format' to be 'matroid-bandits/constraint'"),
         (lambda h: h | {"episode": -1}, {}, "a learner cannot have made -1 decisions"),

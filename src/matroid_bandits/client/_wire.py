@@ -15,7 +15,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, ItemError, PolicyError
 from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import Policy, policy_to_dict
 
 
 class _ServedDecision(Decision):
@@ -201,12 +201,7 @@ def policy_form(policy: Policy | str | Mapping[str, Any]) -> Any:
         return policy
     if not isinstance(policy, Policy):
         raise PolicyError(f"expected a policy, its name or its form; got {type(policy).__name__}")
-    params = {key: value for key, value in policy.params().items() if value is not None}
-    for key, value in params.items():
-        if isinstance(value, Policy):
-            raise PolicyError(f"expected a policy that the service can be told of, got {shown(policy)}")
-        params[key] = value.tolist() if isinstance(value, np.ndarray) else value
-    return {"policy": type(policy).__name__, **params}
+    return policy_to_dict(policy)
 
 
 def constraint_form(constraint: Constraint | Mapping[str, Any]) -> Any:

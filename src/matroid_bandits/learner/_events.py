@@ -15,9 +15,9 @@ from matroid_bandits._typing import FloatArray, IntArray, Label
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, MatroidBanditsError, ReplayError
-from matroid_bandits.learner._policy_forms import form_of, made_of
 from matroid_bandits.learner._wanted import Wanted, names_of
 from matroid_bandits.matroids import Matroid
+from matroid_bandits.policies import policy_from_dict, policy_to_dict
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
@@ -32,7 +32,7 @@ def created(learner: Learner, priors: Any, features: FloatArray | None) -> dict[
         "version": VERSION,
         "id": learner.id,
         "constraint": learner.constraint.to_dict(),
-        "policy": form_of(learner.policy),
+        "policy": policy_to_dict(learner.policy),
         "minimize": learner.minimize,
         "seed": learner.seed,
         "holdout": learner.holdout,
@@ -133,7 +133,7 @@ def from_created(kind: type[Learner], event: Mapping[str, Any], engine: Any, rec
             raise ReplayError(f"expected hold-out sets by the law {_holdout_law(constraint)}, got {law!r}")
         return kind(
             constraint,
-            made_of(event["policy"], ReplayError),
+            policy_from_dict(event["policy"]),
             minimize=event["minimize"],
             seed=event["seed"],
             id=event["id"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -17,7 +16,6 @@ from matroid_bandits._util import archives
 from matroid_bandits._util.archives import PLAIN_KINDS, Archive, Layout
 from matroid_bandits._util.arrays import frozen, offsets
 from matroid_bandits._util.names import decode_any, encode, encode_any
-from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Play
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.engines import EngineChoice
@@ -26,9 +24,8 @@ from matroid_bandits.learner import _validate
 from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._items import NOWHERE, Departed
-from matroid_bandits.learner._policy_forms import form_of, made_of
 from matroid_bandits.learner._wanted import Wanted
-from matroid_bandits.policies import POLICIES, Detector, Policy, Request
+from matroid_bandits.policies import POLICIES, Policy, Request, policy_from_dict, policy_to_dict
 from matroid_bandits.stream import Stream
 
 if TYPE_CHECKING:
@@ -42,13 +39,11 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
     """Write a learner to one file, atomically, unless it is one that `load` would refuse."""
     learner._agent.settle()
     constraint, policy, state = learner.constraint, learner.policy, learner._agent.state
-    params = _params(policy)
-    arrays = {f"policy/{key}": value for key, value in (params or {}).items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, AnyArray] = {}
     header = {
         "constraint": _form(constraint),
         "n_items": constraint.n_items,
-        "policy": type(policy).__name__,
-        "params": None if params is None else {k: v for k, v in params.items() if not isinstance(v, np.ndarray)},
+        "policy": _policy_form(policy, arrays),
         "minimize": learner.minimize,
         "seed": learner.seed,
         "id": learner.id,
@@ -92,6 +87,11 @@ def load(
         header, layouts = archive.header, archive.layouts
         if "matroid" in header and "constraint" not in header:  # as it was called when every constraint was one
             header = {"constraint": header["matroid"], **{k: v for k, v in header.items() if k != "matroid"}}
+        if "params" in header:  # as policies were written then; null of one that could not be
+            own = header["params"]
+            header = {key: value for key, value in header.items() if key != "params"}
+            if isinstance(own, dict) and isinstance(header.get("policy"), str):
+                header["policy"] = {"policy": header["policy"], **own}
         with archives.malformed("learner"):
             _validate.check_header(header)
             _validate.check_layouts(layouts, header["n_items"], len(header["departed"]))
@@ -234,39 +234,17 @@ def _split(sizes: IntArray, codes: IntArray, n_items: int) -> list[IntArray | No
     ]
 
 
-def _params(policy: Policy) -> dict[str, Any] | None:
-    """What the policy can be made of again; None where that is not known."""
-    if POLICIES.get(type(policy).__name__) is not type(policy):
-        return None
+def _policy_form(policy: Policy, arrays: dict[str, AnyArray]) -> dict[str, Any] | str:
+    """What the policy can be made of again, and the arrays that belong to it; its name alone where it cannot."""
+    found: dict[str, AnyArray] = {}
     try:
-        params = _described(policy.params())
+        form = policy_to_dict(policy, found)
     except (PolicyError, SerializationError):
-        return None
-    is_plain = all(_is_plain(value) for value in params.values())
-    return params if is_plain else None
-
-
-def _described(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters, with policies and detectors among them as plain JSON."""
-    return {key: form_of(value) if isinstance(value, (Policy, Detector)) else value for key, value in params.items()}
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a parameter can be stored as it is: a plain value, an array of them, a list or a dict of plain ones."""
-    if isinstance(value, dict):
-        return all(type(key) is str and _is_plain([part]) for key, part in value.items())
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind in PLAIN_KINDS
-    if isinstance(value, (list, tuple)):
-        return all(_is_plain(part) and not isinstance(part, np.ndarray) for part in value)
-    return value is None or isinstance(value, (str, int, float, bool))
-
-
-def _is_same(own: Any, stored: Any) -> bool:
-    """Whether a parameter is the one that was stored, in which tuples have become lists."""
-    if isinstance(own, np.ndarray) or isinstance(stored, np.ndarray):
-        return np.array_equal(own, stored)
-    return _is_plain(own) and bool(json.loads(json.dumps(own)) == stored)
+        return type(policy).__name__
+    if any(array.dtype.kind not in PLAIN_KINDS for array in found.values()):
+        return type(policy).__name__
+    arrays |= {f"policy/{name}": array for name, array in found.items()}
+    return form
 
 
 def _form(constraint: Constraint) -> dict[str, Any] | None:
@@ -307,32 +285,34 @@ def _constraint(header: Mapping[str, Any], given: Constraint | None) -> Constrai
 
 
 def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint, given: Policy | None) -> Policy:
-    name, params, n_items = header["policy"], header["params"], header["n_items"]
-    arrays = {key for key in archive.layouts if key.startswith("policy/")}
-    if params is None and given is None:
+    form, n_items = header["policy"], header["n_items"]
+    name = form if isinstance(form, str) else form.get("policy")
+    if isinstance(form, str) and given is None:
         raise SerializationError(f"the policy {name} could not be stored; pass it as policy=...")
     if name not in POLICIES and given is None:
         raise SerializationError(f"the policy {name} is not defined here: import it, or pass it as policy=...")
-    kind = POLICIES[name] if given is None else type(given)
-    if kind.__name__ != name or constraint.n_items != n_items:
+    if constraint.n_items != n_items or (given is not None and type(given).__name__ != name):
         raise SerializationError(
             f"expected a constraint on {n_items} items and a {name}, got {constraint.n_items} items and {given!r}"
         )
-    known = inspect.signature(kind).parameters if params is not None else {}
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())
-    for key in arrays:
-        if key.removeprefix("policy/") not in known and not takes_any:
-            raise ValueError(f"{name} got an unexpected keyword argument, the array {key!r}")
-    if params is None:
-        assert given is not None
+    if given is not None and (isinstance(form, str) or name not in POLICIES):
         return given
-    stored = params | archive.read("policy/")
+    stored = policy_from_dict(form, {k.removeprefix("policy/"): v for k, v in archive.read("policy/").items()})
     if given is None:
-        return kind(**{key: made_of(value) for key, value in stored.items()})
+        return stored
     with contextlib.suppress(PolicyError):  # of a policy that does not keep its arguments
-        own = _described(given.params())
-        if own.keys() != stored.keys() or not all(_is_same(own[key], stored[key]) for key in own):
+        if not _is_same(given, stored):
             raise SerializationError(
-                f"expected the {name} that the learner was saved with, {shown(params)}, got {given!r}"
+                f"expected the {name} that the learner was saved with, {stored!r}, got {given!r}"
             )
     return given
+
+
+def _is_same(given: Policy, stored: Policy) -> bool:
+    """Whether two policies are equal, or at least have the same form."""
+    if given == stored:
+        return True
+    arrays: tuple[dict[str, AnyArray], ...] = ({}, {})
+    forms = [policy_to_dict(policy, own) for policy, own in zip((given, stored), arrays, strict=True)]
+    is_same = forms[0] == forms[1] and arrays[0].keys() == arrays[1].keys()
+    return is_same and all(np.array_equal(array, arrays[1][name]) for name, array in arrays[0].items())

@@ -29,7 +29,7 @@ PLAYS: Final = ("counts", "waiting", "lost", "sums", "means")
 WANTED: Final = ("available", "exclude", "pinned")
 
 _KEYS = (
-    "constraint", "n_items", "policy", "params", "minimize", "seed", "id", "holdout", "max_departed", "episode",
+    "constraint", "n_items", "policy", "minimize", "seed", "id", "holdout", "max_departed", "episode",
     "n_changes", "departed",
 )  # fmt: skip
 _OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at")
@@ -44,8 +44,7 @@ def check_header(header: Mapping[str, Any]) -> None:
         if key not in _KEYS + _OPTIONAL_KEYS:
             raise ValueError(f"expected nothing called {shown(key)}")
     _check_type("constraint", header["constraint"], dict, type(None))
-    _check_type("policy", header["policy"], str)
-    _check_type("params", header["params"], dict, type(None))
+    _check_type("policy", header["policy"], dict, str)
     _check_type("fingerprint", header.get("fingerprint"), str, type(None))
     as_integer("n_items", header["n_items"])
     as_flag("minimize", header["minimize"])

@@ -4,6 +4,7 @@ from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_po
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
 from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
 from matroid_bandits.policies._discounted import DiscountedOMM
+from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._omm import OMM, scale_problem
@@ -39,5 +40,7 @@ __all__ = [
     "as_policy",
     "coefficient",
     "evaluate",
+    "policy_from_dict",
+    "policy_to_dict",
     "scale_problem",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._util.names import encode
-from matroid_bandits.policies import Detector, Policy
+from matroid_bandits.policies import policy_to_dict
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.specs import LONGEST_TITLE
 
@@ -59,7 +59,7 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "n_items": matroid.n_items,
         "rank": matroid.largest_size,
         "kind": matroid.kind,
-        "policy": _policy_form(learner.policy),
+        "policy": policy_to_dict(learner.policy, arrays={}),  # without arrays, which may be large
         "minimize": learner.minimize,
         "seed": learner.seed,
         "holdout": learner.holdout,
@@ -67,17 +67,6 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "default": replica.spec.get("default"),
     }
     return form | {"constraint": matroid.to_dict()} if constraint else form
-
-
-def _policy_form(policy: Policy | Detector) -> dict[str, Any]:
-    """A policy or a detector as specs have it, without arrays, which may be large."""
-    form: dict[str, Any] = {"policy" if isinstance(policy, Policy) else "kind": type(policy).__name__}
-    for key, value in policy.params().items():
-        if isinstance(value, (Policy, Detector)):
-            form[key] = _policy_form(value)
-        elif isinstance(value, (str, int, float, bool)):
-            form[key] = value
-    return form
 
 
 def estimates_form(replica: Replica, features: Any = None) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class PolicySpec(Spec):
                 if not isinstance(column, str):
                     raise place.at("features").error(f"expected names of columns, got {shown(column)}")
             values["features"] = ground.features(features)
-        if isinstance(items, list):
+        if isinstance(items, list) and ground.rows:  # a stored constraint has labels, and no rows
             at = place.at("items")
             values["items"] = [ground.numbers([e], at)[0] if isinstance(e, str) else e for e in items]
         policy: Policy = made(kind, values, place)
@@ -186,7 +186,7 @@ def _json_type(name: str, hint: Any) -> dict[str, Any]:
     if name == "features":
         return {"type": "array", "description": "Names of columns, or a list of numbers for each item."}
     if name == "items":
-        return {"type": "array", "items": {"type": ["string", "integer"]}, "description": "Names of items."}
+        return {"type": "array", "items": {"type": ["string", "number", "array"]}, "description": "Names of items."}
     return {float: {"type": "number"}, int: {"type": "integer"}, bool: {"type": "boolean"}}.get(hint, {})
 
 
