@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits.compiled import _ready
-from matroid_bandits.compiled._families import check_cpu
+from matroid_bandits.compiled._families import check_cpu, kernel_of
 from matroid_bandits.compiled._forms import Misfit, ProblemForms
 from matroid_bandits.compiled._slices import Settings
 from matroid_bandits.engines import EngineChoice
@@ -77,14 +77,22 @@ def _choose(forms: ProblemForms, policy: Policy, n_episodes: int, n_runs: int) -
     if _ready.is_interpreted():
         return "agent", "kernels are interpreted, as NUMBA_DISABLE_JIT says"
     try:
-        kernel = check_cpu(forms, policy, n_episodes).kernel
+        forms.check(policy, n_episodes)
+        engine, why = _by_time(kernel_of(forms), forms.problem, n_episodes * n_runs)
+        if engine == "compiled":
+            check_cpu(forms, policy, n_episodes)  # makes arrays, and may compile kernels of the matroid
     except Misfit as misfit:
         return "agent", str(misfit)
     except Exception as error:  # of a policy's own code, which is to fail in its episode
         return "agent", f"{type(policy).__name__}: {error}"
+    return engine, why
+
+
+def _by_time(kernel: str, problem: Problem, n_episodes: int) -> tuple[str, str]:
+    """Whether a kernel is there, or worth being loaded or compiled for so many episodes in all."""
     if _ready.is_loaded(kernel):
         return "compiled", "the kernel is compiled"
-    seconds = n_episodes * n_runs * (_EPISODE_S + _ITEM_S * forms.problem.n_items) / n_threads()
+    seconds = n_episodes * (_EPISODE_S + _ITEM_S * problem.n_items) / n_threads()
     if not _ready.can_be_cached(kernel):
         return "agent", "no folder can be written for compiled kernels; the variable NUMBA_CACHE_DIR names one"
     if _ready.is_cached(kernel):

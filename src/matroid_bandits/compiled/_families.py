@@ -40,6 +40,12 @@ def family_of(forms: ProblemForms) -> Family:
     return family
 
 
+def kernel_of(forms: ProblemForms) -> str:
+    """The name of the kernel that plays on the matroid; nothing is made of it yet."""
+    form = forms.matroid
+    return "play_quotas" if isinstance(form, QuotaForm) and (form.parent < 0).all() else "play_orders"
+
+
 def check_cpu(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
     """The matroid as arrays; `Misfit` for what does not fit, or is sooner played by an `Agent`."""
     forms.check(policy, n_episodes)
@@ -60,7 +66,7 @@ def _family_of(forms: ProblemForms) -> Family:
     assert isinstance(matroid, Matroid)
     always = matroid.reduction()[0]
     if isinstance(form, QuotaForm):
-        return _quotas(form, matroid.rank) if (form.parent < 0).all() else _nested(form, matroid)
+        return _quotas(form, matroid.rank) if kernel_of(forms) == "play_quotas" else _nested(form, matroid)
     if isinstance(form, GraphForm):
         tails, heads = np.empty(matroid.n_items, np.int64), np.empty(matroid.n_items, np.int64)
         graphic.contract(np.array(always), form.tails, form.heads, form.n_vertices, tails, heads)
