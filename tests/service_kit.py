@@ -1,6 +1,7 @@
 """Servers as the tests of the service use them: real ones."""
 
 import contextlib
+import re
 import socket
 import threading
 import time
@@ -10,6 +11,7 @@ import httpx
 import uvicorn
 
 from matroid_bandits.service import Service, Settings
+from matroid_bandits.service._routes import ENDPOINTS
 from matroid_bandits.service._run import server_config
 
 ADS = {"kind": "partition", "category": "slot", "rows": [
@@ -48,13 +50,39 @@ def serving(url, key=None, **more):
     port = listener.getsockname()[1]
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30.0) as client:
+        hooks = {"response": [check_answer]}
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30.0, event_hooks=hooks
+        ) as client:
             client.service, client.gate = service, config.http.gate
             yield client
     finally:
         service.drain()
         runner.should_exit = True
         thread.join(20.0)
+
+
+def check_answer(response):
+    """Every answer says what the API's document says that it does, and nothing else."""
+    for endpoint in ENDPOINTS:
+        path = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(endpoint.path))
+        is_asked = endpoint.method == response.request.method and re.fullmatch(path, response.request.url.path)
+        if is_asked and endpoint.answer is not None and response.is_success:
+            response.read()
+            documented = endpoint.answer.model_validate(response.json()).model_dump(mode="json")
+            check_part(documented, response.json(), endpoint.path)
+
+
+def check_part(documented, given, where):
+    if isinstance(given, dict):
+        assert given.keys() <= documented.keys(), f"{where}: {given.keys() - documented.keys()} is not documented"
+        for key in given:
+            check_part(documented[key], given[key], f"{where}: {key}")
+    elif isinstance(given, list):
+        for one, other in zip(documented, given, strict=True):
+            check_part(one, other, where)
+    else:
+        assert documented == given, where
 
 
 def create(client, name="ads", **more):

@@ -127,15 +127,12 @@ class Methods:
     def estimates(self, *, features: ArrayLike | Mapping[Any, ArrayLike] | None = None) -> Steps[Estimates]:
         """What is believed of each item now; see `Learner.estimates`."""
         form = yield from self._post("estimates", {"features": wire.features_form(features)}, is_change=False)
-        campaign = yield from self._campaign(read(lambda form: form["labels"], form))
-        return read(campaign.estimates, form)
+        return read(Estimates.from_dict, form)
 
     @remote
     def best_basis(self) -> Steps[BestSet]:
         """The set of best means so far, without exploration; see `Learner.best_basis`."""
-        form = yield from self._get("best")
-        campaign = yield from self._campaign(read(lambda form: form["items"], form))
-        return read(campaign.best, form)
+        return read(BestSet.from_dict, (yield from self._get("best")))
 
     @remote
     def explain(
@@ -155,8 +152,7 @@ class Methods:
         if decision is not None:
             body["decision"] = yield from self._id_of(decision)
         form = yield from self._post("explain", body, is_change=False)
-        campaign = yield from self._campaign(read(lambda form: [form["label"], *form["rivals"]], form))
-        return read(campaign.explanation, form)
+        return read(Explanation.from_dict, form)
 
     @remote_property
     def constraint(self) -> Steps[Constraint]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import IntArray
 from matroid_bandits._util.names import decode, encode, pairs_of, plain
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, ItemError, PolicyError
-from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced
+from matroid_bandits.learner import Decision
 from matroid_bandits.policies import Policy, policy_to_dict
 
 
@@ -65,51 +65,6 @@ class Campaign:
     def decision(self, form: Mapping[str, Any], pinned: Any = ()) -> Decision:
         """A decision of the server."""
         return _ServedDecision(self, form, pinned)
-
-    def estimates(self, form: Mapping[str, Any]) -> Estimates:
-        """What the server believes of each item."""
-        return Estimates(
-            labels=tuple(decode(label) for label in form["labels"]) if self.constraint.has_labels
-            else range(len(form["labels"])),
-            counts=np.array(form["counts"], np.int64),
-            waiting=np.array(form["waiting"], np.int64),
-            means=_floats(form["means"], math.nan),
-            indices=_floats(form["indices"], self._best),
-        )  # fmt: skip
-
-    def best(self, form: Mapping[str, Any]) -> BestSet:
-        """The server's set of best means."""
-        labels = tuple(decode(label) for label in form["items"])
-        means, counts = _floats(form["means"], math.nan), np.array(form["counts"], np.int64)
-        return BestSet(self.items(form["items"]), labels, means, counts)
-
-    def explanation(self, form: Mapping[str, Any]) -> Explanation:
-        """Why an item is in or out, in the server's view."""
-        forced = form.get("forced")
-        return Explanation(
-            form["item"],
-            decode(form["label"]),
-            form["standing"],
-            _float(form["mean"], math.nan),
-            form["plays"],
-            _float(form["index"], self._best),
-            self.items(form["rivals"]),
-            tuple(decode(label) for label in form["rivals"]),
-            _floats(form["margins"], math.inf),
-            form["held_out"],
-            self.minimize,
-            forced=None
-            if forced is None
-            else Forced(
-                _float(forced["cost"], math.inf),
-                *(tuple(decode(label) for label in forced[key]) for key in ("enters", "leaves")),
-            ),
-        )
-
-    @property
-    def _best(self) -> float:
-        """The index of an item to be tried first, which JSON cannot write."""
-        return -math.inf if self.minimize else math.inf
 
     def request(self, available: Any, exclude: Any, pinned: Any, features: Any) -> dict[str, Any]:
         """The arguments of `ask` as the server takes them; what is not given is left out."""
@@ -228,11 +183,3 @@ def _integer(value: Any) -> int:
     if not isinstance(value, int):
         raise TypeError
     return value
-
-
-def _float(value: float | None, missing: float) -> float:
-    return missing if value is None else float(value)
-
-
-def _floats(values: Iterable[float | None], missing: float) -> FloatArray:
-    return np.array([_float(value, missing) for value in values], np.float64)

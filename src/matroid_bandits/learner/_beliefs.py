@@ -29,8 +29,9 @@ def estimates(learner: Learner, request: Request) -> Estimates:
     U = evaluate(learner.policy, state, request)[0]
     means = _means(learner)
     labels = learner.constraint.labels
-    own = learner.alarms or ()
-    return Estimates(labels, state.counts[0].copy(), state.waiting[0].copy(), means, sign * U + 0.0, *own)
+    counts, waiting = state.counts[0].copy(), state.waiting[0].copy()
+    alarms, last = learner.alarms or (None, None)
+    return Estimates(labels, counts, waiting, means, sign * U + 0.0, alarms, last, state.minimize)
 
 
 def best_basis(learner: Learner) -> BestSet:

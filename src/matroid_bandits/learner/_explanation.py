@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray, Label
+from matroid_bandits._util.names import decode, encode
 from matroid_bandits.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Where an item stands: in the set by its index or by a pin, out of it, not available, or unable ever to be in.
 Standing = Literal["chosen", "pinned", "out", "unavailable", "loop"]
+
+_ALARMS = ("alarms", "last_alarms")
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Estimates:
         How often each item started anew since its weights had changed; None where the policy has no detector.
     last_alarms : int64 array (L,), or None
         The decision whose answer raised each item's last alarm; 0 for none.
+    minimize : bool
+        Whether weights are costs, of which the smaller index is better.
 
     Examples
     --------
@@ -56,6 +63,37 @@ class Estimates:
     indices: FloatArray
     alarms: IntArray | None = None
     last_alarms: IntArray | None = None
+    minimize: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain JSON form, of which `from_dict` makes equal estimates; null is an index to be tried first."""
+        return {
+            "labels": [encode(label, "label") for label in self.labels],
+            "counts": self.counts.tolist(),
+            "waiting": self.waiting.tolist(),
+            "means": _numbers(self.means, math.nan),
+            "indices": _numbers(self.indices, _first(self.minimize)),
+            "alarms": None if self.alarms is None else self.alarms.tolist(),
+            "last_alarms": None if self.last_alarms is None else self.last_alarms.tolist(),
+            "minimize": self.minimize,
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Estimates:
+        """The estimates that `to_dict` described."""
+        labels = decode(form["labels"])
+        is_numbered = all(type(label) is int and label == e for e, label in enumerate(labels))
+        alarms, last = (None if form[key] is None else np.array(form[key], np.int64) for key in _ALARMS)
+        return cls(
+            range(len(labels)) if is_numbered else labels,
+            np.array(form["counts"], np.int64),
+            np.array(form["waiting"], np.int64),
+            _floats(form["means"], math.nan),
+            _floats(form["indices"], _first(form["minimize"])),
+            alarms,
+            last,
+            form["minimize"],
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """A table with a row per item, by label."""
@@ -105,6 +143,21 @@ class BestSet:
         """The sum of the means."""
         return float(self.means.sum())
 
+    def to_dict(self) -> dict[str, Any]:
+        """A plain JSON form, of which `from_dict` makes an equal set."""
+        return {
+            "items": [encode(label, "label") for label in self.labels],
+            "numbers": self.items.tolist(),
+            "means": _numbers(self.means, math.nan),
+            "counts": self.counts.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> BestSet:
+        """The set that `to_dict` described."""
+        means, counts = _floats(form["means"], math.nan), np.array(form["counts"], np.int64)
+        return cls(np.array(form["numbers"], np.int64), decode(form["items"]), means, counts)
+
     def to_frame(self) -> pandas.DataFrame:
         """A table with a row per item of the set, by label."""
         return _frame(self.labels, {"means": self.means, "counts": self.counts})
@@ -133,6 +186,16 @@ class Forced:
     cost: float
     enters: tuple[Label, ...] = ()
     leaves: tuple[Label, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain JSON form, of which `from_dict` makes an equal object; null is an infinite cost."""
+        enters, leaves = ([encode(label, "label") for label in part] for part in (self.enters, self.leaves))
+        return {"cost": _number(self.cost, math.inf), "enters": enters, "leaves": leaves}
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Forced:
+        """What `to_dict` described."""
+        return cls(_float(form["cost"], math.inf), decode(form["enters"]), decode(form["leaves"]))
 
     def in_words(self) -> str:
         """What it would cost, and who would come for whom."""
@@ -215,6 +278,49 @@ class Explanation:
         """Whether the set has the item."""
         return self.standing in ("chosen", "pinned")
 
+    def to_dict(self) -> dict[str, Any]:
+        """A plain JSON form, of which `from_dict` makes an equal explanation.
+
+        Null is a mean that is not known, an index to be tried first and the margin of one; other numbers that JSON
+        does not know are the words NaN, Infinity and -Infinity.
+        """
+        return {
+            "item": self.item,
+            "label": encode(self.label, "label"),
+            "standing": self.standing,
+            "mean": _number(self.mean, math.nan),
+            "plays": self.plays,
+            "index": _number(self.index, _first(self.minimize)),
+            "rivals": [encode(label, "label") for label in self.rival_labels],
+            "rival_numbers": self.rivals.tolist(),
+            "margins": _numbers(self.margins, math.inf),
+            "held_out": self.is_held_out,
+            "minimize": self.minimize,
+            "last_alarm": self.last_alarm,
+            "missing": self.missing,
+            "forced": None if self.forced is None else self.forced.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> Explanation:
+        """The explanation that `to_dict` described."""
+        return cls(
+            form["item"],
+            decode(form["label"]),
+            form["standing"],
+            _float(form["mean"], math.nan),
+            float(form["plays"]),
+            _float(form["index"], _first(form["minimize"])),
+            np.array(form["rival_numbers"], np.int64),
+            decode(form["rivals"]),
+            _floats(form["margins"], math.inf),
+            form["held_out"],
+            form["minimize"],
+            form["last_alarm"],
+            form["missing"],
+            None if form["forced"] is None else Forced.from_dict(form["forced"]),
+        )
+
     def __str__(self) -> str:
         name = _name(self.label)
         known = f"mean {self.mean:.4g} over {self.plays:g} plays"
@@ -258,6 +364,32 @@ class Explanation:
     def _other(self) -> float:
         """The index of the closest rival."""
         return self.index + (-1.0 if self.minimize else 1.0) * float(self.margins[0])
+
+
+def _first(minimize: bool) -> float:
+    """The index of an item to be tried first."""
+    return -math.inf if minimize else math.inf
+
+
+def _number(value: float, null: float) -> float | str | None:
+    """A number as JSON: null for one value that JSON does not know, a word for the others."""
+    if math.isfinite(value):
+        return value
+    if value == null or (math.isnan(value) and math.isnan(null)):
+        return None
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0.0 else "-Infinity"
+
+
+def _numbers(values: FloatArray, null: float) -> list[float | str | None]:
+    return [_number(value, null) for value in values.tolist()]
+
+
+def _float(form: float | str | None, null: float) -> float:
+    return null if form is None else float(form)
+
+
+def _floats(forms: Iterable[float | str | None], null: float) -> FloatArray:
+    return np.array([_float(form, null) for form in forms], np.float64)
 
 
 def _name(label: Label) -> str:

@@ -74,49 +74,19 @@ def estimates_form(replica: Replica, features: Any = None) -> dict[str, Any]:
     found = replica.learner.estimates(features=features)
     with np.errstate(invalid="ignore"):
         radii = np.abs(found.indices - found.means)
-    return {
-        "seq": replica.seq,
-        "labels": list(found.labels),  # without labels a range, which JSON does not know
-        "counts": found.counts.tolist(),
-        "waiting": found.waiting.tolist(),
-        "means": found.means.tolist(),
-        "radii": radii.tolist(),
-        "indices": found.indices.tolist(),
-        "alarms": None if found.alarms is None else found.alarms.tolist(),
-        "last_alarms": None if found.last_alarms is None else found.last_alarms.tolist(),
-    }
+    return found.to_dict() | {"seq": replica.seq, "radii": radii.tolist()}
 
 
 def best_form(replica: Replica) -> dict[str, Any]:
     """The set of best means so far."""
     best = replica.learner.best_basis()
-    return {
-        "seq": replica.seq,
-        "items": best.labels,
-        "means": best.means.tolist(),
-        "counts": best.counts.tolist(),
-        "value": best.value,
-    }
+    return best.to_dict() | {"seq": replica.seq, "value": best.value}
 
 
 def explanation_form(replica: Replica, item: Any, wanted: dict[str, Any], decision: int | None) -> dict[str, Any]:
     """Why an item is in or out."""
     found = replica.learner.explain(item, **wanted, decision=decision)
-    return {
-        "item": found.item,
-        "label": found.label,
-        "standing": found.standing,
-        "mean": found.mean,
-        "plays": found.plays,
-        "index": found.index,
-        "rivals": found.rival_labels,
-        "margins": found.margins.tolist(),
-        "held_out": found.is_held_out,
-        "forced": None
-        if found.forced is None
-        else {"cost": found.forced.cost, "enters": found.forced.enters, "leaves": found.forced.leaves},
-        "text": str(found),
-    }
+    return found.to_dict() | {"text": str(found)}
 
 
 def waiting_form(replica: Replica, limit: int, most: int) -> dict[str, Any]:

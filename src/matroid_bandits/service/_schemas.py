@@ -11,6 +11,9 @@ from matroid_bandits.specs import ConstrainedSpec, Features, Label, Priors, Weig
 Number = Annotated[float, Field(strict=False)]
 Labels = list[Label]
 
+#: A number, null for the value that is said of each, or one of those that JSON does not know.
+Extended = float | Literal["NaN", "Infinity", "-Infinity"] | None
+
 
 class Body(BaseModel):
     """What a request says; unknown keys are mistakes."""
@@ -179,15 +182,16 @@ class EstimatesAnswer(BaseModel):
     waiting: list[int]
     means: list[float | None]
     radii: list[float | None]
-    indices: list[float | None]
+    indices: list[Extended] = Field(description="Null for an item to be tried first.")
     alarms: list[int] | None = Field(None, description="How often each item started anew; null without a detector.")
     last_alarms: list[int] | None = Field(None, description="After which decision it did so last; 0 for none.")
+    minimize: bool
 
 
 class ForcedAnswer(BaseModel):
     """The best set with an item forced in or out: what it costs (null for infinity), and who would come for whom."""
 
-    cost: float | None
+    cost: Extended
     enters: Labels
     leaves: Labels
 
@@ -200,10 +204,14 @@ class ExplanationAnswer(BaseModel):
     standing: Literal["chosen", "pinned", "out", "unavailable", "loop"]
     mean: float | None
     plays: float
-    index: float | None
+    index: Extended = Field(description="Null for an item to be tried first.")
     rivals: Labels
-    margins: list[float | None]
+    rival_numbers: list[int]
+    margins: list[Extended] = Field(description="Null for a rival to be tried first.")
     held_out: bool
+    minimize: bool
+    last_alarm: int = Field(description="After which decision the item started anew; 0 for none.")
+    missing: str = Field(description="What can no longer be said of an open decision; empty where nothing is.")
     forced: ForcedAnswer | None
     text: str
 
@@ -213,6 +221,7 @@ class BestAnswer(BaseModel):
 
     seq: int
     items: Labels
+    numbers: list[int]
     means: list[float | None]
     counts: list[int]
     value: float | None
