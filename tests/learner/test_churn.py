@@ -340,3 +340,22 @@ def test_learners_that_were_given_the_same_events_save_equal_bytes(tmp_path, mon
         mb.Learner.load(paths[0]).save(paths[2])
         monkeypatch.undo()
         assert paths[0].read_bytes() == paths[1].read_bytes() == paths[2].read_bytes()
+
+
+@pytest.mark.parametrize("how", ["forget", "most"])
+def test_requests_forget_items_with_the_learner(how, tmp_path):
+    """Who comes by a forgotten label is another, in a learner that was saved meanwhile and in one that was not."""
+    settings = {"max_departed": 0} if how == "most" else {}
+    learner = start("abc", mb.OMM(), **settings)
+    learner.ask(available=["a", "b"], exclude=["c"], pinned=["b"])
+    learner.change(U("a"), forget=["b", "c"] if how == "forget" else ())
+    learner.save(tmp_path / "early")
+    loaded = mb.Learner.load(tmp_path / "early")
+    for each, name in ((learner, "one"), (loaded, "other")):
+        each.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == (tmp_path / "early").read_bytes()
+    for each, name in ((learner, "one"), (loaded, "other")):
+        each.change(U("abc"))
+        assert each.outstanding[0].pinned.size == 0
+        each.save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()

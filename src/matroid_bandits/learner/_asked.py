@@ -12,6 +12,9 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import ItemError
 from matroid_bandits.learner._wanted import Wanted
 
+#: Stands in for labels of which nothing is to be kept; no item is called so.
+_FORGOTTEN = object()
+
 
 class Asked:
     """What was asked for and what was chosen, by the numbers that items had then; the note of an open play.
@@ -44,3 +47,16 @@ class Asked:
             with suppress(ItemError):
                 found.append(constraint.item(self.labels[e]))
         return np.sort(np.array(found, np.int64))
+
+    def without(self, lost: set[Label], known: dict[int, Sequence[Label]]) -> Asked:
+        """The same, some items forgotten: who comes by such a label later is another.
+
+        Decisions between two changes share their labels; `known` has those that were gone through.
+        """
+        labels = known.get(id(self.labels))
+        if labels is None:
+            labels = self.labels
+            if not lost.isdisjoint(labels):
+                labels = tuple(_FORGOTTEN if label in lost else label for label in labels)
+            known[id(self.labels)] = labels
+        return Asked(labels, self.items, self.wanted, self.is_held_out)

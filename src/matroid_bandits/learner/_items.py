@@ -301,7 +301,8 @@ def changed(
         code = departed.code(label)
         return NOWHERE if code is None or label in turnover.gone else code
 
-    _translate(agent, new, old.constraint.labels, departed, now)
+    lost = {label for label in {*forgotten, *turnover.gone, *before} if now(label) == NOWHERE}
+    _translate(agent, new, old.constraint.labels, departed, now, lost)
     state.n_waiting[:] = state.waiting.sum(axis=1)
     state.update(np.arange(state.n_items))
     new.renew()
@@ -433,9 +434,14 @@ def _features(
 
 
 def _translate(
-    old: Agent, new: Agent, labels: Sequence[Label], departed: Departed, now: Callable[[Label], int]
+    old: Agent,
+    new: Agent,
+    labels: Sequence[Label],
+    departed: Departed,
+    now: Callable[[Label], int],
+    lost: set[Label],
 ) -> None:
-    """Hand the open plays over, their items called by what they are `now`."""
+    """Hand the open plays over, their items called by what they are `now`, and `lost` ones by nothing."""
     plays = list(old.open.values())
     new.open = dict(old.open)
     if not plays:
@@ -449,5 +455,9 @@ def _translate(
         is_old = np.repeat([play.request.episode <= departed.restarted_at for play in plays], sizes)
         renamed[is_old & (flat < 0) & (renamed >= 0)] = NOWHERE
     edges = np.cumsum([0, *sizes])
+    known_notes: dict[int, Sequence[Label]] = {}
     for play, lo, hi in zip(plays, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        new.open[play.request.episode] = play.renamed(renamed[lo:hi].reshape(play.items.shape))
+        handed = play.renamed(renamed[lo:hi].reshape(play.items.shape))
+        if lost and handed.note is not None:
+            handed.note = handed.note.without(lost, known_notes)
+        new.open[play.request.episode] = handed

@@ -177,7 +177,7 @@ def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
 
 
 class _Codes:
-    """Finds what the items of requests are today: numbers, -1, -2, ... for those that have left, or NOWHERE."""
+    """Finds what the items of requests are today: numbers, -1, -2, ... for those that have left."""
 
     def __init__(self, learner: Learner) -> None:
         constraint = learner.constraint
@@ -192,7 +192,9 @@ class _Codes:
             return items
         if id(labels) not in self._found:
             self._found[id(labels)] = np.array([self._today.get(label, NOWHERE) for label in labels], np.int64)
-        return self._found[id(labels)][items]
+        codes = self._found[id(labels)][items]
+        kept: IntArray = codes[codes != NOWHERE]  # as the file's reader leaves the others out
+        return kept
 
 
 def _restore_open(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
