@@ -12,13 +12,13 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnknownCampaignError
+from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnavailableError, UnknownCampaignError
 from matroid_bandits.service import Database, create_key, list_keys, revoke_key
 from matroid_bandits.service import _keys as keys_module
 from matroid_bandits.service._keys import SESSION, Key, Keys, close_session, open_session
 from matroid_bandits.service._logs import log_unexpected, set_up_logs
 from matroid_bandits.service._tables import keys
-from service_kit import create, serving, until
+from service_kit import create, serving, started, until
 
 
 def bearer(key):
@@ -412,3 +412,10 @@ def test_a_key_has_so_many_logins(database, monkeypatch):
     known = Keys(database)
     known.refresh()
     assert [known.seconds_left(text) > 0.0 for text in [*made, mine]] == [False, False, True, True, True, True]
+
+
+def test_keys_are_not_read_once_the_database_is_closed(tmp_path):
+    with started(str(tmp_path / "campaigns.db")) as service:
+        service.keys.refresh()
+    with pytest.raises(UnavailableError, match="shutting down"):
+        service.keys.refresh()

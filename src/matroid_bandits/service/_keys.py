@@ -112,11 +112,13 @@ class Keys:
         self._is_open = False  # until they have been read
         self._began = self._read_at = -math.inf
         self._reading: asyncio.Task[None] | None = None
-        self._lock = threading.Lock()
+        self._lock, self._is_closed = threading.Lock(), False
 
     def refresh(self) -> None:
         """Read the keys again; those that are still there keep count of their uses."""
         with self._lock:
+            if self._is_closed:
+                raise UnavailableError("the server is shutting down")
             self._began = time.monotonic()
             found = {key.id: key for key in list_keys(self._database)}
             self._sessions = _list_sessions(self._database)
@@ -125,6 +127,11 @@ class Keys:
                 if old is not None:
                     key._tokens, key._filled = old._tokens, old._filled
             self._known, self._is_open, self._read_at = found, not found, self._began
+
+    def close(self) -> None:
+        """Wait for a read that has begun, and read no more: the database is about to be closed."""
+        with self._lock:
+            self._is_closed = True
 
     @property
     def is_open(self) -> bool:

@@ -81,6 +81,7 @@ class Service:
         """Serve what waits, save snapshots, and close the database."""
         self.drain()
         self.writer.stop()
+        self.keys.close()
         self.database.close()
 
     def drain(self) -> None:
