@@ -14,8 +14,7 @@ import matroid_bandits as mb
 class Tuned(mb.Policy):
     """UCB1-Tuned: mean + sqrt(log t / T * min(1/4, variance + sqrt(2 log t / T)))."""
 
-    def prepare(self, state):
-        state.extra["squares"] = np.zeros(state.counts.shape)
+    memory = (mb.Memory("squares"),)
 
     def observe(self, state, feedback):
         state.extra["squares"][feedback.runs, feedback.items] += feedback.gains**2

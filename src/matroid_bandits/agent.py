@@ -110,6 +110,8 @@ class Agent:
     waits : bool, default True
         Whether answers may be late. Where every play is answered before the next decision, False saves the
         bookkeeping and changes nothing else.
+    episode : int, default 0
+        The last episode that has passed.
 
     Attributes
     ----------
@@ -148,11 +150,11 @@ class Agent:
         minimize: bool = False,
         engine: EngineChoice = "auto",
         waits: bool = True,
+        episode: int = 0,
     ) -> None:
         policy.check(constraint)
         self._policy, self._waits = policy, waits
-        self.state = State(constraint, n_runs, minimize)
-        policy.prepare(self.state)
+        self.state = State(constraint, n_runs, minimize, policy, episode)
         self._engine = make_engine(engine, constraint, policy, self.state)
         self.open: dict[int, Play] = {}
         if waits:
@@ -184,6 +186,7 @@ class Agent:
         play = Play(request, items, sizes)
         if request.features is not None:
             play.features = _rows(request.features, *play.cells())
+        self.state.episode = request.episode
         moved = self._policy.advance(self.state, request)
         if moved is not None:
             self._engine.refresh(*moved)
@@ -225,7 +228,7 @@ class Agent:
             return
         runs, items = (np.concatenate(arrays) for arrays in zip(*(each[:2] for each in dropped), strict=True))
         self.state.drop(runs, items)
-        self._policy.drop(self.state, dropped, self._waiting())
+        self._policy.drop(self.state, dropped)
         self._engine.refresh(runs, items)
 
     def observe(self, request: Request, items: IntArray, weights: FloatArray) -> None:
@@ -298,7 +301,7 @@ class Agent:
 
     def renew(self) -> None:
         """Let the policy take the plays that wait anew, after items or plays were rearranged."""
-        self._policy.drop(self.state, (), self._waiting())
+        self._policy.rearranged(self.state)
 
     def _waiting(self) -> Iterator[Plays]:
         return (play.waiting() for play in self.open.values())
@@ -316,12 +319,13 @@ class Agent:
         cells = _runs(*items.shape), items.reshape(-1)
         gains = (-weights if self.state.minimize else weights).reshape(-1)
         features = None if request.features is None else _rows(request.features, *cells)
-        return Feedback(*cells, gains, request.episode, request.stream, features)
+        return Feedback(*cells, gains, request.episode, request.stream, features, is_early=True)
 
     def _rehearse(self, feedback: Feedback) -> None:
         """Let a copy of the state take an answer, for what the policy raises."""
         trial = copy.copy(self)
-        trial.state = copy.deepcopy(self.state, {id(self.state.constraint): self.state.constraint})
+        shared = self, self.state.constraint, self.state.prepared
+        trial.state = copy.deepcopy(self.state, {id(part): part for part in shared})
         trial._count(feedback, was_waiting=False)
 
     def _count(self, feedback: Feedback, was_waiting: bool) -> None:

@@ -285,8 +285,7 @@ def test_an_affine_policy_declares_its_lines_and_no_index_of_its_own():
 class Shrunk(mb.OMM):
     """OMM with lines of its own: half the mean, kept from the answers it gets."""
 
-    def prepare(self, state):
-        state.extra["halves"] = np.zeros(state.counts.shape)
+    memory = (mb.Memory("halves"),)
 
     def lines(self, state):
         return state.extra["halves"], state.radii

@@ -271,7 +271,7 @@ def survivor(ledger, policy, minimize, stream, table):
         elif what == "observe":
             agent.observe(request(0, None), np.array([[place[rest[0]]]]), np.array([[rest[1]]]))
         elif what == "came" and agent_policy.takes_priors:
-            restart(agent, agent_policy, np.array([place[rest[0]]]))  # for policies that know when an item came
+            restart(agent, np.array([place[rest[0]]]))  # for policies that know when an item came
         elif what == "prior":
             agent.set_priors(np.array([place[rest[0]]]), np.array([rest[1]]), np.array([rest[2]]))
     for t, play in list(agent.open.items()):  # of items that have left nothing is expected

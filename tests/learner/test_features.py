@@ -15,8 +15,7 @@ class Weighted(mb.Policy):
     n_features = 2
     tries_unseen = False
 
-    def prepare(self, state):
-        state.extra["seen"] = np.zeros((state.n_runs, 2))
+    memory = (mb.Memory("seen", "run", shape=(2,)),)
 
     def indices(self, state, request):
         return np.tile(request.features.sum(axis=1), (state.n_runs, 1))

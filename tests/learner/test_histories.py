@@ -103,7 +103,7 @@ class History:
         return mb.UniformMatroid(len(labels), min(int(self.rng.integers(1, 4)), len(labels)), labels=labels)
 
     def priors(self, policy, labels):
-        if not policy.takes_priors or self.rng.random() < 0.4 or "DiscountedThompson" in repr(policy):
+        if not policy.takes_priors or self.rng.random() < 0.4:
             return None
         few = [label for label in labels if self.rng.random() < 0.4]
         return {label: (float(self.rng.random()), float(self.rng.integers(0, 4))) for label in few}

@@ -238,9 +238,7 @@ def test_weights_are_bounded_so_that_sums_stay_finite(weight, path):
 class Drifting(mb.Policy):
     """A user's own whose array must stay positive."""
 
-    def prepare(self, state):
-        state.extra["level"] = np.ones(state.counts.shape)
-        assert state.n_runs, "not for nothing"
+    memory = (mb.Memory("level", initial=1.0),)
 
     def indices(self, state, request):
         return state.means

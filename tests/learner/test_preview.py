@@ -24,7 +24,7 @@ POLICIES = [
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: type(policy).__name__)
 def test_a_preview_is_the_next_decision_and_changes_none(policy, engine, tmp_path):
     matroid = mb.PartitionMatroid(dict(zip("abcdefgh", "uuuvvvww", strict=True)))
-    if engine == "kinetic" and policy.affine() is None:
+    if engine == "kinetic" and policy.affine is None:
         engine = "auto"
     looked, plain = (mb.Learner(matroid, policy, seed=3, id="x", holdout=0.2, engine=engine) for _ in range(2))
     rng = np.random.default_rng(0)

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import matroid_bandits as mb
@@ -27,8 +26,7 @@ class Log:
 class Strict(mb.Policy):
     """A policy of a user's own that refuses what it does not like, when it is told."""
 
-    def prepare(self, state):
-        state.extra["n_told"] = np.zeros(state.counts.shape)
+    memory = (mb.Memory("n_told"),)
 
     def indices(self, state, request):
         return state.means

@@ -108,8 +108,7 @@ def test_a_contract_knows_powers_of_two_and_waiting():
 class Falling(mb.OMM):
     """Its lines are multiplied less and less, and its coefficient does not make up for it."""
 
-    def prepare(self, state):
-        state.extra["n"] = np.zeros(state.n_runs)
+    memory = (mb.Memory("n", "time"),)
 
     def advance(self, state, request):
         state.extra["n"] += 1.0

@@ -277,8 +277,7 @@ def test_kalman_updates_give_the_ridge_posterior(minimize, prior_scale, noise):
 def test_linear_thompson_samples_the_posterior():
     X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
     policy = mb.CombLinTS(X, prior_scale=2.0)
-    state = State(matroid_of(3), 4000)
-    policy.prepare(state)
+    state = State(matroid_of(3), 4000, policy=policy)
     state.extra["theta"][:] = [1.0, -1.0]
     covariance = np.array([[2.0, 0.6], [0.6, 0.5]])
     state.extra["root"][:] = np.linalg.cholesky(covariance)

@@ -160,8 +160,8 @@ def test_engines_serve_an_affine_base():
         for engine in ("greedy", "warm", "kinetic")
     )
     assert all(other == greedy for other in others)
-    assert policy.affine() == mb.SlidingWindowOMM(20, 0.4)
-    assert mb.Restarting(mb.KLOSM()).affine() is None
+    assert policy.affine == mb.SlidingWindowOMM(20, 0.4)
+    assert mb.Restarting(mb.KLOSM()).affine is None
     with pytest.raises(PolicyError, match="the kinetic engine needs an affine policy"):
         mb.simulate(problem, mb.Restarting(mb.KLOSM()), n_episodes=2, n_runs=1, engine="kinetic")
 
@@ -256,8 +256,7 @@ def test_a_detector_of_ones_own():
 
 def test_names_that_the_detector_takes():
     class Hoarder(mb.OMM):
-        def prepare(self, state):
-            state.extra["n_alarms"] = np.zeros(state.counts.shape)
+        memory = (mb.Memory("n_alarms"),)
 
     with pytest.raises(PolicyError, match=r"expected Hoarder.* to keep nothing called 'n_alarms'"):
-        mb.Learner(mb.UniformMatroid(2, 1), mb.Restarting(Hoarder()))
+        mb.Restarting(Hoarder())

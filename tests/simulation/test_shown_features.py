@@ -28,7 +28,7 @@ class Reader(mb.Policy):
     def __init__(self, n_features=2):
         self.n_features = n_features
 
-    def prepare(self, state):
+    def prepare(self, constraint):
         self.shown, self.told = [], []
 
     def indices(self, state, request):

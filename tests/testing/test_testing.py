@@ -8,7 +8,7 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import ContractError, PolicyError
-from matroid_bandits.testing import check_environment, check_matroid, check_policy
+from matroid_bandits.testing import PolicySuite, check_environment, check_matroid, check_policy
 from samples import MATROIDS, WORLDS
 
 
@@ -176,8 +176,7 @@ class Recent(mb.Policy):
 
     support = (-2.0, 5.0)
 
-    def prepare(self, state):
-        state.extra["recent"] = np.full(state.counts.shape, np.nan)
+    memory = (mb.Memory("recent", initial=np.nan),)
 
     def indices(self, state, request):
         recent = state.extra["recent"]
@@ -238,20 +237,16 @@ def forgets_infinity(self, state, request):
         return state.means + np.log(request.episode) * state.radii
 
 
-def shares_an_array(self, state):
+def shares_an_array(self, state, request):
     state.extra["total"] = np.zeros(3)
 
 
-def keeps_a_list(self, state):
+def keeps_a_list(self, state, request):
     state.extra["total"] = [0.0] * state.n_runs
 
 
-def keeps_objects(self, state):
-    state.extra["total"] = np.full(state.n_runs, None)
-
-
-def keeps_a_sum(self, state):
-    state.extra["sum"] = np.zeros((state.n_runs, 1))
+def keeps_another(self, state, request):
+    state.extra["other"] = np.zeros(state.counts.shape)
 
 
 def counts_waiting_twice(self, state, plays):
@@ -289,7 +284,10 @@ def rounds_weights(self, state, feedback):
             {"indices": changes_means},
             "expected indices to leave the state as it is; it changed state.means in episode 1",
         ),
-        ({"indices": keeps_a_note}, r"it changed state.extra\['note'\] in episode 1"),
+        (
+            {"indices": keeps_a_note},
+            "to hold what memory declares, got 'note', which it does not",
+        ),
         (
             {"indices": counts_calls},
             r"a function of \(state, request\), got .* and then .* for item \d in episode \d",
@@ -297,11 +295,17 @@ def rounds_weights(self, state, feedback):
         ({"indices": draws_from_a_global_generator}, r"expected indices to be a function of \(state, request\)"),
         ({"indices": numbers_runs_by_row}, "run 1 change with the runs beside it: expected 0.25 .* got 1.25"),
         ({"indices": centres_over_runs}, "indices of run 0 change with the runs beside it"),
-        ({"prepare": shares_an_array}, r"expected state.extra\['total'\] to be .* a row per run; got shape \(3,\)"),
-        ({"prepare": keeps_a_list}, "a row per run; got list"),
-        ({"prepare": keeps_objects}, r"an array of numbers, a row per run; got shape \(4,\) of object"),
         (
-            {"prepare": keeps_a_sum, "observe": adds_up_all_runs},
+            {"memory": (mb.Memory("total", "run"),), "advance": shares_an_array},
+            r"expected state.extra\['total'\] to be an array of shape \(4,\) of float64, .*; got shape \(3,\)",
+        ),
+        ({"memory": (mb.Memory("total"),), "advance": keeps_a_list}, "as memory declares it; got list"),
+        (
+            {"advance": keeps_another},
+            "to hold what memory declares, got 'other', which it does not",
+        ),
+        (
+            {"memory": (mb.Memory("sum", "run", shape=(1,)),), "observe": adds_up_all_runs},
             r"state.extra\['sum'\] of run 0 changes with the runs beside it, in episode 1",
         ),
         ({"observe": resets_counts}, "expected observe to leave the state as it is; it changed state.counts"),
@@ -323,8 +327,7 @@ def test_items_never_seen_are_treated_as_an_engine_would(indices):
 class Remembers(mb.Policy):
     """Sums of its own, as a user would write them."""
 
-    def prepare(self, state):
-        state.extra["sums"] = np.zeros(state.counts.shape)
+    memory = (mb.Memory("sums"),)
 
     def indices(self, state, request):
         return state.extra["sums"].copy()
@@ -356,8 +359,7 @@ def test_a_policy_goes_by_gains_in_both_directions():
 class Discounted(mb.Policy):
     """Discounted sums, which learnt the worst basis while `observe` was given raw costs."""
 
-    def prepare(self, state):
-        state.extra |= {"sums": np.zeros(state.counts.shape), "plays": np.zeros(state.counts.shape)}
+    memory = (mb.Memory("sums"), mb.Memory("plays"))
 
     def indices(self, state, request):
         plays = np.maximum(state.extra["plays"], 1e-9)
@@ -375,6 +377,93 @@ class Discounted(mb.Policy):
 class Falling(mb.AffinePolicy):
     def coefficient(self, state, request):
         return 1.0 / request.episode
+
+
+class Ageing(mb.AffinePolicy):
+    """Lines of its own that shrink in every episode, which it keeps to itself."""
+
+    memory = (mb.Memory("a"), mb.Memory("b", initial=np.inf))
+
+    def coefficient(self, state, request):
+        return 0.5
+
+    def lines(self, state):
+        return state.extra["a"], state.extra["b"]
+
+    def advance(self, state, request):
+        state.extra["a"] *= 0.9
+
+    def observe(self, state, feedback):
+        cells = feedback.runs, feedback.items
+        state.extra["a"][cells], state.extra["b"][cells] = state.means[cells], state.radii[cells]
+
+
+class Named(Ageing):
+    """The same, and says so."""
+
+    def advance(self, state, request):
+        super().advance(state, request)
+        return np.nonzero(state.counts)
+
+
+def test_lines_that_age_in_secret_are_noticed():
+    with pytest.raises(ContractError, match="expected advance to leave the lines of other items, since engines"):
+        check_policy(Ageing())
+    check_policy(Named())
+
+
+class Scratch(mb.Policy):
+    """Keeps an array of its run's that is as long as there are items, which belongs to none of them."""
+
+    memory = (mb.Memory("recent", "run", shape=(9,)), mb.Memory("n", "run", np.int64))
+
+    def indices(self, state, request):
+        return state.means + state.extra["recent"].sum(axis=1, keepdims=True)
+
+    def observe(self, state, feedback):
+        for run, gain in zip(feedback.runs, feedback.gains, strict=True):
+            n = state.extra["n"][run] % 9
+            state.extra["recent"][run, n] = gain
+            state.extra["n"][run] += 1
+
+
+def test_an_array_as_long_as_the_items_is_as_declared():
+    check_policy(Scratch())
+
+
+class Remembering(mb.Policy):
+    """Keeps what it worked out for a constraint where every other constraint finds it."""
+
+    def check(self, constraint):
+        self.bonus = np.arange(constraint.n_items) * (-1.0) ** constraint.rank
+
+    def indices(self, state, request):
+        return state.means + self.bonus
+
+
+class Handed(mb.Policy):
+    """Is handed it back."""
+
+    def prepare(self, constraint):
+        return np.arange(constraint.n_items) * (-1.0) ** constraint.rank
+
+    def indices(self, state, request):
+        return state.means + state.prepared
+
+
+def test_what_is_worked_out_for_a_constraint_is_not_kept_by_the_policy():
+    check_policy(Handed())
+    for promise in ("test_two_constraints_interleaved", "test_the_policy_stays_as_it_was_made"):
+        suite = PolicySuite()
+        suite.policy = Remembering()
+        with pytest.raises(ContractError, match="prepare returns"):
+            getattr(suite, promise)()
+
+
+class TestRestartingWindow(PolicySuite):
+    """A test for each promise, as pytest finds them."""
+
+    policy = mb.Restarting(mb.SlidingWindowOMM(5, 0.5), mb.CUSUM(n_first=2, tolerance=0.05, threshold=0.5))
 
 
 def test_a_coefficient_that_falls_is_named():

@@ -45,7 +45,7 @@ class Engine(ABC):
 
     def __init__(self, constraint: Constraint, policy: Policy, state: State) -> None:
         self.constraint, self.policy, self.state = constraint, policy, state
-        self._affine = policy.affine()
+        self._affine = policy.affine
 
     @abstractmethod
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:

@@ -103,7 +103,7 @@ class KineticEngine(Engine):
     @staticmethod
     def fits(constraint: Constraint, policy: Policy) -> bool:
         """Whether the policy's index is affine and the constraint a matroid made of quotas."""
-        return policy.affine() is not None and isinstance(constraint, Matroid) and constraint.quotas() is not None
+        return policy.affine is not None and isinstance(constraint, Matroid) and constraint.quotas() is not None
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode; where too many of the best are not available, all items are scanned."""

@@ -62,7 +62,7 @@ def _fastest(constraint: Constraint, policy: Policy) -> str:
         return "kinetic"
     if ThresholdEngine.fits(constraint):
         return "threshold"
-    if policy.affine() is None or not isinstance(constraint, Matroid) or KineticEngine.fits(constraint, policy):
+    if policy.affine is None or not isinstance(constraint, Matroid) or KineticEngine.fits(constraint, policy):
         return "greedy"
     return "warm" if _is_small(constraint) else "greedy"
 

@@ -141,18 +141,16 @@ class Departed:
         alone = self._alone(row, state)
         alone.drop(here, here)
         if self._own:  # what the items share is not narrowed by a play of one that has left
-            policy.drop(alone, [Plays(here, here, episode)], ())
+            policy.drop(alone, [Plays(here, here, episode)])
         self._keep(row, alone, state)
 
-    def restart(self, policy: Policy, minimize: bool, episode: int) -> None:
-        """Forget what is known of everybody, in an episode; names and features stay."""
+    def restart(self, policy: Policy, episode: int) -> None:
+        """Forget what is known of all items that have left, in an episode; names and features stay."""
         self.restarted_at = episode
-        fresh = State(UniformMatroid(1, 1), 1, minimize)
-        policy.prepare(fresh)
+        initial = {f"extra/{each.name}": each.value(episode) for each in policy.memory}
         for name, array in self._columns.items():
             if name != "features":
-                own = name.removeprefix("extra/")
-                array[:] = 0 if own == name else fresh.extra[own][:, :1]
+                array[:] = initial.get(name, 0)
 
     def plan(
         self, gone: Iterable[Label], leaving: list[Label], columns: Mapping[str, AnyArray], most: int
@@ -204,7 +202,7 @@ class Departed:
     def _alone(self, row: int, state: State) -> State:
         """A state of one departed item, with what the items of `state` share."""
         alone = State(UniformMatroid(1, 1), 1, state.minimize)
-        alone.is_apart = True
+        alone.is_apart, alone.episode, alone.memory = True, state.episode, state.memory
         for name in _PLAYS:
             getattr(alone, name)[:] = self._columns[name][:, row : row + 1]
         if self.has("prior_counts"):
@@ -249,8 +247,8 @@ def changed(
     Items are matched by label. Nothing of the old agent and of `departed` is changed.
     """
     old = agent.state
-    for which, each in (("old", old.constraint), ("new", constraint)):
-        if not each.has_labels:
+    for which, labelled in (("old", old.constraint), ("new", constraint)):
+        if not labelled.has_labels:
             raise InvalidMatroidError(
                 f"expected labels, by which items are matched when they change; the {which} constraint has none"
             )
@@ -267,20 +265,20 @@ def changed(
     stays, returns = sources >= 0, (sources < 0) & (sources != NOWHERE)
     rows = _features(policy, departed, sources, features)
     new_policy = policy.change(old.constraint, np.where(stays, sources, -1), rows)
-    new = Agent(constraint, new_policy, minimize=old.minimize, engine=engine)
+    new = Agent(constraint, new_policy, minimize=old.minimize, engine=engine, episode=old.episode)
     state = new.state
-    columns = _columns(old, policy)
+    columns = _columns(old)
     for name in columns | dict.fromkeys(filter(departed.has, _PRIORS)):  # items may return to others without priors
         target = _target(state, name)
         if name in columns:
             target[:, stays] = columns[name][:, sources[stays]]
         if departed.has(name):
             target[:, returns] = departed.rows(name, sources[returns])
-    for name, array in old.extra.items():
-        if name in policy.open_arrays:
-            state.extra[name] = array.copy()
-        elif f"extra/{name}" not in columns:
-            state.extra[name][:] = array
+    for each in old.memory:
+        if each.kind == "growing":
+            state.extra[each.name] = old.extra[each.name].copy()
+        elif each.kind != "item":
+            state.extra[each.name][:] = old.extra[each.name]
     state.restore_totals(**old.totals())
     is_gone = np.ones(old.n_items, bool)
     is_gone[sources[stays]] = False
@@ -309,26 +307,14 @@ def changed(
     return new, new_policy, turnover, ~(stays | returns)
 
 
-def restart(agent: Agent, policy: Policy, items: IntArray | None) -> None:
+def restart(agent: Agent, items: IntArray | None) -> None:
     """Forget what is known of some items, or of all, and whom the plays that wait are about."""
     agent.settle()
     state = agent.state
     which = np.arange(state.n_items) if items is None else items
     is_forgotten = np.zeros(state.n_items + 1, bool)  # the last for items that are not there
     is_forgotten[which] = True
-    fresh = State(state.constraint, state.n_runs, state.minimize)
-    policy.prepare(fresh)
-    own = _columns(state, policy)
-    for name, array in list(state.extra.items()):
-        if f"extra/{name}" in own:
-            array[:, which] = fresh.extra[name][:, which]
-        elif items is None and name in policy.open_arrays:
-            state.extra[name] = fresh.extra[name]
-        elif items is None and name not in policy.time_arrays:
-            array[:] = fresh.extra[name]
-    if items is None:
-        state.restore_totals(**fresh.totals())
-    state.restart(which)
+    state.restart(items)
     for play in agent.open.values():
         hit = is_forgotten[np.maximum(play.items, -1)]
         if hit.any():
@@ -403,10 +389,10 @@ def labels_of(
     return [key if find_departed(key) is not None else constraint.labels[find(key)] for key in keys]
 
 
-def _columns(state: State, policy: Policy) -> dict[str, AnyArray]:
+def _columns(state: State) -> dict[str, AnyArray]:
     """Every array of a state that has a column per item."""
     named = {name: getattr(state, name) for name in (*_PLAYS, *(_PRIORS if state.has_priors else ()))}
-    named |= {f"extra/{name}": state.extra[name] for name in policy.columns(state)}
+    named |= {f"extra/{each.name}": state.extra[each.name] for each in state.memory if each.kind == "item"}
     return named
 
 

@@ -473,9 +473,9 @@ class Learner:
                 labels = None if which is None else [self._constraint.labels[e] for e in which.tolist()]
                 self._record(_events.restarted(labels))
             self._n_steps += 1
-            _items.restart(self._agent, self._policy, which)
+            _items.restart(self._agent, which)
             if which is None:
-                self._departed.restart(self._policy, self.minimize, self._episode)
+                self._departed.restart(self._policy, self._episode)
             self._n_changes += 1
 
     def apply(self, event: Mapping[str, Any], *, trust: bool = False) -> Any:

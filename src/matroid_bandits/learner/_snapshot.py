@@ -70,7 +70,7 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
     with archives.malformed("learner"):
         _validate.check_statistics(state.counts[0], state.sums[0], policy, learner.minimize)
         layouts = {name: Layout.of(array) for name, array in arrays.items()}
-        _validate.check_extra(layouts, policy, constraint, learner.minimize)
+        _validate.check_extra(layouts, policy, constraint.n_items)
         policy.check_extra(state)
     archives.save(path, _FORMAT, _VERSION, header, arrays)
 
@@ -98,9 +98,9 @@ def load(
             constraint = _constraint(header, constraint)
             policy = _policy(header, archive, constraint, policy)
             policy.check(constraint)
-            former = {f"extra/{old}": f"extra/{new}" for old, new in policy.former_arrays.items()}
+            former = {f"extra/{each.former}": f"extra/{each.name}" for each in policy.memory if each.former}
             layouts = {former.get(name, name): layout for name, layout in layouts.items()}
-            _validate.check_extra(layouts, policy, constraint, header["minimize"])
+            _validate.check_extra(layouts, policy, constraint.n_items)
             arrays = archive.read()
             for old in former.keys() & arrays.keys():
                 arrays[former[old]] = policy.converted(old.removeprefix("extra/"), arrays.pop(old))
@@ -132,11 +132,12 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
     state.restore_totals(**{key: arrays[f"totals/{key}"] for key in state.totals()})
     state.n_waiting[:] = state.waiting.sum(axis=1)
     state.update(np.arange(state.n_items))
-    for key, array in list(state.extra.items()):
-        if key in learner.policy.open_arrays:
-            state.extra[key] = arrays[f"extra/{key}"]
+    state.episode = header["episode"]
+    for each in state.memory:
+        if each.kind == "growing":
+            state.extra[each.name] = arrays[f"extra/{each.name}"]
         else:
-            array[:] = arrays[f"extra/{key}"]
+            state.extra[each.name][:] = arrays[f"extra/{each.name}"]
     columns = {
         name.removeprefix("departed/"): array for name, array in arrays.items() if name.startswith("departed/")
     }

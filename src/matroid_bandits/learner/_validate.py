@@ -19,7 +19,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.learner._items import NOWHERE
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import Policy, State
+from matroid_bandits.policies import Policy
 
 #: Episodes of decisions lie below this; those past it address further looks at items before the first decision.
 MOST_DECISIONS: Final = 2**47
@@ -173,20 +173,15 @@ def _check_sets(ids: IntArray, sizes: IntArray, items: IntArray, constraint: Con
         raise ValueError(f"expected decision {ids[is_wrong.argmax()]} to be a set that may be chosen, got another")
 
 
-def check_extra(layouts: Mapping[str, Layout], policy: Policy, constraint: Constraint, minimize: bool) -> None:
+def check_extra(layouts: Mapping[str, Layout], policy: Policy, n_items: int) -> None:
     """The arrays that the policy keeps, before they are read; `Policy.check_extra` looks at their numbers."""
-    state = State(constraint, 0, minimize)  # a state without runs takes no memory
-    try:
-        policy.prepare(state)
-    except Exception:  # a policy that cannot prepare nothing
-        state = State(constraint, 1, minimize)
-        policy.prepare(state)
-    expected = {f"extra/{key}": Layout(array.dtype, (1, *array.shape[1:])) for key, array in state.extra.items()}
     found = {name: layout for name, layout in layouts.items() if name.startswith("extra/")}
-    for name in (f"extra/{key}" for key in policy.open_arrays):
-        given = found.get(name)
-        if given is not None and given.shape[:1] == (1,) and len(given.shape) == len(expected[name].shape):
-            expected[name] = Layout(expected[name].dtype, given.shape)
+    expected = {}
+    for each in policy.memory:
+        name, shape = f"extra/{each.name}", (1, *each.axes(n_items))
+        given = found[name].shape if name in found and each.kind == "growing" else ()
+        is_grown = given[:1] == (1,) and len(given) == len(shape)
+        expected[name] = Layout(np.dtype(each.dtype), given if is_grown else shape)
     if found != expected or any(layout.dtype.kind not in PLAIN_KINDS for layout in found.values()):
         raise ValueError(
             f"the policy's arrays do not fit: expected {_listed(expected)} of plain data, got {_listed(found)}"

@@ -7,12 +7,14 @@ from matroid_bandits.policies._discounted import DiscountedOMM
 from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
+from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._omm import OMM, scale_problem
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._restarting import Restarting
 from matroid_bandits.policies._state import State
 from matroid_bandits.policies._thompson import DiscountedThompson, ThompsonSampling
 from matroid_bandits.policies._window import SlidingWindowOMM
+from matroid_bandits.policies._wrapper import PolicyWrapper
 
 __all__ = [
     "CUSUM",
@@ -29,8 +31,10 @@ __all__ = [
     "EpsilonGreedy",
     "Feedback",
     "FixedSet",
+    "Memory",
     "Plays",
     "Policy",
+    "PolicyWrapper",
     "Request",
     "Restarting",
     "SlidingWindowOMM",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import forms, kinetic
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.policies._described import Described
+from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
@@ -29,42 +30,37 @@ class Policy(ABC, Described):
     negated before they reach it), so it always maximises, and works in both directions. An agent calls, in this
     order:
 
-    1. `check` with the constraint, once, before anything else;
-    2. `prepare` with the fresh state, once;
-    3. for every episode `indices`, and after the set was chosen `advance`;
-    4. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
+    1. `check` and `prepare` with the constraint, once, before anything else;
+    2. for every episode `indices`, and after the set was chosen `advance`;
+    3. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
        has counted it by then;
-    5. `wait` when plays have not been answered by the time something else happens, and `drop` when they never will
-       be; most policies go by the state's counts of those. `welcome` when items come with priors;
-    6. `forget` when an item is to start anew, where a `Restarting` policy has it beside a detector;
-    7. `check_extra` when a live learner is saved or loaded.
+    4. `wait` when plays have not been answered by the time something else happens, and `drop` when they never will
+       be; most policies go by the state's counts of those. `welcome` when items come with priors, `rearranged` when a
+       learner's items have changed or were forgotten;
+    5. `forget` when an item is to start anew, where a `Restarting` policy has it beside a detector;
+    6. `check_extra` when a live learner is saved or loaded.
+
+    One object plays in many problems and threads, so it stays as it was made: what it keeps of a history is its
+    declared `memory`, and what it works out for a constraint is what `prepare` returns.
 
     Attributes
     ----------
     support : (float, float)
-        Bounds of the weights that the policy can take, a class attribute; unbounded by default.
+        Bounds of the weights that the policy can take; unbounded by default.
     tries_unseen : bool
-        Whether an item never asked for has index +inf whatever `indices` says, so that everything is tried once; a
-        class attribute. False for policies that do not learn, for those with a proper prior, and for those that infer
+        Whether an item never asked for has index +inf whatever `indices` says, so that everything is tried once.
+        False for policies that do not learn, for those with a proper prior, and for those that infer
         the value of items they have not seen.
     takes_priors : bool
-        Whether items may come with a mean and a number of plays that it is worth, a class attribute.
+        Whether items may come with a mean and a number of plays that it is worth.
     n_features : int, or None
         How many numbers per item the policy needs with every request; None, the default, for one that takes none.
-    item_arrays : tuple of str, or None
-        Names of the arrays in ``state.extra`` that have a column per item, a class attribute. They are rearranged
-        when a learner's items change. None, the default, stands for those whose second axis is as long as the items.
-    time_arrays : tuple of str
-        Names of the arrays in ``state.extra`` that tell the time, a class attribute: a learner that forgets all items
-        leaves them as they are.
-    open_arrays : tuple of str
-        Names of the arrays in ``state.extra`` that grow as they are needed, so that only their type and number of
-        axes are those that `prepare` made; a class attribute.
-    former_arrays : mapping of str to str
-        Names that arrays in ``state.extra`` had in files of earlier versions, and those that they have now, a class
-        attribute; see `converted`.
+    memory : sequence of Memory
+        The arrays in ``state.extra``, declared; none by default.
     takes_all : bool
-        Whether `observe` raises nothing whatever it is told, a class attribute: then no answer is kept to be undone.
+        Whether `observe` raises nothing whatever it is told: then no answer is kept to be undone.
+    affine : AffinePolicy, or None
+        The lines that the index is made of, for engines that follow them; None for any other index.
     kind : str, or None
         The name of a class of one's own in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to
         be changed when what the class does changes. None, the default, for a class that is not stored.
@@ -88,15 +84,11 @@ class Policy(ABC, Described):
     10
     """
 
-    support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    tries_unseen: ClassVar[bool] = True
-    takes_priors: ClassVar[bool] = True
+    support: tuple[float, float] = (-np.inf, np.inf)
+    tries_unseen: bool = True
+    takes_priors: bool = True
+    takes_all: bool = False
     n_features: int | None = None
-    item_arrays: ClassVar[tuple[str, ...] | None] = None
-    time_arrays: ClassVar[tuple[str, ...]] = ()
-    open_arrays: ClassVar[tuple[str, ...]] = ()
-    former_arrays: ClassVar[Mapping[str, str]] = {}
-    takes_all: ClassVar[bool] = False
     kind: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -116,11 +108,22 @@ class Policy(ABC, Described):
     def check(self, constraint: Constraint) -> None:
         """Raise `PolicyError` when the policy cannot play under the constraint."""
 
-    def prepare(self, state: State) -> None:
-        """Put arrays of the policy's own, a row per run, into ``state.extra``."""
+    def prepare(self, constraint: Constraint) -> Any:
+        """Work out, once, what is needed of a constraint that fits; hooks find it in ``state.prepared``."""
+        return None
+
+    @property
+    def memory(self) -> Sequence[Memory]:
+        """The arrays in ``state.extra``; most policies with some have a tuple of `Memory` as a class attribute."""
+        return ()
+
+    @property
+    def affine(self) -> AffinePolicy | None:
+        """The lines that the index is made of; None for any other index."""
+        return None
 
     def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
-        """Age those arrays by one episode: called once an episode, after its set was chosen.
+        """Age the memory by one episode: called once an episode, after its set was chosen.
 
         Returns
         -------
@@ -130,13 +133,19 @@ class Policy(ABC, Described):
         return None
 
     def observe(self, state: State, feedback: Feedback) -> None:
-        """Update those arrays with what was answered; `state` has counted it."""
+        """Update the memory with what was answered; `state` has counted it."""
 
     def wait(self, state: State, plays: Plays) -> None:
         """Take note that plays wait for an answer from now on; `state` has counted them."""
 
-    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
-        """Take note that no answer will come to some plays that waited, while those of `waiting` still do."""
+    def drop(self, state: State, dropped: Sequence[Plays]) -> None:
+        """Take note that no answer will come to some plays that waited; those of ``state.pending()`` still do."""
+
+    def rearranged(self, state: State) -> None:
+        """Take note that items have come, gone, changed places or were forgotten, and plays that waited with them.
+
+        The memory of every item has been moved, or is as it was at first; those of ``state.pending()`` wait now.
+        """
 
     def welcome(self, state: State, items: IntArray) -> None:
         """Take note that `items` (n,) have come with priors; `state` has them."""
@@ -176,25 +185,9 @@ class Policy(ABC, Described):
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Start anew with `items` (n,), each in its run (n,); called by `Restarting`, when `state` has done so.
 
-        By default their columns become what `prepare` makes of them.
+        By default what the memory has of them becomes as it was at first.
         """
-        fresh = State(state.constraint, 1, state.minimize)
-        self.prepare(fresh)
-        for name in self.columns(fresh):
-            state.extra[name][runs, items] = fresh.extra[name][0, items]
-
-    def columns(self, state: State) -> list[str]:
-        """The names of the arrays in ``state.extra`` that have a column per item."""
-        own = self.item_arrays
-        return [
-            name
-            for name, array in state.extra.items()
-            if (name in own if own is not None else array.shape[1:2] == (state.n_items,))
-        ]
-
-    def affine(self) -> AffinePolicy | None:
-        """The lines that the index is made of, for engines that follow them; None for any other index."""
-        return None
+        state.renew(self.memory, runs, items)
 
     def alarms(self, state: State) -> tuple[IntArray, IntArray] | None:
         """How often each item started anew by itself, and in which episode last; None for a policy that never does.
@@ -215,11 +208,11 @@ class Policy(ABC, Described):
         return None
 
     def converted(self, name: str, array: AnyArray) -> AnyArray:
-        """What an array of `former_arrays` in a file of an earlier version is now; of the same type and shape."""
+        """What an array by its `former` name, in a file of an earlier version, is now; of the same type and shape."""
         return array
 
     def check_extra(self, state: State) -> None:
-        """Raise `PolicyError` when those arrays cannot be what `prepare` and `observe` made.
+        """Raise `PolicyError` when the memory cannot be what the other hooks have made.
 
         Called when a learner is saved and when it is loaded; their types and shapes are known to be right.
         """
@@ -251,6 +244,7 @@ class AffinePolicy(Policy):
                 "its own: derive it from Policy"
             )
 
+    @property
     def affine(self) -> AffinePolicy | None:
         """The policy itself."""
         return self
@@ -322,11 +316,12 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
     >>> evaluate(mb.OMM(), state, mb.Request(1, mb.Stream(0, [0])))
     array([[inf, inf, inf]])
     """
-    affine = policy.affine()
+    affine = policy.affine
     if affine is not None:
         return affine.indices(state, request)
     has_unseen = policy.tries_unseen and not state.is_seen
-    if has_unseen or state.n_waiting.any():
+    has_unanswered = state.n_waiting.any() or state.lost.any()
+    if has_unseen or has_unanswered:
         with np.errstate(divide="ignore", invalid="ignore"):  # of items never seen, whatever the formula
             given = policy.indices(state, request)
     else:
@@ -341,8 +336,8 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
         )
     if has_unseen:
         U = np.where(state.is_unseen, np.inf, U)
-    if policy.tries_unseen and state.n_waiting.any():
-        U = np.where(np.isnan(U) & (state.counts == 0), state.means, U)  # asked for, and not yet answered
+    if policy.tries_unseen and has_unanswered:
+        U = np.where(np.isnan(U) & (state.counts == 0), state.means, U)  # asked for, and not answered
     bad = order_kernels.first_nan(U.reshape(-1))
     if bad >= 0:
         run, item = request.stream.runs[bad // state.n_items], bad % state.n_items

@@ -131,8 +131,12 @@ class FixedSet(Policy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         U: FloatArray = np.zeros(state.counts.shape)
-        U[:, self._numbers(state.constraint)] = 1.0
+        U[:, state.prepared] = 1.0
         return U
+
+    def prepare(self, constraint: Constraint) -> IntArray:
+        """The numbers of the items."""
+        return self._numbers(constraint)
 
     def _numbers(self, constraint: Constraint) -> IntArray:
         """The items of the set that are there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import discount, forms
 from matroid_bandits.policies._base import AffinePolicy, coefficient
+from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
@@ -75,8 +76,12 @@ class DiscountedOMM(AffinePolicy):
     ('a',)
     """
 
-    item_arrays = ("cells", "means", "radii")
-    time_arrays = ("clock",)
+    memory = (
+        Memory("cells", shape=(discount.WIDTH,)),
+        Memory("means"),
+        Memory("radii", initial=np.inf),
+        Memory("clock", "time", shape=(4,), initial=(1.0, 0.0, 0.0, 0.0)),
+    )
     takes_all = True
 
     #: Weights are divided by two to this power, an even number, when g falls below its reciprocal.
@@ -117,12 +122,6 @@ class DiscountedOMM(AffinePolicy):
         means = np.where(is_known, state.extra["means"], np.nan)
         return means, plays, np.where(is_known, plays + waiting + prior, waiting + lost)
 
-    def prepare(self, state: State) -> None:
-        state.extra["cells"] = np.zeros((*state.counts.shape, discount.WIDTH))
-        state.extra["means"] = np.zeros(state.counts.shape)
-        state.extra["radii"] = np.full(state.counts.shape, np.inf)
-        state.extra["clock"] = np.tile([1.0, 0.0, 0.0, 0.0], (state.n_runs, 1))
-
     def advance(self, state: State, request: Request) -> None:
         """Let everything fade by an episode."""
         clock = state.extra["clock"]
@@ -153,8 +152,8 @@ class DiscountedOMM(AffinePolicy):
             yield c, row[_G], row[_SHIFT]
 
     def observe(self, state: State, feedback: Feedback) -> None:
-        runs, items, gains, episode = feedback[:4]
-        g, shift = self._weigh(state, episode)
+        runs, items, gains = feedback[:3]
+        g, shift = self._weigh(state, 0 if feedback.is_early else feedback.episode)
         discount.answer(runs, items, gains, g, shift, state.waiting, *self._arrays(state))
 
     def wait(self, state: State, plays: Plays) -> None:
@@ -163,12 +162,14 @@ class DiscountedOMM(AffinePolicy):
         typical = state.typical_gain if is_new.any() else np.zeros(state.n_runs)
         discount.wait(runs, items, *self._weigh(state, episode), typical, *self._arrays(state))
 
-    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
+    def drop(self, state: State, dropped: Sequence[Plays]) -> None:
         for plays in dropped:
             runs, items, episode = plays[:3]
             discount.drop(runs, items, *self._weigh(state, episode), *self._arrays(state))
-        if not dropped:  # items were rearranged; who returns has missed some divisions
-            self._update(state)
+
+    def rearranged(self, state: State) -> None:
+        """Bring everything up to date: an item that returns has missed some divisions."""
+        self._update(state)
 
     def welcome(self, state: State, items: IntArray) -> None:
         """Let priors weigh as much as plays made now."""
@@ -198,13 +199,10 @@ class DiscountedOMM(AffinePolicy):
             raise PolicyError("expected finite means and positive radii, got others")
 
     def _weigh(self, state: State, episode: int) -> tuple[float, float]:
-        """The g of an episode, by which its plays are divided, and the present power of two.
-
-        What was seen before the first decision has episode 0, or one that has not come yet.
-        """
+        """The g of an episode, by which its plays are divided, and the present power of two."""
         g, _, now, shift = state.extra["clock"][0].tolist()
         if episode != now and self._gamma < 1.0:
-            g = _powers(self._gamma).g(episode if episode < now else 0, shift, now, g)
+            g = _powers(self._gamma).g(episode, shift, now, g)
         return g, shift
 
     def _update(self, state: State) -> None:

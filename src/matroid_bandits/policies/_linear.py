@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies._base import Policy
+from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
@@ -31,9 +32,7 @@ class _LinearPolicy(Policy):
     """A Gaussian belief over theta, where an item's mean weight is its features times theta."""
 
     tries_unseen = False
-    item_arrays = ()
     takes_priors = False
-    former_arrays: ClassVar[Mapping[str, str]] = {"covariance": "root", "narrowed": "narrowed_root"}
 
     def __init__(
         self,
@@ -87,18 +86,19 @@ class _LinearPolicy(Policy):
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Start anew with the belief, which all items share; it is narrowed by the plays that wait."""
-        fresh = State(state.constraint, 1, state.minimize)
-        self.prepare(fresh)
-        for name, array in fresh.extra.items():
-            state.extra[name][runs] = array[0]
+        for each in self.memory:
+            state.extra[each.name][runs] = each.initial
         self._mark(state, runs)
 
-    def prepare(self, state: State) -> None:
+    @property
+    def memory(self) -> Sequence[Memory]:
         d = self._n_columns
-        state.extra["theta"] = np.zeros((state.n_runs, d))
-        state.extra["root"] = root = np.zeros((state.n_runs, d, d))
-        root[:, np.arange(d), np.arange(d)] = self._prior_scale
-        state.extra["narrowed_root"] = root.copy()
+        prior = self._prior_scale * np.eye(d)
+        return (
+            Memory("theta", "run", shape=(d,)),
+            Memory("root", "run", shape=(d, d), initial=prior, former="covariance"),
+            Memory("narrowed_root", "run", shape=(d, d), initial=prior, former="narrowed"),
+        )
 
     def check_extra(self, state: State) -> None:
         if not np.isfinite(state.extra["theta"]).all():
@@ -139,11 +139,11 @@ class _LinearPolicy(Policy):
         narrowed[before == 0] = root[before == 0]
         runs, rows, is_marked = plays.runs, self._rows(plays), _is_marked(narrowed)
         if is_marked.any():
-            narrowed = state.extra["narrowed_root"] = self._narrowed(state)  # by these plays too
+            narrowed[:] = self._narrowed(state)  # by these plays too
             runs, rows = runs[~is_marked[runs]], rows[~is_marked[runs]]
         statistics.narrow(runs, rows, self._noise**2, narrowed)
 
-    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
+    def drop(self, state: State, dropped: Sequence[Plays]) -> None:
         """Have the belief narrowed anew by the plays that still wait."""
         for plays in dropped:
             is_crowded = state.n_waiting[plays.runs] > _MANY
@@ -151,9 +151,11 @@ class _LinearPolicy(Policy):
             if is_crowded.any():
                 rows = self._rows(plays)[is_crowded]
                 statistics.widen(plays.runs[is_crowded], rows, self._noise**2, state.extra["narrowed_root"])
-        if not dropped:  # items or plays were rearranged
-            self._mark(state, np.arange(state.n_runs))
-            state.extra["narrowed_root"] = self._narrowed(state)
+        self._rest(state)
+
+    def rearranged(self, state: State) -> None:
+        self._mark(state, np.arange(state.n_runs))
+        state.extra["narrowed_root"][:] = self._narrowed(state)
         self._rest(state)
 
     def _mark(self, state: State, runs: IntArray) -> None:

@@ -91,11 +91,14 @@ class Feedback(NamedTuple):
     gains : float64 array (n,)
         What each item was worth: its weight, or minus its weight when weights are costs.
     episode : int
-        The episode of the decision; 0 for what was seen before the first.
+        The episode of the decision.
     stream : Stream
         The policy's own random numbers, as in `Request`; ``stream.take(runs)`` has a row for each answer.
     features : float64 array (n, d), or None
         The features that the answered items had in the decision's request.
+    is_early : bool
+        Whether this was seen before the first decision. The episode is an address of random numbers then, and tells
+        no time.
 
     Examples
     --------
@@ -115,3 +118,4 @@ class Feedback(NamedTuple):
     episode: int
     stream: Stream
     features: FloatArray | None = None
+    is_early: bool = False

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, IntArray
 from matroid_bandits._util.text import shown
-from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.policies._base import AffinePolicy, Policy
+from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._detectors import CUSUM, Detector
-from matroid_bandits.policies._request import Feedback, Plays, Request
+from matroid_bandits.policies._memory import Memory
+from matroid_bandits.policies._request import Feedback
 from matroid_bandits.policies._state import State
+from matroid_bandits.policies._wrapper import PolicyWrapper
 
-_ALARMS = ("n_alarms", "last_alarm")
 
-
-class Restarting(Policy):
+class Restarting(PolicyWrapper):
     """A policy beside which a detector watches every item; one whose weights have changed starts anew.
 
     An alarm clears the item's statistics and its detector; time goes on, the other items keep what is known of them,
@@ -59,45 +58,26 @@ class Restarting(Policy):
             detector = CUSUM()
         if not isinstance(detector, Detector):
             raise PolicyError(f"expected detector to be a Detector, such as CUSUM(), got {shown(detector)}")
-        self._base, self._detector = base, detector
-        self._kept_names = tuple(detector.prepare((0, 0)))
-        self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors  # type: ignore[misc]
-        self.former_arrays = base.former_arrays  # type: ignore[misc]
-        self.n_features, self.open_arrays, self.time_arrays = base.n_features, base.open_arrays, base.time_arrays  # type: ignore[misc]
-        if base.item_arrays is not None:
-            kept = (f"detector_{name}" for name in self._kept_names)
-            self.item_arrays = (*base.item_arrays, *kept, *_ALARMS)  # type: ignore[misc]
-
-    @property
-    def base(self) -> Policy:
-        """How to choose."""
-        return self._base
+        super().__init__(base)
+        self._detector = detector
+        self.takes_all = False  # a detector may refuse a gain
+        self._own = tuple(
+            Memory(f"detector_{name}", dtype=array.dtype, initial=array[0])
+            for name, array in detector.prepare((1,)).items()
+        ) + tuple(Memory(name, dtype=np.int64) for name in ("n_alarms", "last_alarm"))
+        names = {each.name for each in base.memory}
+        for each in self._own:
+            if each.name in names:
+                raise PolicyError(f"expected {base!r} to keep nothing called {each.name!r}, which is a detector's")
 
     @property
     def detector(self) -> Detector:
         """What raises alarms."""
         return self._detector
 
-    def affine(self) -> AffinePolicy | None:
-        return self._base.affine()
-
-    def indices(self, state: State, request: Request) -> FloatArray:
-        return self._base.indices(state, request)
-
-    def check(self, constraint: Constraint) -> None:
-        self._base.check(constraint)
-
-    def prepare(self, state: State) -> None:
-        self._base.prepare(state)
-        own = {f"detector_{name}": array for name, array in self._detector.prepare(state.counts.shape).items()}
-        own |= {name: np.zeros(state.counts.shape, np.int64) for name in _ALARMS}
-        for name in own:
-            if name in state.extra:
-                raise PolicyError(f"expected {self._base!r} to keep nothing called {name!r}, which is a detector's")
-        state.extra |= own
-
-    def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
-        return self._base.advance(state, request)
+    @property
+    def memory(self) -> Sequence[Memory]:
+        return *self._base.memory, *self._own
 
     def observe(self, state: State, feedback: Feedback) -> None:
         """Let the policy take the answers, and the detector; clear the items for which it raises an alarm."""
@@ -113,34 +93,13 @@ class Restarting(Policy):
             runs, items = feedback.runs[is_alarm], feedback.items[is_alarm]
             state.forget(runs, items)
             self._base.forget(state, runs, items)
-            for name, array in self._detector.prepare((runs.size,)).items():
-                arrays[name][runs, items] = array
+            for each in self._own[:-2]:
+                state.extra[each.name][runs, items] = each.initial
             state.extra["n_alarms"][runs, items] += 1
-            state.extra["last_alarm"][runs, items] = feedback.episode if feedback.episode < 2**47 else 0
-
-    def wait(self, state: State, plays: Plays) -> None:
-        self._base.wait(state, plays)
-
-    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
-        self._base.drop(state, dropped, waiting)
-
-    def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
-        return Restarting(self._base.change(before, sources, features), self._detector)
-
-    def features_of(self, items: IntArray) -> FloatArray | None:
-        return self._base.features_of(items)
-
-    def welcome(self, state: State, items: IntArray) -> None:
-        self._base.welcome(state, items)
-
-    def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
-        return self._base.beliefs(state)
+            state.extra["last_alarm"][runs, items] = 0 if feedback.is_early else feedback.episode
 
     def alarms(self, state: State) -> tuple[IntArray, IntArray]:
         return state.extra["n_alarms"], state.extra["last_alarm"]
-
-    def converted(self, name: str, array: AnyArray) -> AnyArray:
-        return self._base.converted(name, array)
 
     def check_extra(self, state: State) -> None:
         self._base.check_extra(state)
@@ -152,7 +111,7 @@ class Restarting(Policy):
 
     def _kept(self, state: State) -> dict[str, AnyArray]:
         """What the detector keeps, by its own names."""
-        return {name: state.extra[f"detector_{name}"] for name in self._kept_names}
+        return {each.name.removeprefix("detector_"): state.extra[each.name] for each in self._own[:-2]}
 
     def _check_alarms(self, is_alarm: Any, n: int) -> None:
         is_mask = isinstance(is_alarm, np.ndarray) and is_alarm.dtype == np.bool_ and is_alarm.shape == (n,)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.kernels import statistics
+from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Plays
+
+if TYPE_CHECKING:
+    from matroid_bandits.policies._base import Policy
 
 #: How many parts an exact sum of doubles may have.
 _N_PARTIALS = 40
@@ -35,6 +40,10 @@ class State:
         The number of runs R.
     minimize : bool, default False
         Whether weights are costs.
+    policy : Policy, optional
+        Whose memory the state has.
+    episode : int, default 0
+        The last episode that has passed.
 
     Attributes
     ----------
@@ -53,8 +62,12 @@ class State:
         has no prior.
     n_waiting : int64 array (R,)
         How many plays of each run wait.
+    episode : int
+        The last episode that has passed.
     extra : dict of arrays
-        What the policy keeps besides, by name, a row per run; filled by `Policy.prepare`.
+        What the policy keeps besides, by name, as `Policy.memory` declares it.
+    prepared : object
+        What `Policy.prepare` has worked out for the constraint; None where the state `is_apart`.
     constraint : Constraint
         Which sets may be chosen, for policies that need to know.
     minimize : bool
@@ -73,7 +86,14 @@ class State:
     ((2, 3), False)
     """
 
-    def __init__(self, constraint: Constraint, n_runs: int, minimize: bool = False) -> None:
+    def __init__(
+        self,
+        constraint: Constraint,
+        n_runs: int,
+        minimize: bool = False,
+        policy: Policy | None = None,
+        episode: int = 0,
+    ) -> None:
         shape = (n_runs, constraint.n_items)
         self.constraint, self.minimize = constraint, minimize
         self.counts: IntArray = np.zeros(shape, np.int64)
@@ -83,7 +103,10 @@ class State:
         self.means: FloatArray = np.zeros(shape)
         self.radii: FloatArray = np.full(shape, np.inf)
         self.n_waiting: IntArray = np.zeros(n_runs, np.int64)
-        self.extra: dict[str, AnyArray] = {}
+        self.episode = episode
+        self.memory = () if policy is None else tuple(policy.memory)
+        self.prepared = None if policy is None else policy.prepare(constraint)
+        self.extra = {each.name: each.make(n_runs, constraint.n_items, episode) for each in self.memory}
         self.pending: Callable[[], Iterable[Plays]] | None = None
         self.is_apart = False
         self.prior_means: FloatArray = np.zeros((0, 0))
@@ -170,14 +193,29 @@ class State:
         self.prior_means[:, items], self.prior_counts[:, items] = means, counts
         self.update(items)
 
-    def restart(self, items: IntArray) -> None:
-        """Forget what is known of some items, their priors and waiting plays included."""
+    def restart(self, items: IntArray | None) -> None:
+        """Forget what is known of some items, or of all, their priors and waiting plays included."""
+        if items is None:
+            self.restore_totals(0.0, 0, 0)
+            for each in self.memory:
+                if each.kind == "growing":
+                    self.extra[each.name] = each.make(self.n_runs, self.n_items, self.episode)
+                elif each.kind == "run":
+                    self.extra[each.name][...] = each.value(self.episode)
+            items = np.arange(self.n_items)
+        self.renew(self.memory, slice(None), items)
         self.n_waiting -= self.waiting[:, items].sum(axis=1)
         for array in (self.counts, self.waiting, self.lost, self.sums):
             array[:, items] = 0
         if self.has_priors:
             self.prior_counts[:, items] = 0.0
         self.update(items)
+
+    def renew(self, memory: Iterable[Memory], runs: IntArray | slice, items: IntArray) -> None:
+        """Let what is kept of `items` (n,), each in its run (n,) or in all, be as it was at first."""
+        for each in memory:
+            if each.kind == "item":
+                self.extra[each.name][runs, items] = each.value(self.episode)
 
     def forget(self, runs: IntArray, items: IntArray) -> None:
         """Forget the answers and the priors of `items` (n,), each in its run (n,), since they are of another time.
@@ -228,7 +266,9 @@ class State:
         """The exact total of all gains answered, as arrays to store."""
         return {"partials": self._partials, "n_partials": self._n_partials, "n_answers": self._n_answers}
 
-    def restore_totals(self, partials: AnyArray, n_partials: AnyArray, n_answers: AnyArray) -> None:
+    def restore_totals(
+        self, partials: AnyArray | float, n_partials: AnyArray | int, n_answers: AnyArray | int
+    ) -> None:
         """Take over what `totals` gave."""
         self._partials[:], self._n_partials[:], self._n_answers[:] = partials, n_partials, n_answers
 

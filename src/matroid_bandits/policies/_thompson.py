@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import forms
 from matroid_bandits.policies._base import Policy
+from matroid_bandits.policies._memory import NOW, Memory
 from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
 from matroid_bandits.stream import ROUNDING
@@ -46,12 +48,12 @@ class ThompsonSampling(Policy):
         self._prior = prior
         self._noise = as_number("noise", noise, 0.0, error=PolicyError)
         if prior == "beta":
-            self.support = (0.0, 1.0)  # type: ignore[misc]
-            self.tries_unseen = False  # type: ignore[misc]
+            self.support = (0.0, 1.0)
+            self.tries_unseen = False
 
-    def prepare(self, state: State) -> None:
-        if self._prior == "beta":
-            state.extra["successes"] = np.zeros(state.counts.shape)
+    @property
+    def memory(self) -> Sequence[Memory]:
+        return (Memory("successes"),) if self._prior == "beta" else ()
 
     def check_extra(self, state: State) -> None:
         if self._prior == "beta":
@@ -110,8 +112,12 @@ class DiscountedThompson(Policy):
 
     support = (0.0, 1.0)
     tries_unseen = False
-    item_arrays = ("successes", "failures", "gains", "known_at", "came_at")
-    time_arrays = ("episode",)
+    memory = (
+        *(Memory(name) for name in ("successes", "failures", "gains")),
+        # in which episode these were right, and when the item came; old files have -1 for the last that has passed
+        *(Memory(name, dtype=np.int64, initial=NOW) for name in ("known_at", "came_at")),
+        Memory("episode", "time", np.int64),
+    )
 
     def __init__(self, gamma: float) -> None:
         self._gamma = as_number("gamma", gamma, 0.0, 1.0, error=PolicyError)
@@ -122,13 +128,6 @@ class DiscountedThompson(Policy):
     def gamma(self) -> float:
         """What is left of a play after an episode."""
         return self._gamma
-
-    def prepare(self, state: State) -> None:
-        shape = state.counts.shape
-        state.extra |= {name: np.zeros(shape) for name in ("successes", "failures", "gains")}
-        # in which episode these were right, and when the item came; -1 for one that came since the last episode
-        state.extra |= {name: np.full(shape, -1) for name in ("known_at", "came_at")}
-        state.extra["episode"] = np.zeros(state.n_runs, np.int64)
 
     def check_extra(self, state: State) -> None:
         S, F, now = state.extra["successes"], state.extra["failures"], state.extra["episode"][:, None]
@@ -177,8 +176,7 @@ class DiscountedThompson(Policy):
         extra, cells = state.extra, (feedback.runs, feedback.items)
         now, known_at = extra["episode"][feedback.runs], extra["known_at"][cells]
         faded = self._gamma ** (now - np.where(known_at < 0, now, known_at))
-        # what was seen before the first episode is of episode 0
-        share = self._gamma ** (now - np.where(feedback.episode <= now, feedback.episode, 0))
+        share = self._gamma ** (now - (0 if feedback.is_early else feedback.episode))
         is_success = _successes(state, feedback)
         for name, new in (("successes", is_success), ("failures", ~is_success), ("gains", feedback.gains)):
             extra[name][cells] = extra[name][cells] * faded + share * new

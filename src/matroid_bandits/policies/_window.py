@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import forms, statistics
 from matroid_bandits.kernels import window as kernels
 from matroid_bandits.policies._base import AffinePolicy
+from matroid_bandits.policies._memory import NOW, Memory
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
 
 _TOTALS = ("counts", "waiting", "lost", "sums")
+_RING = ("episodes", "codes", "values")
 _NONE = np.empty((0, 0))
 
 
@@ -67,11 +69,17 @@ class SlidingWindowOMM(AffinePolicy):
     array([0., 0.])
     """
 
-    item_arrays = (
-        "ids", "order", "counts", "waiting", "lost", "sums", "means", "radii", "first_counts", "first_sums", "priors",
-        "came_at",
-    )  # fmt: skip
-    open_arrays = ("episodes", "codes", "values")
+    memory = (
+        Memory("ids", dtype=np.int64, initial=-1),
+        *(Memory(name, dtype=np.int64) for name in ("order", "counts", "waiting", "lost", "first_counts")),
+        *(Memory(name) for name in ("sums", "means", "first_sums", "priors")),
+        Memory("came_at", dtype=np.int64, initial=NOW),  # old files have -1 for the last episode that has passed
+        Memory("radii", initial=np.inf),
+        Memory("n_ids", "run", np.int64),
+        Memory("episodes", "growing", np.int64, (1,)),
+        Memory("codes", "growing", np.int64, (1, 1)),
+        Memory("values", "growing", shape=(1, 1)),
+    )
 
     def __init__(self, window: int, scale: float = 1.0) -> None:
         self._window = as_integer("window", window, 1, 2**47, error=PolicyError)
@@ -105,19 +113,6 @@ class SlidingWindowOMM(AffinePolicy):
         means = np.where((n > 0) | (priors > 0.0), state.extra["means"], np.nan)
         return means, n, np.where((n > 0) | (priors > 0.0), n + waiting + priors, waiting + lost)
 
-    def prepare(self, state: State) -> None:
-        shape, n_runs = state.counts.shape, state.n_runs
-        whole = ("ids", "order", "counts", "waiting", "lost", "first_counts")
-        state.extra |= {name: np.zeros(shape, np.int64) for name in whole}
-        state.extra |= {name: np.zeros(shape) for name in ("sums", "means", "first_sums", "priors")}
-        state.extra["came_at"] = np.full(shape, -1)  # of an item that came since the last episode
-        state.extra["radii"] = np.full(shape, np.inf)
-        state.extra["ids"][:] = -1
-        state.extra["n_ids"] = np.zeros(n_runs, np.int64)
-        state.extra["episodes"] = np.zeros((n_runs, 1), np.int64)
-        state.extra["codes"] = np.zeros((n_runs, 1, 1), np.int64)
-        state.extra["values"] = np.zeros((n_runs, 1, 1))
-
     def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
         """Let the oldest episode's plays leave the window."""
         t, extra = request.episode, state.extra
@@ -139,7 +134,7 @@ class SlidingWindowOMM(AffinePolicy):
         """Count answers to plays in the window, and drop the others."""
         runs, items, gains = feedback[:3]
         self._name(state)
-        if feedback.episode == 0 or feedback.episode >= 2**47:  # seen before the first decision
+        if feedback.is_early:
             for counts, sums in (("counts", "sums"), ("first_counts", "first_sums")):
                 state.extra[counts][runs, items] += 1
                 state.extra[sums][runs, items] += gains
@@ -155,17 +150,18 @@ class SlidingWindowOMM(AffinePolicy):
             state.extra["means"][runs[is_new], items[is_new]] = state.typical_gain[runs[is_new]]
         self._enter(state, runs, items, np.zeros(runs.size), kernels.WAITING, plays.episode)
 
-    def drop(self, state: State, dropped: Sequence[Plays], waiting: Iterable[Plays]) -> None:
-        """Count plays as closed; where none are named, items or plays were rearranged, and all is added up anew."""
+    def drop(self, state: State, dropped: Sequence[Plays]) -> None:
+        """Count plays as closed."""
         for plays in dropped:
             none = np.zeros(plays.runs.size)
             self._enter(state, plays.runs, plays.items, none, kernels.LOST, plays.episode)
-        if dropped:
-            return
+
+    def rearranged(self, state: State) -> None:
+        """Add everything up anew, for the items and plays that are there now."""
         extra = state.extra
         self._name(state, anew=True)
         kernels.close_all(*(extra[name] for name in ("ids", "order", "codes", "values")))
-        for plays in waiting:
+        for plays in state.pending() if state.pending is not None else ():
             row = self._row(state, plays.episode)
             if row >= 0:
                 kernels.reopen(plays.runs, plays.items, row, extra["ids"], extra["codes"], extra["values"])
@@ -227,16 +223,14 @@ class SlidingWindowOMM(AffinePolicy):
 
     def _lengthen(self, state: State, t: int) -> None:
         """Make room for an episode where its row is still in use: twice as many rows, up to the window's."""
-        episodes, codes, values = (state.extra[name] for name in self.open_arrays)
+        episodes, codes, values = (state.extra[name] for name in _RING)
         n_runs, n_rows, width = codes.shape
         if not episodes.size or episodes[0, t % n_rows] <= max(t - self._window, 0):
             return
         n_more = min(2 * n_rows, self._window)
         is_used = episodes[0] > 0
         rows = episodes[0, is_used] % n_more
-        for name, old, shape in zip(
-            self.open_arrays, (episodes, codes, values), ((), (width,), (width,)), strict=True
-        ):
+        for name, old, shape in zip(_RING, (episodes, codes, values), ((), (width,), (width,)), strict=True):
             state.extra[name] = room = np.zeros((n_runs, n_more, *shape), old.dtype)
             room[:, rows] = old[:, is_used]
 

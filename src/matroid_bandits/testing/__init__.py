@@ -8,7 +8,7 @@ from matroid_bandits.testing._constraint import EXHAUSTIVE_ITEMS, ConstraintSuit
 from matroid_bandits.testing._engine import EngineSuite, check_engine
 from matroid_bandits.testing._environment import EnvironmentSuite, check_environment
 from matroid_bandits.testing._matroid import MatroidSuite, check_matroid
-from matroid_bandits.testing._policy import check_policy
+from matroid_bandits.testing._policy import PolicySuite, check_policy
 from matroid_bandits.testing._suite import Suite
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "EngineSuite",
     "EnvironmentSuite",
     "MatroidSuite",
+    "PolicySuite",
     "Suite",
     "check_constraint",
     "check_engine",

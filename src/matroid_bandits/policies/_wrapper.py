@@ -1,0 +1,106 @@
+"""A policy around another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._util.text import shown
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.policies._base import AffinePolicy, Policy
+from matroid_bandits.policies._memory import Memory
+from matroid_bandits.policies._request import Feedback, Plays, Request
+from matroid_bandits.policies._state import State
+
+
+class PolicyWrapper(Policy):
+    """A policy that is another one in everything that a subclass does not override.
+
+    A subclass whose constructor takes more than the other policy keeps its arguments as every policy does, with the
+    other as ``base``.
+
+    Parameters
+    ----------
+    base : Policy
+        The other policy.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> class Curious(mb.PolicyWrapper):
+    ...     '''Another policy, with a bonus for items that wait for no answer.'''
+    ...     affine = None  # the bonus is in no line
+    ...     def indices(self, state, request):
+    ...         return super().indices(state, request) + 0.1 * (state.waiting == 0)
+    >>> mb.testing.check_policy(Curious(mb.KLOSM()))
+    """
+
+    def __init__(self, base: Policy) -> None:
+        if not isinstance(base, Policy):
+            raise PolicyError(f"expected base to be a Policy, got {shown(base)}")
+        self._base = base
+        self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors
+        self.takes_all, self.n_features = base.takes_all, base.n_features
+
+    @property
+    def base(self) -> Policy:
+        """The other policy."""
+        return self._base
+
+    @property
+    def memory(self) -> Sequence[Memory]:
+        return self._base.memory
+
+    @property
+    def affine(self) -> AffinePolicy | None:
+        return self._base.affine
+
+    def indices(self, state: State, request: Request) -> FloatArray:
+        return self._base.indices(state, request)
+
+    def check(self, constraint: Constraint) -> None:
+        self._base.check(constraint)
+
+    def prepare(self, constraint: Constraint) -> Any:
+        return self._base.prepare(constraint)
+
+    def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
+        return self._base.advance(state, request)
+
+    def observe(self, state: State, feedback: Feedback) -> None:
+        self._base.observe(state, feedback)
+
+    def wait(self, state: State, plays: Plays) -> None:
+        self._base.wait(state, plays)
+
+    def drop(self, state: State, dropped: Sequence[Plays]) -> None:
+        self._base.drop(state, dropped)
+
+    def rearranged(self, state: State) -> None:
+        self._base.rearranged(state)
+
+    def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
+        self._base.forget(state, runs, items)
+
+    def welcome(self, state: State, items: IntArray) -> None:
+        self._base.welcome(state, items)
+
+    def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
+        return self._base.beliefs(state)
+
+    def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
+        return type(self)(**self.params() | {"base": self._base.change(before, sources, features)})
+
+    def alarms(self, state: State) -> tuple[IntArray, IntArray] | None:
+        return self._base.alarms(state)
+
+    def features_of(self, items: IntArray) -> FloatArray | None:
+        return self._base.features_of(items)
+
+    def converted(self, name: str, array: AnyArray) -> AnyArray:
+        return self._base.converted(name, array)
+
+    def check_extra(self, state: State) -> None:
+        self._base.check_extra(state)
