@@ -16,7 +16,8 @@ export const counted = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 /** A weight with about four digits; unknown ones are a dash. */
 export function weight(x) {
-  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (x === null || x === undefined || Number.isNaN(x) || x === "NaN") return "–";
+  if (typeof x === "string") return x.replace("Infinity", "∞").replace("-", "−"); // infinite, which JSON has no number for
   const size = Math.abs(x);
   if (size !== 0 && (size >= 1e6 || size < 1e-4)) return x.toExponential(2).replace("-", "−").replace("e+", "e");
   const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
