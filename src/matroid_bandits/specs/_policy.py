@@ -174,7 +174,7 @@ def _json_type(name: str, hint: Any) -> dict[str, Any]:
         return {"enum": list(get_args(hint))}
     if hint is Policy:
         # Written out instead of a reference: this part is used in several documents, and no policy nests deeper.
-        bases = [_policy_case(name, kind) for name, kind in _own_policies().items() if kind is not Restarting]
+        bases = [_policy_case(name, kind) for name, kind in _own_policies().items() if "base" not in parameters(kind)]
         return {
             "type": "object",
             "properties": {"policy": {"type": "string"}},
