@@ -6,10 +6,10 @@ import gc
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
 
 #: A sample shorter than this is repeated and divided, so that the clock and the call around it do not count.
 _SHORTEST_SAMPLE_S = 0.002
@@ -104,6 +104,8 @@ def measure(case: Case) -> Result:
 
 def show(console: Console, title: str, results: list[Result]) -> None:
     """One table: a row per case, a column per competitor that some case has."""
+    from rich.table import Table  # nothing else needs it
+
     names = list(dict.fromkeys(name for result in results for name in result.others))
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("case", no_wrap=True)

@@ -1,18 +1,30 @@
 """One learner that is asked and told: `Learner` against the loop one would write, the world's answers being at hand.
 
 Both have seen every item once and made the same 1,000 decisions before the clock starts.
+
+    python -m benchmarks.learner --tree CHECKOUT
+
+compares with the learner of another checkout instead: processor time, in turns, in one run.
 """
 
+import argparse
 import copy
 import math
+import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 import matroid_bandits as mb
 from benchmarks._harness import Case, Task
+from benchmarks._trees import HERE, answer_all, worker
 
 _RANK = 10
 _BEFORE = 1_000
@@ -131,3 +143,63 @@ def _argpartition_loop(
         basis = np.argpartition(U, -rank)[-rank:]
         sums[basis] += weights
         counts[basis] += 1.0
+
+
+#: Items, and decisions that are open beside the one that is asked for and told.
+_BESIDE = ((1_000, 0), (1_000, 32), (100_000, 0))
+
+#: Expected of a thousand items, as a share of the other checkout's time.
+_MOST_OF_OTHER = 0.65
+
+
+def compare(tree: Path, rounds: int = 150) -> None:
+    """Print the time of `ask` and `tell` here and in another checkout, the best of many short samples in turns."""
+    with worker(HERE, __file__) as ours, worker(tree, __file__) as theirs:
+        for n_items, n_open in _BESIDE:
+            question = {"n_items": n_items, "n_open": n_open}
+            best = {"ours": math.inf, "theirs": math.inf}
+            for _ in range(rounds):
+                for name, ask in (("ours", ours), ("theirs", theirs)):
+                    best[name] = min(best[name], ask(**question))
+            ratio = best["ours"] / best["theirs"]
+            expected = ""
+            if n_items == 1_000:
+                is_reached = ratio <= _MOST_OF_OTHER
+                expected = f", at most {_MOST_OF_OTHER:g} expected: {'reached' if is_reached else 'MISSED'}"
+            print(
+                f"L = {n_items:,}, K = {_RANK}, {n_open} open: {best['ours'] * 1e6:.2f} us, the other checkout "
+                f"{best['theirs'] * 1e6:.2f} us, ratio {ratio:.2f}{expected}",
+                flush=True,
+            )
+
+
+def _work(n_each: int = 200) -> None:
+    """Answer what `compare` asks: seconds of processor time of an `ask` and a `tell`."""
+    made: dict[tuple[int, int], tuple[mb.Learner, np.ndarray, deque[mb.Decision]]] = {}
+
+    def answer(question: dict[str, int]) -> float:
+        key = question["n_items"], question["n_open"]
+        if key not in made:
+            prepared, answers, _ = _prepare(key[0], _RANK)
+            made[key] = prepared, answers, deque(prepared.ask() for _ in range(key[1]))
+        learner, answers, waiting = made[key]
+        began = time.thread_time()
+        for weights in answers[:n_each]:
+            waiting.append(learner.ask())
+            learner.tell(waiting.popleft(), weights)
+        return (time.thread_time() - began) / n_each
+
+    answer_all(answer)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.learner", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--tree", type=Path, help="another checkout")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        _work()
+    elif arguments.tree is None:
+        parser.error("expected --tree; python -m benchmarks learner runs the cases")
+    else:
+        compare(arguments.tree.resolve())

@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ if __name__ == "__main__":
 
 import matroid_bandits as mb  # noqa: E402
 from benchmarks._machine import machine, n_cores  # noqa: E402
+from benchmarks._trees import answer_all, worker  # noqa: E402
 
 #: Seconds that a sample should take, samples of every figure, and the fewest episodes of one.
 _SECONDS, _ROUNDS, _FEWEST = 1.0, 2, 50
@@ -143,7 +143,7 @@ def run(console: Any = None, **options: Any) -> dict[str, Any]:
     kept: dict[str, Any] = {"threads": counts, "series": {}, "expected": []}
     trees = {"this": _HERE} | ({"other": Path(options["tree"]).resolve()} if options.get("tree") else {})
     with ExitStack() as stack:
-        workers = {name: stack.enter_context(_worker(tree)) for name, tree in trees.items()}
+        workers = {name: stack.enter_context(worker(tree, __file__)) for name, tree in trees.items()}
         for name in chosen:
             rates = _rates(workers, name, columns, seconds, rounds)
             kept["series"][name] = rates
@@ -240,45 +240,20 @@ def _ratios(rates: list[float], counts: list[int]) -> str:
     return f"   {rates[-1] / rates[0]:6.2f}x one thread" if counts[0] == 1 else ""
 
 
-@contextmanager
-def _worker(tree: Path) -> Iterator[Callable[..., Any]]:
-    """A process that measures what it is asked for, with the package of a checkout."""
-    sources = tree / "src" if (tree / "src").is_dir() else tree
-    environment = os.environ | {"PYTHONPATH": f"{sources}{os.pathsep}{_HERE}"}
-    environment.pop("NUMBA_NUM_THREADS", None)
-    command = [sys.executable, str(Path(__file__).resolve()), "--worker"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-
-        def ask(**question: Any) -> Any:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            print(json.dumps(question), file=process.stdin, flush=True)
-            line = process.stdout.readline()
-            if not line:
-                raise RuntimeError(f"the process that measures {tree} ended: see its error above")
-            return json.loads(line)
-
-        yield ask
-        assert process.stdin is not None
-        process.stdin.close()
-
-
 def _work() -> None:
-    """Answer questions, a line of JSON each, until there are no more."""
+    """Answer the questions of the process that compares."""
     made: dict[str, tuple[mb.Problem, dict[str, mb.Policy]]] = {}
-    for line in sys.stdin:
-        question = json.loads(line)
+
+    def answer(question: dict[str, Any]) -> dict[str, Any]:
         if question.get("converged"):
-            answer: dict[str, Any] = {"seconds": _time_converged()}
-        else:
-            name = question["series"]
-            if name not in made:
-                made.clear()
-                made[name] = SERIES[name].make()
-            answer = _time(*made[name], SERIES[name].n_runs, question["n_episodes"], question["n_threads"])
-        print(json.dumps(answer), flush=True)
+            return {"seconds": _time_converged()}
+        name = question["series"]
+        if name not in made:
+            made.clear()
+            made[name] = SERIES[name].make()
+        return _time(*made[name], SERIES[name].n_runs, question["n_episodes"], question["n_threads"])
+
+    answer_all(answer)
 
 
 def _time(
@@ -342,7 +317,7 @@ def main() -> None:
     _write("  ".join(f"{name}: {value}" for name, value in facts.items()))
     threads = [int(n) for n in arguments.threads.split(",")] if arguments.threads else None
     if arguments.converged:
-        with _worker(_HERE) as ask:
+        with worker(_HERE, __file__) as ask:
             kept = _converged({"this": ask}, _write, [])
     else:
         kept = run(

@@ -16,7 +16,7 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.engines import EngineChoice, make_engine
+from matroid_bandits.engines import Engine, EngineChoice, make_engine
 from matroid_bandits.kernels.rows import first_other
 from matroid_bandits.policies import Detector, Feedback, Plays, Policy, Request, State
 
@@ -49,7 +49,7 @@ class Play:
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
-    __slots__ = ("features", "items", "note", "request", "sizes", "told")
+    __slots__ = ("_cells", "features", "items", "note", "request", "sizes", "told")
 
     def __init__(
         self,
@@ -62,16 +62,21 @@ class Play:
     ) -> None:
         self.request, self.items, self.sizes, self.told, self.features = request, items, sizes, told, features
         self.note = note
+        self._cells: tuple[IntArray, IntArray] | None = None
 
     def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The run and the item of every choice, one after the other, run by run; or of those at some places."""
-        n_runs, width = self.items.shape
-        if n_runs == 1 or first_other(self.sizes, width) < 0:  # a single row is as wide as its set
-            runs, items = _runs(n_runs, width), self.items.reshape(-1)
-        else:
-            is_chosen = np.arange(width) < self.sizes[:, None]
-            runs, items = np.repeat(np.arange(n_runs), self.sizes), self.items[is_chosen]
-        return (runs, items) if places is None else (runs[places], items[places])
+        if self._cells is None:
+            n_runs, width = self.items.shape
+            if n_runs == 1 or first_other(self.sizes, width) < 0:  # a single row is as wide as its set
+                self._cells = _runs(n_runs, width), self.items.reshape(-1)
+            else:
+                is_chosen = np.arange(width) < self.sizes[:, None]
+                self._cells = np.repeat(np.arange(n_runs), self.sizes), self.items[is_chosen]
+        if places is None:
+            return self._cells
+        runs, items = self._cells
+        return runs[places], items[places]
 
     def untold(self) -> IntArray:
         """The places of the choices that still wait."""
@@ -166,6 +171,10 @@ class Agent:
         self._may_refuse = self._can_fail and not all(map(_is_ours, (policy, *vars(policy).values())))
         # while others wait, such a policy is told of every play that they wait beside
         self._hears = type(policy).wait is not Policy.wait
+        # what does nothing is not called
+        self._advances = type(policy).advance is not Policy.advance
+        self._observes = type(policy).observe is not Policy.observe
+        self._refreshes = type(self._engine).refresh is not Engine.refresh
 
     def decide(self, request: Request) -> Play:
         """Choose a set in every run, and let an episode pass."""
@@ -187,9 +196,10 @@ class Agent:
         if request.features is not None:
             play.features = _rows(request.features, *play.cells())
         self.state.episode = request.episode
-        moved = self._policy.advance(self.state, request)
-        if moved is not None:
-            self._engine.refresh(*moved)
+        if self._advances:
+            moved = self._policy.advance(self.state, request)
+            if moved is not None:
+                self._engine.refresh(*moved)
         if self._waits:
             self.open[request.episode] = self._fresh = play
         return play
@@ -209,11 +219,15 @@ class Agent:
         is_fresh = places is None and play is self._fresh and not (self._hears and self.state.n_waiting.any())
         if not is_fresh and self._fresh is not None:
             self.settle()
-        feedback = self._answers(play, weights, places)
-        self._count(feedback, was_waiting=self._waits and not is_fresh and feedback.episode in self.open)
+        was_waiting = self._waits and not is_fresh and play.request.episode in self.open
+        if self._observes or not self._waits:
+            self._count(self._answers(play, weights, places), was_waiting)
+        else:
+            self.state.count(*play.cells(places), self._gains(weights), was_waiting)
         if self._waits:
             self._tick_off(play, places)
-        self._engine.refresh(feedback.runs, feedback.items)
+        if self._refreshes:
+            self._engine.refresh(*play.cells(places))
 
     def close(self, plays: Iterable[tuple[Play, IntArray]]) -> None:
         """Give up waiting for the choices at some places of some plays."""
@@ -272,10 +286,12 @@ class Agent:
         play, self._fresh = self._fresh, None
         if play is None:
             return
-        plays = play.waiting()
-        self.state.wait(plays.runs, plays.items)
-        self._policy.wait(self.state, plays)
-        self._engine.refresh(plays.runs, plays.items)
+        cells = play.cells()  # a play that came last has been told nothing, and its items are here
+        self.state.wait(*cells)
+        if self._hears:
+            self._policy.wait(self.state, Plays(*cells, play.request.episode, play.features))
+        if self._refreshes:
+            self._engine.refresh(*cells)
 
     def _tick_off(self, play: Play, places: IntArray | None) -> None:
         """Take note that the choices at some places, or all of them, need no more waiting for."""
@@ -309,15 +325,18 @@ class Agent:
     def _answers(self, play: Play, weights: FloatArray, places: IntArray | None) -> Feedback:
         """What the policy is told of a play, or of the choices at some places."""
         request, features = play.request, play.features
-        gains = -weights.reshape(-1) if self.state.minimize else weights.reshape(-1)
         if features is not None and places is not None:
             features = features[places]
-        return Feedback(*play.cells(places), gains, request.episode, request.stream, features)
+        return Feedback(*play.cells(places), self._gains(weights), request.episode, request.stream, features)
+
+    def _gains(self, weights: FloatArray) -> FloatArray:
+        gains = weights if weights.ndim == 1 else weights.reshape(-1)
+        return -gains if self.state.minimize else gains
 
     def _looks(self, request: Request, items: IntArray, weights: FloatArray) -> Feedback:
         """What the policy is told of items that were seen without a decision."""
         cells = _runs(*items.shape), items.reshape(-1)
-        gains = (-weights if self.state.minimize else weights).reshape(-1)
+        gains = self._gains(weights)
         features = None if request.features is None else _rows(request.features, *cells)
         return Feedback(*cells, gains, request.episode, request.stream, features, is_early=True)
 
@@ -336,7 +355,8 @@ class Agent:
         else:
             self.state.absorb(feedback)
         if remembered is None:
-            self._policy.observe(self.state, feedback)
+            if self._observes:
+                self._policy.observe(self.state, feedback)
             return
         try:
             self._policy.observe(self.state, feedback)

@@ -45,6 +45,12 @@ class ThresholdEngine(Engine):
         )
         self._marks = np.empty((state.n_runs, int(is_used.sum()), 3))
         selection.clear_marks(self._marks)
+        n_floats, n_integers = selection.cell_room(members.size)
+        self._scratch = (
+            np.empty(n_floats + members.size),
+            np.empty(n_integers, np.int64),
+            np.zeros(members.size, bool),
+        )
         self._shape = state.n_runs, int(room.sum())
         self._full = np.full(*self._shape)
         self._lines = None if self._affine is None else self._affine.lines(state)
@@ -62,8 +68,8 @@ class ThresholdEngine(Engine):
         items = np.empty(self._shape, np.int64)
         if self._affine is None or self._lines is None:
             U = evaluate(self.policy, self.state, request)
-            selection.top_of_cells(U, *self._cells, self._marks, items)
+            selection.top_of_cells(U, *self._cells, self._marks, *self._scratch, items)
         else:
             c = coefficient(self._affine, self.state, request)
-            selection.top_of_lines(*self._lines, c, *self._cells, self._marks, items)
+            selection.top_of_lines(*self._lines, c, *self._cells, self._marks, *self._scratch, items)
         return items, self._full

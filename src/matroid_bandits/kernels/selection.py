@@ -534,12 +534,8 @@ def choose_cells(row, starts, members, capacities, is_sorted, marks, floats, int
 
 
 @njit(cache=True, nogil=True)
-def top_of_cells(weights, starts, members, capacities, is_sorted, marks, items):
+def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
     """`choose_cells` for every row of `weights` (R, L), with the marks (R, B, 3) of each, into `items` (R, K)."""
-    n_items = weights.shape[1]
-    n_floats, n_integers = cell_room(n_items)
-    floats, integers = np.empty(n_floats), np.empty(n_integers, np.int64)
-    is_chosen = np.zeros(n_items, np.bool_)
     for run in range(weights.shape[0]):
         choose_cells(
             weights[run], starts, members, capacities, is_sorted, marks[run], floats, integers, is_chosen, items[run]
@@ -547,12 +543,13 @@ def top_of_cells(weights, starts, members, capacities, is_sorted, marks, items):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, items):
-    """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept."""
+def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+    """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept.
+
+    `floats` has room for a row besides.
+    """
     n_items = means.shape[1]
-    n_floats, n_integers = cell_room(n_items)
-    floats, integers = np.empty(n_floats), np.empty(n_integers, np.int64)
-    is_chosen, row = np.zeros(n_items, np.bool_), np.empty(n_items)
+    row = floats[floats.shape[0] - n_items :]
     for run in range(means.shape[0]):
         a, b = means[run], radii[run]
         for e in range(n_items):

@@ -9,6 +9,11 @@ _N_RADII = 2048
 _RADII = 1.0 / np.sqrt(np.maximum(np.arange(_N_RADII), 1))
 
 
+#: How many parts an exact sum of doubles may have; a row of totals holds them, how many there are, and how many
+#: numbers were added.
+N_PARTIALS = 40
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def absorb(runs, items, gains, counts, sums, means, radii):
     """Count the gain (n,) of each of `items` (n,) in its run (n,).
@@ -61,8 +66,7 @@ def update_lines(runs, items, counts, waiting, lost, sums, prior_means, prior_co
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def wait(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii, n_waiting, partials,
-         n_partials, n_answers):  # fmt: skip
+def wait(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii, n_waiting, totals):
     """Count a play of each of `items` (n,) in its run (n,) that waits for an answer.
 
     An item never answered takes the mean of all gains answered so far in its run.
@@ -70,27 +74,23 @@ def wait(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, me
     for i in range(items.shape[0]):
         run, e = runs[i], items[i]
         if counts[run, e] == 0:
-            n = n_answers[run]
-            means[run, e] = _rounded(partials[run], n_partials[run]) / n if n > 0 else 0.0
+            means[run, e] = exact_mean(totals[run])
         waiting[run, e] += 1
         n_waiting[run] += 1
         _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
 
 
-@njit(cache=True, nogil=True)
-def release(runs, items, waiting, n_waiting):
-    """Take back a waiting play of each of `items` (n,) in its run (n,); its line is brought up to date elsewhere."""
-    for i in range(items.shape[0]):
-        waiting[runs[i], items[i]] -= 1
-        n_waiting[runs[i]] -= 1
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
-def answer(runs, items, gains, counts, waiting, sums, means, radii, n_waiting, partials, n_partials, n_answers):
+def answer(runs, items, gains, was_waiting, counts, waiting, sums, means, radii, n_waiting, totals):
     """Count the gain (n,) of each of `items` (n,) in its run (n,), and in the exact total of the run.
 
-    Leaves the lines of items that have no prior up to date.
+    Where it `was_waiting`, a waiting play of each is taken back. Leaves the lines of items that have no prior up to
+    date.
     """
+    if was_waiting:
+        for i in range(items.shape[0]):
+            waiting[runs[i], items[i]] -= 1
+            n_waiting[runs[i]] -= 1
     for i in range(items.shape[0]):
         run, e = np.uint64(runs[i]), np.uint64(items[i])
         n = counts[run, e] + 1
@@ -100,9 +100,9 @@ def answer(runs, items, gains, counts, waiting, sums, means, radii, n_waiting, p
         means[run, e] = total / n
         radii[run, e] = _radius(n + waiting[run, e] if n_waiting[run] > 0 else n)  # mostly nothing to look up
     for i in range(items.shape[0]):  # apart, so that the lines are fetched from memory side by side
-        run = runs[i]
-        n_partials[run] = _add_exactly(gains[i], partials[run], n_partials[run])
-        n_answers[run] += 1
+        row = totals[runs[i]]
+        row[N_PARTIALS] = _add_exactly(gains[i], row, int(row[N_PARTIALS]))
+        row[N_PARTIALS + 1] += 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -161,9 +161,10 @@ def _rounded(partials, n):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def exact_mean(partials, n_partials, n_answers):
-    """The mean of what was added, 0 of nothing."""
-    return _rounded(partials, n_partials) / n_answers if n_answers > 0 else 0.0
+def exact_mean(total):
+    """The mean of what was added to a row of totals, 0 of nothing."""
+    n = total[N_PARTIALS + 1]
+    return _rounded(total, int(total[N_PARTIALS])) / n if n > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -183,6 +183,8 @@ def _read_pairs(
 
 
 def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:
+    if type(weights) is np.ndarray and weights.dtype == np.float64 and weights.shape == items.shape:
+        return weights
     if np.ma.is_masked(weights):
         raise FeedbackError(
             "expected a weight for every item, got some that are masked: a mapping may name a few items"

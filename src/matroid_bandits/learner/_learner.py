@@ -646,7 +646,9 @@ class Learner:
             self._n_steps += 1
             request, items, sizes, is_held_out = self._choose(asked, taken)
             t = request.episode
-            items, own = items[:, : sizes[0]], None
+            own = None
+            if items.shape[1] != sizes[0]:
+                items = items[:, : sizes[0]]
             if is_held_out and (self._record is not None or instead is not None) and taken is None:
                 chosen, n_chosen = self._agent.choose(request)
                 own = chosen[0, : n_chosen[0]]
@@ -658,11 +660,12 @@ class Learner:
             if self._record is not None:
                 self._record(_events.asked(t, items[0], asked, self._constraint, is_held_out, own))
             play = self._agent.play(request, items, sizes)
+            chosen = play.items[0]
             self._episode = t
             if asked is not None:
                 play.request = Request(t, self._stream)  # without its masks, which may be large
-            play.note = Asked(self._constraint.labels, play.items[0], asked, is_held_out)
-            return Decision(t, play.items[0], self._constraint, self._id, request.pinned, is_held_out)
+            play.note = Asked(self._constraint.labels, chosen, asked, is_held_out)
+            return Decision(t, chosen, self._constraint, self._id, request.pinned, is_held_out)
 
     def _choose(
         self, asked: Wanted | None, taken: tuple[list[Label], bool] | None = None

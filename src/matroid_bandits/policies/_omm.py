@@ -52,7 +52,7 @@ class OMM(AffinePolicy):
         return self._width(t) / math.sqrt(count)
 
     def _width(self, t: int) -> float:
-        return self._scale * math.sqrt(2.0 * math.log(max(t, 1)))
+        return self._scale * math.sqrt(2.0 * math.log(t)) if t > 1 else 0.0
 
 
 def scale_problem(policy: Policy, low: float, high: float) -> str:

@@ -16,9 +16,6 @@ from matroid_bandits.policies._request import Feedback, Plays
 if TYPE_CHECKING:
     from matroid_bandits.policies._base import Policy
 
-#: How many parts an exact sum of doubles may have.
-_N_PARTIALS = 40
-
 
 class State:
     r"""Plays and gains of every item in every run, shape (R, L); what a policy turns into indices.
@@ -112,9 +109,7 @@ class State:
         self.prior_means: FloatArray = np.zeros((0, 0))
         self.prior_counts: FloatArray = np.zeros((0, 0))
         self._n_forgotten: IntArray = np.zeros((0, 0), np.int64)
-        self._partials: FloatArray = np.zeros((n_runs, _N_PARTIALS))
-        self._n_partials: IntArray = np.zeros(n_runs, np.int64)
-        self._n_answers: IntArray = np.zeros(n_runs, np.int64)
+        self._totals: FloatArray = np.zeros((n_runs, statistics.N_PARTIALS + 2))  # of all gains, exactly
 
     @property
     def n_runs(self) -> int:
@@ -168,19 +163,20 @@ class State:
 
     def answer(self, feedback: Feedback, was_waiting: bool) -> None:
         """Count what was answered, of plays that wait or that did not have to."""
-        runs, items, gains = feedback[:3]
-        if was_waiting:
-            statistics.release(runs, items, self.waiting, self.n_waiting)
+        self.count(feedback.runs, feedback.items, feedback.gains, was_waiting)
+
+    def count(self, runs: IntArray, items: IntArray, gains: FloatArray, was_waiting: bool) -> None:
+        """Count the gain (n,) of each of `items` (n,) in its run (n,), of plays that wait or that did not have to."""
         statistics.answer(
-            runs, items, gains, self.counts, self.waiting, self.sums, self.means, self.radii, self.n_waiting,
-            self._partials, self._n_partials, self._n_answers,
+            runs, items, gains, was_waiting, self.counts, self.waiting, self.sums, self.means, self.radii,
+            self.n_waiting, self._totals,
         )  # fmt: skip
-        if self.has_priors:
+        if self.prior_counts.size:
             statistics.update_lines(runs, items, *self._lines)
 
     def wait(self, runs: IntArray, items: IntArray) -> None:
         """Count plays of `items` (n,) in `runs` (n,) that wait for an answer from now on."""
-        statistics.wait(runs, items, *self._lines, self.n_waiting, *self._total)
+        statistics.wait(runs, items, *self._lines, self.n_waiting, self._totals)
 
     def drop(self, runs: IntArray, items: IntArray) -> None:
         """Take back waiting plays of `items` (n,) in `runs` (n,), to which no answer will come."""
@@ -246,31 +242,32 @@ class State:
     @property
     def typical_gain(self) -> FloatArray:
         """The mean of all gains answered so far, shape (R,); 0 before any. Exact up to one rounding."""
-        rows = zip(self._partials, self._n_partials, self._n_answers, strict=True)
-        return np.array([statistics.exact_mean(*row) for row in rows])
+        return np.array([statistics.exact_mean(row) for row in self._totals])
 
     def remember(self, feedback: Feedback) -> list[AnyArray]:
         """What an answer would change, for `revert`."""
         cells = [array[feedback.runs, feedback.items] for array in self._cells]
-        return cells + [array.copy() for array in (self.n_waiting, *self._total)]
+        return [*cells, self.n_waiting.copy(), self._totals.copy()]
 
     def revert(self, feedback: Feedback, remembered: Sequence[AnyArray]) -> None:
         """Undo an answer."""
-        *cells, n_waiting, partials, n_partials, n_answers = remembered
+        *cells, n_waiting, totals = remembered
         for array, values in zip(self._cells, cells, strict=True):
             array[feedback.runs, feedback.items] = values
-        self.n_waiting[:], self._partials[:] = n_waiting, partials
-        self._n_partials[:], self._n_answers[:] = n_partials, n_answers
+        self.n_waiting[:], self._totals[:] = n_waiting, totals
 
     def totals(self) -> dict[str, AnyArray]:
         """The exact total of all gains answered, as arrays to store."""
-        return {"partials": self._partials, "n_partials": self._n_partials, "n_answers": self._n_answers}
+        n = statistics.N_PARTIALS
+        partials, (n_partials, n_answers) = self._totals[:, :n].copy(), self._totals[:, n:].T.astype(np.int64)
+        return {"partials": partials, "n_partials": n_partials, "n_answers": n_answers}
 
     def restore_totals(
         self, partials: AnyArray | float, n_partials: AnyArray | int, n_answers: AnyArray | int
     ) -> None:
         """Take over what `totals` gave."""
-        self._partials[:], self._n_partials[:], self._n_answers[:] = partials, n_partials, n_answers
+        n = statistics.N_PARTIALS
+        self._totals[:, :n], self._totals[:, n], self._totals[:, n + 1] = partials, n_partials, n_answers
 
     @property
     def _cells(self) -> tuple[AnyArray, ...]:
@@ -280,7 +277,3 @@ class State:
     def _lines(self) -> tuple[AnyArray, ...]:
         plays = self.counts, self.waiting, self.lost
         return *plays, self.sums, self.prior_means, self.prior_counts, self.means, self.radii
-
-    @property
-    def _total(self) -> tuple[AnyArray, ...]:
-        return self._partials, self._n_partials, self._n_answers
