@@ -216,7 +216,10 @@ def remembered(is_independent):
 
 
 class Watched(Environment):
-    """Another environment's weights, and a note of every basis they were asked for: `bases[run]`."""
+    """Another environment's weights, and a note of every basis they were asked for: `bases[run]`.
+
+    A run may be begun to see how long it takes, and played again: what was noted last counts, here and in `Diary`.
+    """
 
     def __init__(self, world):
         super().__init__(world.mean_weights, world.support)
@@ -225,6 +228,8 @@ class Watched(Environment):
     def draw(self, stream, t, items):
         if stream.purpose == WEIGHTS:
             for run, basis in zip(stream.runs.tolist(), items.tolist(), strict=True):
+                if t == 1:
+                    self.bases[run] = []
                 self.bases.setdefault(run, []).append(basis)
         return self.world.draw(stream, t, items)
 
@@ -238,8 +243,10 @@ class Diary(Environment):
 
     def draw(self, stream, t, items):
         if stream.purpose == WEIGHTS:
+            asked = {}
             for run, row in zip(stream.runs.tolist(), items.tolist(), strict=True):
-                self.asked.setdefault((run, t), []).extend(row)
+                asked.setdefault((run, t), []).extend(row)
+            self.asked |= asked
         return self.world.draw(stream, t, items)
 
 

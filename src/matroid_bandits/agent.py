@@ -49,7 +49,7 @@ class Play:
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
-    __slots__ = ("_cells", "features", "items", "note", "request", "sizes", "told")
+    __slots__ = ("features", "items", "note", "request", "sizes", "told")
 
     def __init__(
         self,
@@ -62,21 +62,18 @@ class Play:
     ) -> None:
         self.request, self.items, self.sizes, self.told, self.features = request, items, sizes, told, features
         self.note = note
-        self._cells: tuple[IntArray, IntArray] | None = None
 
     def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The run and the item of every choice, one after the other, run by run; or of those at some places."""
-        if self._cells is None:
-            n_runs, width = self.items.shape
-            if n_runs == 1 or first_other(self.sizes, width) < 0:  # a single row is as wide as its set
-                self._cells = _runs(n_runs, width), self.items.reshape(-1)
-            else:
-                is_chosen = np.arange(width) < self.sizes[:, None]
-                self._cells = np.repeat(np.arange(n_runs), self.sizes), self.items[is_chosen]
-        if places is None:
-            return self._cells
-        runs, items = self._cells
-        return runs[places], items[places]
+        n_runs, width = self.items.shape
+        if n_runs == 1:  # a single row is as wide as its set
+            runs, items = _runs(1, width), self.items[0]
+        elif first_other(self.sizes, width) < 0:
+            runs, items = _runs(n_runs, width), self.items.reshape(-1)
+        else:
+            is_chosen = np.arange(width) < self.sizes[:, None]
+            runs, items = np.repeat(np.arange(n_runs), self.sizes), self.items[is_chosen]
+        return (runs, items) if places is None else (runs[places], items[places])
 
     def untold(self) -> IntArray:
         """The places of the choices that still wait."""
@@ -221,13 +218,16 @@ class Agent:
             self.settle()
         was_waiting = self._waits and not is_fresh and play.request.episode in self.open
         if self._observes or not self._waits:
-            self._count(self._answers(play, weights, places), was_waiting)
+            feedback = self._answers(play, weights, places)
+            cells = feedback.runs, feedback.items
+            self._count(feedback, was_waiting)
         else:
-            self.state.count(*play.cells(places), self._gains(weights), was_waiting)
+            cells = play.cells(places)
+            self.state.count(*cells, self._gains(weights), was_waiting)
         if self._waits:
             self._tick_off(play, places)
         if self._refreshes:
-            self._engine.refresh(*play.cells(places))
+            self._engine.refresh(*cells)
 
     def close(self, plays: Iterable[tuple[Play, IntArray]]) -> None:
         """Give up waiting for the choices at some places of some plays."""
