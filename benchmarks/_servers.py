@@ -50,7 +50,7 @@ def naive(url: str) -> Starlette:
         created = from_json(next(iter(database.log(connection, row.id))).payload)
     learner = mb.Learner.replay([created])
     emitted: list[dict[str, Any]] = []
-    learner._record = emitted.append
+    learner.record = emitted.append
     state = {"seq": row.seq}
     held: list[Any] = []
 

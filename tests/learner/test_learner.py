@@ -35,13 +35,13 @@ def policy(request):
 
 def snapshot(learner):
     """Everything that a learner knows, as plain values."""
-    learner._agent.settle()
-    state = learner._agent.state
+    learner._core.agent.settle()
+    state = learner._core.agent.state
     names = ("counts", "waiting", "lost", "sums", "means", "radii", "n_waiting", "prior_means", "prior_counts")
     arrays = {name: getattr(state, name) for name in names} | state.extra | state.totals()
     waiting = [
         (id, play.items[0].tolist(), play.told if play.told is None else play.told.tolist())
-        for id, play in learner._agent.open.items()
+        for id, play in learner._core.agent.open.items()
     ]
     return {key: value.tolist() for key, value in arrays.items()}, learner.n_decisions, waiting
 
@@ -319,7 +319,7 @@ def test_every_look_is_rounded_anew():
     learner = mb.Learner(mb.UniformMatroid(2, 1), mb.ThompsonSampling(), seed=0)
     for _ in range(400):
         learner.observe([0.5, 0.5])
-    assert (np.abs(learner._agent.state.extra["successes"] - 200) < 50).all()
+    assert (np.abs(learner._core.agent.state.extra["successes"] - 200) < 50).all()
 
 
 def test_looks_may_be_told_together_or_one_by_one():

@@ -72,7 +72,7 @@ def test_a_random_history_equals_the_obvious_model(data, seed, minimize, engine)
         elif happening < 0.94:
             matroid, independent = labelled(data, names)
             if isinstance(matroid, mb.OracleMatroid):  # code, which no log can hold
-                is_storable, learner._record = False, None
+                is_storable, learner.record = False, None
             change(learner, model, matroid, independent, rng)
         else:
             some = [label for label in model.labels if rng.random() < 0.4]
@@ -112,7 +112,9 @@ def ask(learner, model, rng):
 
 def tell(learner, model, rng):
     t = int(rng.choice(list(model.open)))
-    waiting = [label for label in model.open[t] if model.open[t][label] or learner._departed.code(label) is not None]
+    waiting = [
+        label for label in model.open[t] if model.open[t][label] or learner._core.departed.code(label) is not None
+    ]
     told = [label for label in waiting if rng.random() < 0.7]
     nobody = [label for label in told if not model.open[t][label]]
     weights = {label: float(rng.integers(0, 5)) / 7 for label in told if label not in nobody}
@@ -133,8 +135,8 @@ def change(learner, model, matroid, independent, rng):
 
 
 def compare(learner, model):
-    learner._agent.settle()
-    state = learner._agent.state
+    learner._core.agent.settle()
+    state = learner._core.agent.state
     for e, label in enumerate(learner.constraint.labels):
         x = model.item(label)
         assert (state.counts[0, e], state.waiting[0, e], state.lost[0, e]) == (x["N"], x["waiting"], x["lost"]), label
@@ -144,14 +146,15 @@ def compare(learner, model):
 
 
 def beliefs(learner):
-    learner._agent.settle()
-    state = learner._agent.state
+    learner._core.agent.settle()
+    state = learner._core.agent.state
     arrays = {name: getattr(state, name).tolist() for name in ("counts", "waiting", "lost", "sums", "means", "radii")}
     arrays |= {name: array.tolist() for name, array in state.extra.items()} | {"typical": state.typical_gain.tolist()}
     plays = [
-        (t, p.items.tolist(), None if p.told is None else p.told.tolist()) for t, p in learner._agent.open.items()
+        (t, p.items.tolist(), None if p.told is None else p.told.tolist())
+        for t, p in learner._core.agent.open.items()
     ]
-    return arrays, plays, learner._departed.labels, learner.n_decisions, learner.id
+    return arrays, plays, learner._core.departed.labels, learner.n_decisions, learner.id
 
 
 # Requests
@@ -288,7 +291,7 @@ def test_linear_beliefs_do_not_depend_on_the_order_of_answers():
             e = int(decisions[1][k].items[place])
             parts.tell(decisions[1][k], {e: answers[k][place]})
     for name in ("theta", "root"):
-        one, other = (learner._agent.state.extra[name] for learner in (whole, parts))
+        one, other = (learner._core.agent.state.extra[name] for learner in (whole, parts))
         assert np.allclose(one, other, rtol=0, atol=1e-12)
 
 
@@ -312,7 +315,7 @@ def test_an_answer_at_once_narrows_linear_beliefs_beside_those_that_wait():
         decision = learner.apply({"event": "asked", "decision": 2, "items": [1]}, trust=True)
         learner.estimates()
         learner.tell(decision, [0.5] if is_whole else {1: 0.5})
-    narrowed = [learner._agent.state.extra["narrowed_root"][0] for learner in learners]
+    narrowed = [learner._core.agent.state.extra["narrowed_root"][0] for learner in learners]
     assert np.allclose(narrowed[0], narrowed[1], rtol=0, atol=1e-12)
     assert np.allclose(np.diag(narrowed[0]) ** 2, 0.01 / 1.01)
 
@@ -396,15 +399,15 @@ def test_a_million_decisions_may_wait(tmp_path):
     learner = mb.Learner(mb.UniformMatroid(50, 5), mb.OMM(), seed=0)
     for _ in range(200):
         learner.ask(exclude=[3])
-    plays = learner._agent.open
+    plays = learner._core.agent.open
     template = plays[200]
-    learner._agent.settle()
+    learner._core.agent.settle()
     for t in range(201, 1_000_001):  # as asking would, without choosing
-        plays[t] = type(template)(mb.Request(t, learner._stream), template.items, template.sizes)
-    learner._agent.state.waiting[0, template.items[0]] += 1_000_000 - 200
-    learner._agent.state.n_waiting += 5 * (1_000_000 - 200)
-    learner._agent.state.update(np.arange(50))
-    learner._episode = 1_000_000
+        plays[t] = type(template)(mb.Request(t, learner._core.stream), template.items, template.sizes)
+    learner._core.agent.state.waiting[0, template.items[0]] += 1_000_000 - 200
+    learner._core.agent.state.n_waiting += 5 * (1_000_000 - 200)
+    learner._core.agent.state.update(np.arange(50))
+    learner._core.episode = 1_000_000
     learner.save(tmp_path / "many")
     again = mb.Learner.load(tmp_path / "many")
     assert again.n_outstanding == 1_000_000
@@ -429,7 +432,7 @@ def test_items_are_matched_by_label_and_who_returns_is_remembered():
     learner.change(before)
     estimates = dict(zip("abc", learner.estimates().counts.tolist(), strict=True))
     assert estimates == {"a": 1, "b": 1, "c": 1} | {label: 2}
-    assert learner._agent.state.extra["successes"].tolist() == [
+    assert learner._core.agent.state.extra["successes"].tolist() == [
         [float(label == "a"), 1.0 + (label == "b"), 1.0 + (label == "c")]
     ]
     assert learner.outstanding == ()
@@ -509,7 +512,7 @@ def test_linear_policies_take_features_of_newcomers_and_no_priors():
         learner.change(new, features={"d": [1.0, 1.0, 0.0]}, priors={"d": (0.5, 1.0)})
     learner.change(new, features={"d": [1.0, 1.0, 0.0]})
     learner.tell(late, [1.0])  # of an item that has left: what is learnt is about all
-    assert learner._agent.state.extra["theta"][0].tolist() == pytest.approx([1 / 1.01, 0.0, 0.0])
+    assert learner._core.agent.state.extra["theta"][0].tolist() == pytest.approx([1 / 1.01, 0.0, 0.0])
     learner.change(mb.UniformMatroid(3, 1, labels="abc"))  # who returns is remembered
     assert learner.policy == mb.CombLinUCB(X)
 
@@ -524,7 +527,7 @@ def test_restarting_forgets_items_and_what_they_wait_for():
     assert learner.estimates().counts[late.items].tolist() == [0, 0, 2, 2, 2]
     learner.restart()
     fresh = mb.Learner(NEWS, mb.ThompsonSampling(), seed=0, id=learner.id)
-    state, other = learner._agent.state, fresh._agent.state
+    state, other = learner._core.agent.state, fresh._core.agent.state
     assert all(np.array_equal(getattr(state, x), getattr(other, x)) for x in ("counts", "sums", "means", "radii"))
     assert np.array_equal(state.extra["successes"], other.extra["successes"])
     with pytest.raises(ItemError, match="got 'zz'"):

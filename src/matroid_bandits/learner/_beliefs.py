@@ -16,100 +16,100 @@ from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Request, evaluate
 
 if TYPE_CHECKING:
-    from matroid_bandits.learner._learner import Learner
+    from matroid_bandits.learner._core import Core
 
 _NONE: IntArray = np.empty(0, np.int64)
 
 
-def estimates(learner: Learner, request: Request) -> Estimates:
+def estimates(core: Core, request: Request) -> Estimates:
     """Counts, means and indices of every item, in the units of the weights."""
-    learner._agent.settle()
-    state = learner._agent.state
+    core.agent.settle()
+    state = core.agent.state
     sign = -1.0 if state.minimize else 1.0
-    U = evaluate(learner.policy, state, request)[0]
-    means = _means(learner)
-    labels = learner.constraint.labels
+    U = evaluate(core.policy, state, request)[0]
+    means = _means(core)
+    labels = core.constraint.labels
     counts, waiting = state.counts[0].copy(), state.waiting[0].copy()
-    alarms, last = learner.alarms or (None, None)
+    alarms, last = core.alarms() or (None, None)
     return Estimates(labels, counts, waiting, means, sign * U + 0.0, alarms, last, state.minimize)
 
 
-def best_basis(learner: Learner) -> BestSet:
+def best_basis(core: Core) -> BestSet:
     """The set of best means; items without one come last in a matroid, and are left out elsewhere."""
-    state = learner._agent.state
-    means = _means(learner)
+    state = core.agent.state
+    means = _means(core)
     sign = -1.0 if state.minimize else 1.0
     is_known = ~np.isnan(means)
-    if isinstance(learner.constraint, Matroid):
-        items, sizes = learner.constraint.best_sets(np.where(is_known, sign * means, -np.inf)[None])
+    if isinstance(core.constraint, Matroid):
+        items, sizes = core.constraint.best_sets(np.where(is_known, sign * means, -np.inf)[None])
     else:
         gains = np.where(is_known, sign * means, 0.0)
-        items, sizes = learner.constraint.solve(gains[None], available=is_known)
+        items, sizes = core.constraint.solve(gains[None], available=is_known)
     best: IntArray = items[0, : sizes[0]].copy()
-    labels = learner.constraint.labels
+    labels = core.constraint.labels
     return BestSet(best, tuple(labels[e] for e in best.tolist()), means[best], state.counts[0, best])
 
 
-def explain(learner: Learner, item: int, request: Request, wanted: Wanted | None) -> Explanation:
+def explain(core: Core, item: int, request: Request, wanted: Wanted | None) -> Explanation:
     """Why an item is in or out of the set for a request."""
-    constraint = learner.constraint
-    learner._agent.settle()
-    U = evaluate(learner.policy, learner._agent.state, request)[0]
+    constraint = core.constraint
+    core.agent.settle()
+    U = evaluate(core.policy, core.agent.state, request)[0]
     mask = np.ones(constraint.n_items, bool) if wanted is None else wanted.mask(constraint.n_items)
     pinned = _NONE if wanted is None else wanted.pinned
     chosen = _best(constraint, U, mask, pinned)
-    return _explanation(learner, item, U, *_standing(learner, item, U, chosen, mask, pinned))
+    return _explanation(core, item, U, *_standing(core, item, U, chosen, mask, pinned))
 
 
-def explain_decision(learner: Learner, item: int, play: Play, features: Any) -> Explanation:
+def explain_decision(core: Core, item: int, play: Play, features: Any) -> Explanation:
     """Why an item is in or out of the set of an open decision, by its own request; with what is believed today."""
-    constraint, id = learner.constraint, play.request.episode
-    learner._agent.settle()
+    constraint, id = core.constraint, play.request.episode
+    core.agent.settle()
     asked = play.note if play.note is not None else Asked(constraint.labels, None, None)
-    U, missing = _indices(learner, play, asked, features)
+    U, missing = _indices(core, play, asked, features)
     label, is_held_out = constraint.labels[item], asked.is_held_out
     chosen = play.items[0][play.items[0] >= 0] if asked.items is None else asked.now(asked.items, constraint)
     wanted = asked.wanted
     pinned = _NONE if wanted is None else asked.now(wanted.pinned, constraint)
-    if id > learner._changed_at:
+    if id > core.changed_at:
         mask = np.ones(constraint.n_items, bool) if wanted is None else wanted.mask(constraint.n_items)
-        standing, rivals, forced = _standing(learner, item, U, np.sort(chosen), mask, pinned)
+        standing, rivals, forced = _standing(core, item, U, np.sort(chosen), mask, pinned)
         compared = rivals if isinstance(constraint, Matroid) else mask
         missing = missing if np.isnan(U[item]) or np.isnan(U[compared]).any() else ""
-        return _explanation(learner, item, U, standing, rivals, forced, is_held_out, missing)
+        return _explanation(core, item, U, standing, rivals, forced, is_held_out, missing)
     if item in pinned or item in chosen:
-        return _explanation(learner, item, U, "pinned" if item in pinned else "chosen", _NONE, None, is_held_out)
+        return _explanation(core, item, U, "pinned" if item in pinned else "chosen", _NONE, None, is_held_out)
     offered = None if wanted is None or wanted.available is None else asked.now(wanted.available, constraint)
     is_barred = wanted is not None and item in asked.now(wanted.exclude, constraint)
     if label in asked.labels and (is_barred or (offered is not None and item not in offered)):
-        return _explanation(learner, item, U, "unavailable", _NONE, None, is_held_out)
+        return _explanation(core, item, U, "unavailable", _NONE, None, is_held_out)
     missing = f"the items have changed since decision {id}, so what it was compared with can no longer be said"
-    return _explanation(learner, item, U, "out", _NONE, None, is_held_out, missing)
+    return _explanation(core, item, U, "out", _NONE, None, is_held_out, missing)
 
 
-def _indices(learner: Learner, play: Play, asked: Asked, features: Any) -> tuple[FloatArray, str]:
+def _indices(core: Core, play: Play, asked: Asked, features: Any) -> tuple[FloatArray, str]:
     """The indices by the features of a decision, NaN where those are not known any more; and why they are not."""
-    policy, state, t = learner.policy, learner._agent.state, learner.n_decisions + 1
+    policy, state, t = core.policy, core.agent.state, core.episode + 1
     if policy.n_features is None:
-        return evaluate(policy, state, Request(t, learner._stream))[0], ""
-    is_older = play.request.episode <= learner._changed_at
+        return evaluate(policy, state, Request(t, core.stream))[0], ""
+    is_older = play.request.episode <= core.changed_at
     table = None if asked.wanted is None or is_older else asked.wanted.features
     if features is not None:
-        table = read_features(learner.constraint, policy, features)
+        table = read_features(core.constraint, policy, features)
     if table is not None:
-        return evaluate(policy, state, Request(t, learner._stream, features=table))[0], ""
+        return evaluate(policy, state, Request(t, core.stream, features=table))[0], ""
     here = play.items[0] >= 0
-    rows = np.zeros((learner.constraint.n_items, policy.n_features))
+    rows = np.zeros((core.constraint.n_items, policy.n_features))
     assert play.features is not None
     rows[play.items[0][here]] = play.features[here]
     U = np.full(rows.shape[0], np.nan)
-    given = evaluate(policy, state, Request(t, learner._stream, features=rows))[0]
+    given = evaluate(policy, state, Request(t, core.stream, features=rows))[0]
     U[play.items[0][here]] = given[play.items[0][here]]
     return U, f"features of decision {play.request.episode} are kept of chosen items alone: pass them as features"
 
 
 def _explanation(
-    learner: Learner,
+    core: Core,
     item: int,
     U: FloatArray,
     standing: Standing,
@@ -118,18 +118,18 @@ def _explanation(
     is_held_out: bool = False,
     missing: str = "",
 ) -> Explanation:
-    state, labels = learner._agent.state, learner.constraint.labels
+    state, labels = core.agent.state, core.constraint.labels
     with np.errstate(invalid="ignore"):  # two items to be tried first are equally good
         margins = np.where(U[rivals] == U[item], 0.0, U[rivals] - U[item])
     order = np.argsort(margins, kind="stable")
     sign = -1.0 if state.minimize else 1.0
-    alarms = learner.policy.alarms(state)
+    alarms = core.policy.alarms(state)
     return Explanation(
         item=item,
         label=labels[item],
         standing=standing,
-        mean=float(_means(learner)[item]),
-        plays=float(learner.policy.beliefs(state)[2][0, item]),
+        mean=float(_means(core)[item]),
+        plays=float(core.policy.beliefs(state)[2][0, item]),
         index=float(sign * U[item]) + 0.0,
         rivals=rivals[order],
         rival_labels=tuple(labels[e] for e in rivals[order].tolist()),
@@ -149,17 +149,17 @@ def _best(constraint: Constraint, U: FloatArray, mask: BoolArray, pinned: IntArr
 
 
 def _standing(
-    learner: Learner, item: int, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray
+    core: Core, item: int, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray
 ) -> tuple[Standing, IntArray, Forced | None]:
     """Where an item stands; in a matroid the chosen items that it could replace, elsewhere what forcing it costs."""
-    constraint = learner.constraint
+    constraint = core.constraint
     if item in pinned:
         return "pinned", _NONE, None
     if item in chosen:
         if isinstance(constraint, Matroid):
             return "chosen", _NONE, None
         without = mask & (np.arange(mask.size) != item)
-        return "chosen", _NONE, _forced(learner, U, chosen, without, pinned)
+        return "chosen", _NONE, _forced(core, U, chosen, without, pinned)
     if not mask[item]:
         return "unavailable", _NONE, None
     if isinstance(constraint, Matroid):
@@ -172,14 +172,14 @@ def _standing(
     fixed = np.sort(np.append(pinned, item))
     if not constraint.can_pin(fixed, mask):
         return "loop", _NONE, None
-    return "out", _NONE, _forced(learner, U, chosen, mask, fixed)
+    return "out", _NONE, _forced(core, U, chosen, mask, fixed)
 
 
-def _forced(learner: Learner, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray) -> Forced | None:
+def _forced(core: Core, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray) -> Forced | None:
     """The best set of another request beside the one that is chosen; None where indices are not known."""
     if np.isnan(U[mask]).any():
         return None
-    constraint = learner.constraint
+    constraint = core.constraint
     other = _best(constraint, np.where(np.isnan(U), 0.0, U), mask, pinned)
     if other.size == 0 and not constraint.is_hereditary:
         return Forced(np.inf)
@@ -201,8 +201,8 @@ def _worth(U: FloatArray, items: IntArray) -> tuple[int, float]:
     return int(is_first.sum()), float(U[items[~is_first]].sum())
 
 
-def _means(learner: Learner) -> FloatArray:
+def _means(core: Core) -> FloatArray:
     """Mean weights, those of priors where nothing was told, NaN without one."""
-    state = learner._agent.state
-    means: FloatArray = learner.policy.beliefs(state)[0][0]
+    state = core.agent.state
+    means: FloatArray = core.policy.beliefs(state)[0][0]
     return -means if state.minimize else means

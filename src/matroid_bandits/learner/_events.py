@@ -1,4 +1,4 @@
-"""What happens to a learner, as plain JSON forms: a log of them is the learner.
+"""What happens to a core, as plain JSON forms: a log of them is the learner.
 
 Every form has a key ``event``; items are named by their labels. The same events in the same order make the same
 learner, on the same build of the package and its libraries.
@@ -20,25 +20,25 @@ from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import policy_from_dict, policy_to_dict
 
 if TYPE_CHECKING:
-    from matroid_bandits.learner._learner import Learner
+    from matroid_bandits.learner._core import Core
 
 VERSION = 1
 
 
-def created(learner: Learner, priors: Any, features: FloatArray | None) -> dict[str, Any]:
+def created(core: Core, priors: Any, features: FloatArray | None) -> dict[str, Any]:
     """A learner was made."""
     return {
         "event": "created",
         "version": VERSION,
-        "id": learner.id,
-        "constraint": learner.constraint.to_dict(),
-        "policy": policy_to_dict(learner.policy),
-        "minimize": learner.minimize,
-        "seed": learner.seed,
-        "holdout": learner.holdout,
-        "holdout_law": _holdout_law(learner.constraint),
-        "max_departed": learner.max_departed,
-        "priors": _priors_form(priors, learner.constraint),
+        "id": core.id,
+        "constraint": core.constraint.to_dict(),
+        "policy": policy_to_dict(core.policy),
+        "minimize": core.minimize,
+        "seed": core.seed,
+        "holdout": core.holdout,
+        "holdout_law": _holdout_law(core.constraint),
+        "max_departed": core.max_departed,
+        "priors": _priors_form(priors, core.constraint),
         "features": None if features is None else features.tolist(),
     }
 
@@ -119,7 +119,7 @@ def restarted(items: list[Label] | None) -> dict[str, Any]:
     return {"event": "restarted", "items": None if items is None else [encode(x, "label") for x in items]}
 
 
-def from_created(kind: type[Learner], event: Mapping[str, Any], engine: Any, record: Any) -> Learner:
+def from_created(kind: type[Core], event: Mapping[str, Any], engine: Any, record: Any) -> Core:
     """The learner that a `created` event describes."""
     if not isinstance(event, Mapping) or event.get("event") != "created":
         raise ReplayError(f"expected a created event first, got {_what(event)}")
@@ -150,53 +150,53 @@ def from_created(kind: type[Learner], event: Mapping[str, Any], engine: Any, rec
         raise ReplayError(f"malformed created event: {error!r}") from error
 
 
-def apply(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
+def apply(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
     """Let an event happen to a learner; see `Learner.apply`."""
     kind = event.get("event") if isinstance(event, Mapping) else None
     try:
         if kind == "asked":
-            return _ask_again(learner, event, trust)
+            return _ask_again(core, event, trust)
         if kind == "told":
             weights = event["weights"]
             is_listed = bool(weights) and not isinstance(weights[0], (list, tuple))
-            return learner.tell(event["decision"], weights if is_listed else dict(_pairs(weights)))
+            return core.tell(event["decision"], weights if is_listed else dict(_pairs(weights)))
         if kind == "observed":
-            return learner.observe(dict(_pairs(event["weights"])))
+            return core.observe(dict(_pairs(event["weights"])))
         if kind == "closed" and "before" in event:
-            return learner.close_before(event["before"], default=event["default"])
+            return core.close_before(event["before"], default=event["default"])
         if kind == "closed":
-            return learner.close(event["decision"], default=event["default"])
+            return core.close(event["decision"], default=event["default"])
         if kind == "changed":
-            return learner.change(
+            return core.change(
                 constraint_from_dict(event["constraint"]),
                 priors=_priors(event["priors"]),
                 features=_rows(event["features"]),
                 forget=[decode(label) for label in event["forget"]],
             )
         if kind == "restarted":
-            return learner.restart(None if event["items"] is None else _numbers(learner, event["items"]))
+            return core.restart(None if event["items"] is None else _numbers(core, event["items"]))
     except MatroidBanditsError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ReplayError(f"malformed {kind} event: {error!r}") from error
-    raise ReplayError(f"expected an event that happens to a learner, got {_what(event)}")
+    raise ReplayError(f"expected an event that happens to a core, got {_what(event)}")
 
 
-def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
-    wanted = {key: _numbers(learner, event[key]) for key in ("available", "exclude", "pinned") if key in event}
+def _ask_again(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
+    wanted = {key: _numbers(core, event[key]) for key in ("available", "exclude", "pinned") if key in event}
     chosen = [label if type(label) is str else decode(label) for label in event["items"]]
-    if event["decision"] != learner.n_decisions + 1:
-        raise ReplayError(f"expected decision {learner.n_decisions + 1} next, got {event['decision']!r}")
+    if event["decision"] != core.episode + 1:
+        raise ReplayError(f"expected decision {core.episode + 1} next, got {event['decision']!r}")
     features = event.get("features")
     if trust:
-        return learner._ask(wanted, features, taken=(chosen, bool(event.get("held_out", False))))
+        return core.ask(wanted, features, taken=(chosen, bool(event.get("held_out", False))))
     instead = None if "instead" not in event else [decode(label) for label in event["instead"]]
-    return learner._ask(wanted, features, expected=chosen, instead=instead)
+    return core.ask(wanted, features, expected=chosen, instead=instead)
 
 
-def _numbers(learner: Learner, labels: Any) -> IntArray:
+def _numbers(core: Core, labels: Any) -> IntArray:
     """Items by their labels alone: a number that is another item's label means nothing in a log."""
-    return np.array([learner.constraint.item(decode(label)) for label in labels], np.int64)
+    return np.array([core.constraint.item(decode(label)) for label in labels], np.int64)
 
 
 def _weights_form(labels: list[Label], weights: FloatArray) -> list[list[Any]]:

@@ -23,15 +23,15 @@ from matroid_bandits.learner._decision import Decision
 from matroid_bandits.policies import scale_problem
 
 if TYPE_CHECKING:
-    from matroid_bandits.learner._learner import Learner
+    from matroid_bandits.learner._core import Core
 
 
 class Reader:
     """Reads weights of a learner's items, of those that have left too."""
 
-    def __init__(self, learner: Learner) -> None:
-        self._constraint, self._policy, self._departed = learner.constraint, learner.policy, learner._departed
-        self._find, self._find_departed = learner._item, learner._departed_item
+    def __init__(self, core: Core) -> None:
+        self._constraint, self._policy, self._departed = core.constraint, core.policy, core.departed
+        self._find, self._find_departed = core.item, core.departed_item
         low, high = self._policy.support
         self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
         self._seen = math.inf, -math.inf  # the least and the largest weight so far
@@ -80,9 +80,9 @@ class Reader:
         self._check_values(items if places is None else items[places], values)
         return places, values
 
-    def renewed(self, learner: Learner) -> Reader:
+    def renewed(self, core: Core) -> Reader:
         """A reader for other items that has seen the same weights."""
-        reader = Reader(learner)
+        reader = Reader(core)
         reader._seen, reader._has_warned = self._seen, self._has_warned
         return reader
 
@@ -129,7 +129,7 @@ class Reader:
         self._seen = min(self._seen[0], float(values.min())), max(self._seen[1], float(values.max()))
         if not self._has_warned and (problem := scale_problem(self._policy, *self._seen)):
             self._has_warned = True
-            warnings.warn(problem, ScaleWarning, stacklevel=5)
+            warnings.warn(problem, ScaleWarning, stacklevel=6)
 
     def _check_values(self, items: IntArray, values: FloatArray) -> None:
         """Check weights against the policy's range, unless they lie among those that were fine before."""

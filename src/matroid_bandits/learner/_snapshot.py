@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,53 +22,51 @@ from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
 from matroid_bandits.learner import _validate
 from matroid_bandits.learner._asked import Asked
+from matroid_bandits.learner._core import Core
 from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._items import NOWHERE, Departed
 from matroid_bandits.learner._wanted import Wanted
 from matroid_bandits.policies import POLICIES, Policy, Request, policy_from_dict, policy_to_dict
 from matroid_bandits.stream import Stream
 
-if TYPE_CHECKING:
-    from matroid_bandits.learner._learner import Learner
-
 _FORMAT = "matroid-bandits/learner"
 _VERSION = 1
 
 
-def save(learner: Learner, path: str | PathLike[str]) -> None:
+def save(core: Core, path: str | PathLike[str]) -> None:
     """Write a learner to one file, atomically, unless it is one that `load` would refuse."""
-    learner._agent.settle()
-    constraint, policy, state = learner.constraint, learner.policy, learner._agent.state
+    core.agent.settle()
+    constraint, policy, state = core.constraint, core.policy, core.agent.state
     arrays: dict[str, AnyArray] = {}
     header = {
         "constraint": _form(constraint),
         "n_items": constraint.n_items,
         "policy": _policy_form(policy, arrays),
-        "minimize": learner.minimize,
-        "seed": learner.seed,
-        "id": learner.id,
-        "holdout": learner.holdout,
-        "max_departed": learner.max_departed,
-        "episode": learner.n_decisions,
-        "n_changes": learner._n_changes,
-        "changed_at": learner._changed_at,
-        "departed": encode_any(learner._departed.labels),
+        "minimize": core.minimize,
+        "seed": core.seed,
+        "id": core.id,
+        "holdout": core.holdout,
+        "max_departed": core.max_departed,
+        "episode": core.episode,
+        "n_changes": core.n_changes,
+        "changed_at": core.changed_at,
+        "departed": encode_any(core.departed.labels),
     }
     if header["constraint"] is None:
         header["fingerprint"] = _fingerprint(constraint)
-    if learner._departed.restarted_at:
-        header["restarted_at"] = learner._departed.restarted_at
+    if core.departed.restarted_at:
+        header["restarted_at"] = core.departed.restarted_at
     arrays |= {name: getattr(state, name)[0] for name in _validate.PLAYS}
     if state.has_priors:
         arrays |= {f"priors/{name}": getattr(state, f"prior_{name}")[0] for name in ("means", "counts")}
     arrays |= {f"totals/{key}": value[0] for key, value in state.totals().items()}
     arrays |= {f"extra/{key}": value for key, value in state.extra.items()}
-    arrays |= {f"departed/{key}": value for key, value in learner._departed.columns.items()}
-    arrays |= _open_arrays(learner)
-    if learner._features is not None:
-        arrays["features"] = learner._features
+    arrays |= {f"departed/{key}": value for key, value in core.departed.columns.items()}
+    arrays |= _open_arrays(core)
+    if core.features is not None:
+        arrays["features"] = core.features
     with archives.malformed("learner"):
-        _validate.check_statistics(state.counts[0], state.sums[0], policy, learner.minimize)
+        _validate.check_statistics(state.counts[0], state.sums[0], policy, core.minimize)
         layouts = {name: Layout.of(array) for name, array in arrays.items()}
         _validate.check_extra(layouts, policy, constraint.n_items)
         policy.check_extra(state)
@@ -76,12 +74,11 @@ def save(learner: Learner, path: str | PathLike[str]) -> None:
 
 
 def load(
-    kind: type[Learner],
     path: str | PathLike[str],
     constraint: Constraint | None,
     policy: Policy | None,
     engine: EngineChoice,
-) -> Learner:
+) -> Core:
     """The learner that `save` wrote."""
     with archives.reading(path, _FORMAT, _VERSION) as archive:
         header, layouts = archive.header, archive.layouts
@@ -106,7 +103,7 @@ def load(
                 arrays[former[old]] = policy.converted(old.removeprefix("extra/"), arrays.pop(old))
             _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
             _validate.check_plays(arrays, header, constraint)
-        learner = kind(
+        core = Core(
             constraint,
             policy,
             minimize=header["minimize"],
@@ -116,15 +113,15 @@ def load(
             max_departed=header["max_departed"],
             engine=engine,
         )
-        _restore(learner, header, arrays)
+        _restore(core, header, arrays)
         with archives.malformed("learner"):
-            policy.check_extra(learner._agent.state)
-    return learner
+            policy.check_extra(core.agent.state)
+    return core
 
 
-def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+def _restore(core: Core, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
     """Give a fresh learner what was read and found sound."""
-    state = learner._agent.state
+    state = core.agent.state
     for name in _validate.PLAYS:
         getattr(state, name)[0] = arrays[name]
     if "priors/means" in arrays:
@@ -142,22 +139,22 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
         name.removeprefix("departed/"): array for name, array in arrays.items() if name.startswith("departed/")
     }
     labels = decode_any(header["departed"])
-    learner._departed = Departed(labels, columns, header.get("restarted_at", 0))
-    learner._reader = Reader(learner)
-    learner._episode, learner._n_changes = header["episode"], header["n_changes"]
-    learner._changed_at = header.get("changed_at", learner._episode if learner._n_changes else 0)
-    learner._features = arrays.get("features")
-    _restore_open(learner, arrays)
+    core.departed = Departed(labels, columns, header.get("restarted_at", 0))
+    core.reader = Reader(core)
+    core.episode, core.n_changes = header["episode"], header["n_changes"]
+    core.changed_at = header.get("changed_at", core.episode if core.n_changes else 0)
+    core.features = arrays.get("features")
+    _restore_open(core, arrays)
 
 
-def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
+def _open_arrays(core: Core) -> dict[str, AnyArray]:
     """The plays that wait, laid end to end, and what their requests asked for."""
-    plays, none = learner._agent.open, np.empty(0, np.int64)
+    plays, none = core.agent.open, np.empty(0, np.int64)
     told = [np.zeros(play.items.size, bool) if play.told is None else play.told for play in plays.values()]
     arrays: dict[str, AnyArray] = {
         "open/ids": np.fromiter(plays, np.int64, len(plays)),
         "open/sizes": np.array([play.items.size for play in plays.values()], np.int64),
-        "open/items": learner._departed.ranked(np.concatenate([none, *(play.items[0] for play in plays.values())])),
+        "open/items": core.departed.ranked(np.concatenate([none, *(play.items[0] for play in plays.values())])),
         "open/told": np.concatenate([np.empty(0, bool), *told]),
         "open/held_out": np.array([play.note is not None and play.note.is_held_out for play in plays.values()], bool),
     }
@@ -166,7 +163,7 @@ def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
         arrays["open/features"] = np.concatenate(rows)
     notes = {id: play.note for id, play in plays.items() if play.note is not None and play.note.wanted is not None}
     if notes:
-        codes = _Codes(learner)
+        codes = _Codes(core)
         arrays["wanted/ids"] = np.fromiter(notes, np.int64, len(notes))
         for name in _validate.WANTED:
             lists = [codes.of(getattr(note.wanted, name), note.labels) for note in notes.values()]
@@ -180,10 +177,10 @@ def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
 class _Codes:
     """Finds what the items of requests are today: numbers, -1, -2, ... for those that have left."""
 
-    def __init__(self, learner: Learner) -> None:
-        constraint = learner.constraint
+    def __init__(self, core: Core) -> None:
+        constraint = core.constraint
         self._labels = constraint.labels if constraint.has_labels else None
-        self._today = {label: -1 - i for i, label in enumerate(learner._departed.labels)}
+        self._today = {label: -1 - i for i, label in enumerate(core.departed.labels)}
         self._today |= {label: e for e, label in enumerate(constraint.labels)}
         self._found: dict[int, IntArray] = {}
 
@@ -198,23 +195,23 @@ class _Codes:
         return kept
 
 
-def _restore_open(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
+def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
     edges = offsets(arrays["open/sizes"]).tolist()
     items, told, rows = arrays["open/items"], arrays["open/told"], arrays.get("open/features")
-    stream, plays = learner._stream, learner._agent.open
+    stream, plays = core.stream, core.agent.open
     sizes = {size: frozen(np.array([size])) for size in set(arrays["open/sizes"].tolist())}
     is_partly = np.add.reduceat(told, edges[:-1]) > 0 if told.size and min(sizes) > 0 else None
     for k, (id, lo, hi) in enumerate(zip(arrays["open/ids"].tolist(), edges[:-1], edges[1:], strict=True)):
         part = told[lo:hi].copy() if (is_partly[k] if is_partly is not None else told[lo:hi].any()) else None
         features = None if rows is None else rows[lo:hi]
         plays[id] = Play(Request(id, stream), items[None, lo:hi], sizes[hi - lo], part, features)
-    labels = learner.constraint.labels
+    labels = core.constraint.labels
     for id in arrays["open/ids"][arrays["open/held_out"]].tolist():
         plays[id].note = Asked(labels, None, None, is_held_out=True)
     if "wanted/ids" in arrays:
-        if learner.constraint.has_labels and len(learner._departed.labels):
-            labels = (*labels, *learner._departed.labels)
-        n_items = learner.constraint.n_items
+        if core.constraint.has_labels and len(core.departed.labels):
+            labels = (*labels, *core.departed.labels)
+        n_items = core.constraint.n_items
         lists = [
             _split(arrays[f"wanted/{name}/sizes"], arrays[f"wanted/{name}/items"], n_items)
             for name in _validate.WANTED

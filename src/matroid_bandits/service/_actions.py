@@ -155,7 +155,7 @@ def change(constraint: Constraint, body: ChangeBody) -> Action:
 
     def run(replica: Replica, turn: Turn) -> Answer:
         learner = replica.learner
-        form = learner._change_form(constraint, priors=body.priors, features=body.features, forget=body.forget)
+        form = learner.change_form(constraint, priors=body.priors, features=body.features, forget=body.forget)
         replica.happen(form, turn.at, turn.rows)
         return Answer(to_json(campaign_form(replica)))
 

@@ -70,7 +70,7 @@ class Replica:
         self._emitted: list[dict[str, Any]] = []
         self._learner = learner
         if learner is not None:
-            learner._record = self._emitted.append
+            learner.record = self._emitted.append
 
     @property
     def learner(self) -> Learner:
@@ -100,7 +100,7 @@ class Replica:
             if kind == "created":
                 self._learner = Learner.replay([event])
             elif kind not in OWN_EVENTS:
-                self.learner._record = None  # what is in the log need not be written again
+                self.learner.record = None  # what is in the log need not be written again
                 self._apply(event, seq <= trusted or bool(self.mismatch))
             self.note(event, at, seq)
             self.digest = chained(self.digest, seq, at, payload)
@@ -110,7 +110,7 @@ class Replica:
             raise ReplayError(f"event {seq} of {self.name} is malformed: {error!r}") from error
         finally:
             if self._learner is not None:
-                self._learner._record = self.record
+                self._learner.record = self.record
 
     def _apply(self, event: dict[str, Any], trust: bool) -> None:
         try:
@@ -213,11 +213,11 @@ class Replica:
     def happen(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
         """Let an event happen as a replay will: what is read back from its JSON is applied, and nothing else."""
         learner = self.learner
-        learner._record = None
+        learner.record = None
         try:
             learner.apply(event := from_json(to_json(event)))
         finally:
-            learner._record = self.record
+            learner.record = self.record
         self.put(event, at, rows)
 
     def put(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
@@ -246,7 +246,7 @@ class Replica:
     @property
     def n_steps(self) -> tuple[int, int]:
         """The last event, and how often the learner has begun to change."""
-        return self.seq, self.learner._n_steps
+        return self.seq, self.learner.n_steps
 
     def has_moved(self, before: tuple[int, int], error: Exception) -> bool:
         """Whether an operation that failed may have changed something since `n_steps` was read.
@@ -256,7 +256,7 @@ class Replica:
         """
         if self.seq != before[0] or not self.is_clean:
             return True
-        return not isinstance(error, MatroidBanditsError) and self.learner._n_steps != before[1]
+        return not isinstance(error, MatroidBanditsError) and self.learner.n_steps != before[1]
 
     @property
     def is_clean(self) -> bool:

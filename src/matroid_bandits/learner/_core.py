@@ -1,0 +1,507 @@
+"""The state of a live learner, and what happens to it; `Learner` is its face, with a lock."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from matroid_bandits._typing import IntArray, Label
+from matroid_bandits._util.checks import as_flag, as_integer, as_number
+from matroid_bandits._util.names import plain
+from matroid_bandits._util.text import shown
+from matroid_bandits.agent import Agent, Play
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.engines import EngineChoice
+from matroid_bandits.exceptions import (
+    DecisionClosedError,
+    FeedbackError,
+    ItemError,
+    PolicyError,
+    ReplayError,
+    UnknownDecisionError,
+)
+from matroid_bandits.learner import _events, _items
+from matroid_bandits.learner._asked import Asked
+from matroid_bandits.learner._decision import Decision
+from matroid_bandits.learner._feedback import Reader
+from matroid_bandits.learner._items import Departed
+from matroid_bandits.learner._validate import MOST_DECISIONS
+from matroid_bandits.learner._wanted import Wanted, read_features, read_rows, read_wanted
+from matroid_bandits.policies import Feedback, Policy, Request, as_policy
+from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
+
+#: Called with every event that happens to a learner, as a plain JSON form.
+Record = Callable[[dict[str, Any]], None]
+
+
+class Core:
+    """A learner without its lock: snapshots, events and explanations read it and write to it.
+
+    Its arguments and its methods are those of `Learner`.
+
+    Attributes
+    ----------
+    constraint, policy, id, holdout, max_departed, engine
+        What the learner was made of; the first two as they are now.
+    stream : Stream
+        The policy's random numbers.
+    agent : Agent
+        What was seen, and the open plays by episode: the book of decisions that wait. A play's note is an `Asked`.
+    features : float64 array (L, d), or None
+        Features of requests that bring none.
+    departed : Departed
+        What was known of items when they left.
+    reader : Reader
+        Reads weights that are told.
+    episode : int
+        How many decisions were asked for.
+    n_changes, changed_at : int
+        How often items changed or started anew, and the last decision before items changed.
+    n_steps : int
+        How often the state has begun to change.
+    is_replaying : bool
+        Whether an event of a log is happening, in which items go by their labels alone.
+    record : callable, or None
+        Called with every event before it happens.
+    """
+
+    n_steps = 0
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        policy: Policy,
+        *,
+        minimize: bool = False,
+        seed: int | None = None,
+        id: str | None = None,
+        priors: Any = None,
+        features: Any = None,
+        holdout: float = 0.0,
+        max_departed: int = 100_000,
+        engine: EngineChoice = "auto",
+        record: Record | None = None,
+    ) -> None:
+        if not isinstance(constraint, Constraint):
+            raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
+        if id is not None and not (isinstance(id, str) and id):
+            raise PolicyError(f"expected id to be a string, got {id!r}")
+        self.constraint, self.policy = constraint, as_policy(policy)
+        is_cost = as_flag("minimize", minimize, error=PolicyError)
+        self.holdout = as_number("holdout", holdout, 0.0, 1.0, error=PolicyError)
+        self.max_departed = as_integer("max_departed", max_departed, error=PolicyError)
+        self.stream = Stream(as_seed(seed), range(1), POLICY)
+        self.id = secrets.token_hex(16) if id is None else id
+        self.engine = engine
+        self.agent = Agent(constraint, policy, minimize=is_cost, engine=engine)
+        self.features = None if features is None else read_features(constraint, policy, features)
+        if priors is not None and isinstance(priors, str):
+            raise FeedbackError(f"expected priors by item before anything is known, got {priors!r}")
+        self.is_replaying = False
+        self._set_priors(priors, np.ones(constraint.n_items, bool), None)
+        self.departed = Departed()
+        self.reader = Reader(self)
+        self.episode = self.n_changes = self.changed_at = 0
+        self.record: Record | None = None
+        if record is not None:
+            created = _events.created(self, priors, self.features)
+            self.record = record
+            record(created)
+
+    @property
+    def minimize(self) -> bool:
+        """Whether weights are costs."""
+        return self.agent.state.minimize
+
+    @property
+    def seed(self) -> int:
+        """The seed of the policy's random choices."""
+        return self.stream.seed
+
+    def alarms(self) -> tuple[IntArray, IntArray] | None:
+        """How often each item has started anew by itself, and after which decision last."""
+        alarms = self.policy.alarms(self.agent.state)
+        return None if alarms is None else (alarms[0][0].copy(), alarms[1][0].copy())
+
+    def outstanding(self) -> tuple[Decision, ...]:
+        """Decisions that still wait for weights, oldest first; of items that are still there."""
+        return tuple(self._decision(id, play) for id, play in self.agent.open.items())
+
+    def ask(
+        self,
+        wanted: Mapping[str, Any],
+        features: Any,
+        *,
+        expected: list[Label] | None = None,
+        instead: list[Label] | None = None,
+        taken: tuple[list[Label], bool] | None = None,
+    ) -> Decision:
+        """Choose a set; one that must be `expected`, or that is `taken` as given.
+
+        Where a set drawn at random is expected, the learner would have chosen another `instead`.
+        """
+        asked = self.read_wanted(wanted, features)
+        self.n_steps += 1
+        request, items, sizes, is_held_out = self._choose(asked, taken)
+        t = request.episode
+        own = None
+        if items.shape[1] != sizes[0]:
+            items = items[:, : sizes[0]]
+        if is_held_out and (self.record is not None or instead is not None) and taken is None:
+            chosen, n_chosen = self.agent.choose(request)
+            own = chosen[0, : n_chosen[0]]
+        if expected is not None:
+            for said, decided in ((expected, items[0]), (instead, own)):
+                found = None if decided is None else [self.constraint.labels[e] for e in decided.tolist()]
+                if said is not None and found != said:
+                    raise ReplayError(f"decision {t}: the log says {said}, this learner decides {found}")
+        if self.record is not None:
+            self.record(_events.asked(t, items[0], asked, self.constraint, is_held_out, own))
+        play = self.agent.play(request, items, sizes)
+        chosen = play.items[0]
+        self.episode = t
+        if asked is not None:
+            play.request = Request(t, self.stream)  # without its masks, which may be large
+        play.note = Asked(self.constraint.labels, chosen, asked, is_held_out)
+        return Decision(t, chosen, self.constraint, self.id, request.pinned, is_held_out)
+
+    def preview(self, wanted: Mapping[str, Any], features: Any) -> Decision:
+        """The decision that `ask` would make now."""
+        asked = self.read_wanted(wanted, features)
+        request, items, sizes, is_held_out = self._choose(asked)
+        return Decision(0, items[0, : sizes[0]], self.constraint, self.id, request.pinned, is_held_out)
+
+    def tell(self, decision: Decision | int, weights: Any) -> None:
+        """Count what the items of a decision were worth."""
+        play = self.find(decision)
+        id = play.request.episode
+        places, values = self.reader.read(weights, play.items[0], id, *self._numbering(decision, id))
+        self._check_once(play, places)
+        if self.record is not None:
+            self._check_taken(play, values, places)
+            labels = self.reader.labels(play.items[0], places)
+            self.record(_events.told(id, labels, values, is_whole=places is None))
+        self._learn(play, values, places)
+
+    def check_tell(self, decision: Decision | int, weights: Any) -> None:
+        """Raise what `tell` would raise."""
+        play = self.find(decision)
+        id = play.request.episode
+        places, _ = self.reader.read(weights, play.items[0], id, *self._numbering(decision, id))
+        self._check_once(play, places)
+
+    def close(self, decision: Decision | int, default: float | None = None) -> None:
+        """Stop waiting for what a decision has not been told."""
+        play = self.find(decision)
+        value = self.reader.default(default)
+        self._log(_events.closed(play.request.episode, value))
+        self._close([play], value)
+
+    def close_before(self, episode: int, default: float | None = None) -> int:
+        """Close every open decision made before an episode; how many they are."""
+        until = as_integer("episode", episode, error=UnknownDecisionError)
+        value = self.reader.default(default)
+        plays = [play for _, play in takewhile(lambda entry: entry[0] < until, self.agent.open.items())]
+        self._log(_events.closed_before(until, value))
+        self._close(plays, value)
+        return len(plays)
+
+    def observe(self, weights: Any) -> None:
+        """Count weights seen before the first decision."""
+        if self.episode:
+            raise DecisionClosedError("expected observe() before the first ask(); use tell() after it")
+        items = self.reader.all_items
+        places, values = self.reader.read(weights, items, 0)
+        seen = items if places is None else places
+        # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
+        # episodes, so that what a policy draws for them is drawn anew.
+        looks = self.agent.state.counts[0, seen]
+        parts = []
+        for n in np.unique(looks).tolist():
+            is_now = looks == n
+            request = Request(MOST_DECISIONS + n if n else 0, self.stream, features=self.features)
+            parts.append((request, seen[None, is_now], values[None, is_now]))
+        if self.record is not None:
+            for part in parts:
+                self.agent.check_observe(*part)
+            self.record(_events.observed(self.reader.labels(items, places), values))
+        self.n_steps += 1
+        for part in parts:
+            self.agent.observe(*part)
+
+    def change(self, constraint: Constraint, *, priors: Any = None, features: Any = None, forget: Any = ()) -> None:
+        """Go on with other items."""
+        if not isinstance(constraint, Constraint):
+            raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
+        if isinstance(forget, Mapping):
+            raise ItemError(f"expected items or labels to forget, got the mapping {shown(forget)}")
+        self.departed.recognise(constraint.labels)
+        listed = _items.labels_of(forget, self.constraint, self.item, self.departed_item)
+        known = _items.typical(self.agent.state, self.policy, self.departed, set(listed))
+        rows, newcomers = self._read_rows(constraint, features, set(listed))
+        agent, policy, turnover, is_new = _items.changed(
+            self.agent,
+            self.policy,
+            self.departed,
+            constraint,
+            rows if self.policy.n_features is None else None,
+            set(listed),
+            self.engine,
+            self.max_departed,
+        )
+        rest = self.constraint, self.policy, self.agent, self.features
+        self.constraint, self.policy, self.agent = constraint, policy, agent
+        self.features = rows if policy.n_features is not None else None
+        try:
+            self._set_priors(priors, is_new, known)
+            if self.record is not None:
+                self.record(_events.changed(constraint, priors, self.features, rows, newcomers, listed))
+        except BaseException:
+            self.constraint, self.policy, self.agent, self.features = rest
+            raise
+        self.n_steps += 1
+        self.departed.turn_over(turnover)
+        self.reader = self.reader.renewed(self)
+        self.n_changes += 1
+        self.changed_at = self.episode  # decisions up to here were made with other numbers
+
+    def change_form(self, constraint: Constraint, *, priors: Any, features: Any, forget: Any) -> dict[str, Any]:
+        """The event that `change` of the same arguments would record; nothing is changed.
+
+        A service applies it as it will be read from a log, so that what was written can be read.
+        """
+        listed = _items.labels_of(forget, self.constraint, self.item, self.departed_item)
+        rows, newcomers = self._read_rows(constraint, features, set(listed))
+        own = rows if self.policy.n_features is not None else None
+        return _events.changed(constraint, priors, own, rows, newcomers, listed)
+
+    def restart(self, items: Iterable[Any] | None = None) -> None:
+        """Forget what is known of some items, or of all."""
+        which = None if items is None else self.constraint.as_items(items)
+        if self.record is not None:
+            labels = None if which is None else [self.constraint.labels[e] for e in which.tolist()]
+            self.record(_events.restarted(labels))
+        self.n_steps += 1
+        _items.restart(self.agent, which)
+        if which is None:
+            self.departed.restart(self.policy, self.episode)
+        self.n_changes += 1
+
+    def apply(self, event: Mapping[str, Any], trust: bool) -> Any:
+        """Let a recorded event happen again."""
+        self.is_replaying = True
+        try:
+            return _events.apply(self, event, as_flag("trust", trust, error=ReplayError))
+        finally:
+            self.is_replaying = False
+
+    def _choose(
+        self, asked: Wanted | None, taken: tuple[list[Label], bool] | None = None
+    ) -> tuple[Request, IntArray, IntArray, bool]:
+        """The next request, the set chosen for it with its size, and whether it was drawn at random."""
+        t, constraint = self.episode + 1, self.constraint
+        if t >= MOST_DECISIONS:
+            raise DecisionClosedError(f"expected fewer than {MOST_DECISIONS} decisions of one learner")
+        request = Request(t, self.stream)
+        if asked is not None:
+            request = asked.request(t, self.stream, constraint.n_items)
+        if taken is not None:
+            items = constraint.as_items([constraint.item(label) for label in taken[0]])[None]
+            return request, items, np.array([items.shape[1]]), taken[1]
+        if self.holdout > 0.0 and self.stream.with_purpose(HOLDOUT).run_uniform(t)[0] < self.holdout:
+            u = self.stream.with_purpose(HOLDOUT).uniform(t, np.arange(constraint.n_items))
+            mask = None if asked is None else asked.mask(constraint.n_items)
+            items, sizes = constraint.solve(u, available=mask, pinned=request.pinned)
+            return request, items[:, : sizes[0]], sizes, True
+        return request, *self.agent.choose(request), False
+
+    def _numbering(self, decision: Decision | int, id: int) -> tuple[Decision | None, bool]:
+        """Whose numbers an answer may go by besides labels, None for those of today; and whether by labels alone."""
+        is_older = id <= self.changed_at
+        return decision if is_older and isinstance(decision, Decision) else None, is_older
+
+    def _check_once(self, play: Play, places: IntArray | None) -> None:
+        """Raise when one of some places of a play, or of all for None, was told before."""
+        told = play.told
+        if told is not None and (told.any() if places is None else told[places].any()):
+            again = np.flatnonzero(told)[0] if places is None else places[told[places]][0]
+            raise DecisionClosedError(
+                f"expected a weight once per item; item {self.reader.name(play.items[0, again])} of decision "
+                f"{play.request.episode} was told before"
+            )
+
+    def _check_taken(self, play: Play, values: Any, places: IntArray | None) -> None:
+        """Raise what a policy that may refuse answers raises, before anything is recorded."""
+        told = np.arange(play.items.size) if places is None else places
+        is_here = play.items[0, told] >= 0
+        if is_here.any():
+            self.agent.check_learn(play, values[is_here], told[is_here])
+
+    def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
+        """Count weights, those of items that have left where they are kept."""
+        items = play.items[0]
+        self.n_steps += 1
+        if self.n_changes:  # before the first change nobody can have left
+            told = np.arange(items.size) if places is None else places
+            is_here = items[told] >= 0
+            if not is_here.all():
+                self._learn_departed(play, values[~is_here], told[~is_here])
+                places, values = told[is_here], values[is_here]
+        if places is None or places.size:
+            self.agent.learn(play, values, places)
+
+    def _learn_departed(self, play: Play, values: Any, places: IntArray) -> None:
+        sign = -1.0 if self.minimize else 1.0
+        state, episode, one = self.agent.state, play.request.episode, np.zeros(1, np.int64)
+        self.agent.dismiss(play, places)
+        for place, value in zip(places.tolist(), values.tolist(), strict=True):
+            code = int(play.items[0, place])
+            if self.departed.knows(code):
+                features = None if play.features is None else play.features[place : place + 1]
+                # no number addresses its random numbers: it has those of a run of its own, as run 0 is all others'
+                stream = Stream(self.stream.seed, [1 + place], POLICY)
+                told = Feedback(one, one, np.array([sign * value]), episode, stream, features)
+                self.departed.answer(code, told, state, self.policy)
+
+    def _close(self, plays: list[Play], default: float | None) -> None:
+        dropped = []
+        self.n_steps += 1
+        for play in plays:
+            places = play.untold()
+            if default is not None:
+                self._learn(play, np.full(places.size, default), places)
+                continue
+            items = play.items[0, places]
+            is_here = items >= 0
+            for code in items[~is_here].tolist():
+                if self.departed.knows(code):
+                    self.departed.drop(code, play.request.episode, self.agent.state, self.policy)
+            if is_here.all():
+                dropped.append((play, places))
+            else:
+                self.agent.dismiss(play, places[~is_here])
+                dropped.append((play, places[is_here]))
+        self.agent.close(dropped)
+        for play in plays:
+            self.agent.open.pop(play.request.episode, None)
+
+    def find(self, decision: Decision | int) -> Play:
+        """The open play of a decision."""
+        if isinstance(decision, Decision):
+            if decision._learner != self.id:
+                raise UnknownDecisionError(
+                    f"expected a decision of learner {self.id}, got {decision!r} of learner {decision.learner}"
+                )
+            id: Any = decision._id
+        else:
+            id = decision
+        play = self.agent.open.get(id) if type(id) is int else None
+        return self._find_otherwise(id) if play is None else play
+
+    def _find_otherwise(self, id: Any) -> Play:
+        try:
+            number = as_integer("decision", id, 1, self.episode, error=UnknownDecisionError)
+        except UnknownDecisionError:
+            raise UnknownDecisionError(f"expected a decision or its id, 1..{self.episode}; got {id!r}") from None
+        if number in self.agent.open:
+            return self.agent.open[number]
+        raise DecisionClosedError(f"decision {number} was told all its weights already, or closed")
+
+    def _decision(self, id: int, play: Play) -> Decision:
+        asked: Asked | None = play.note
+        pinned = None
+        if asked is not None and asked.wanted is not None and asked.wanted.pinned.size:
+            pinned = asked.now(asked.wanted.pinned, self.constraint)
+        is_held_out = asked is not None and asked.is_held_out
+        items, places = play.items[0], None
+        if self.n_changes:
+            places = np.flatnonzero(items >= 0)
+            places = places[np.argsort(items[places])]
+            items = items[places]
+        return Decision(id, items, self.constraint, self.id, pinned, is_held_out, places)
+
+    def read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
+        if features is None:
+            features = self.features
+        if not wanted and features is None and self.policy.n_features is None:
+            return None
+        return read_wanted(
+            self.constraint,
+            self.policy,
+            wanted.get("available"),
+            wanted.get("exclude", ()),
+            wanted.get("pinned", ()),
+            features,
+        )
+
+    def next_request(self, features: Any) -> Request:
+        rows = features if features is not None else self.features
+        described = None if rows is None else read_features(self.constraint, self.policy, rows)
+        return Request(self.episode + 1, self.stream, features=described)
+
+    def _read_rows(self, constraint: Constraint, features: Any, forgotten: set[Label]) -> tuple[Any, list[int]]:
+        """The features that come with a change, (L, d), or None; and the items that nothing is known of."""
+        policy, before, left = self.policy, {*self.constraint.labels}, self.departed
+        newcomers = [
+            e
+            for e, label in enumerate(constraint.labels)
+            if label in forgotten or (label not in before and left.code(label) is None)
+        ]
+        if policy.n_features is None:
+            if features is None:
+                return None, newcomers
+            own = policy.features_of(np.empty(0, np.int64))
+            width = None if own is None else own.shape[1]
+            return read_rows(constraint, features, width, newcomers, is_strict=not self.is_replaying), newcomers
+        if self.features is not None:
+            return read_features(constraint, policy, features), newcomers
+        if features is not None and not self.is_replaying:  # early versions dropped them
+            raise PolicyError(f"expected no features, since requests bring those that {policy!r} needs; got some")
+        return None, newcomers
+
+    def _set_priors(self, priors: Any, newcomers: Any, known: tuple[float, float] | None) -> None:
+        if priors is not None and not self.policy.takes_priors:
+            raise PolicyError(f"expected no priors, since {self.policy!r} has beliefs of its own; got some")
+        items, means, counts = _items.as_priors(priors, self.agent.state, newcomers, known, self.item)
+        low, high = self.policy.support
+        weights = -means if self.minimize else means
+        is_wrong = ~((low <= weights) & (weights <= high)) & (counts > 0.0)
+        if is_wrong.any():
+            e = int(is_wrong.argmax())
+            raise FeedbackError(
+                f"{self.policy!r} needs weights in [{low:g}, {high:g}], got a prior mean of {weights[e]:g} for "
+                f"{self.constraint.labels[items[e]]!r}"
+            )
+        if items.size:
+            self.agent.set_priors(items, means, counts)
+
+    def item(self, key: Any) -> int:
+        """An item by its label or number; in a log by its label alone."""
+        try:
+            return self.constraint.item(key) if self.is_replaying else self.constraint.as_item(key)
+        except ItemError:
+            if self.constraint.has_labels:
+                raise
+            raise ItemError(f"expected an item or its label, got {shown(key)}") from None
+
+    def departed_item(self, key: Any) -> int | None:
+        """The code of the departed item that a key names; None where it names none."""
+        code = self.departed.code(key)
+        is_number = code is not None and type(plain(key)) is int and 0 <= key < self.constraint.n_items
+        if is_number and not self.is_replaying:
+            raise ItemError(
+                f"expected one item, got {key}, which is the label of an item that has left and the number of item "
+                f"{self.constraint.labels[key]!r}"
+            )
+        return code
+
+    def _log(self, event: dict[str, Any]) -> None:
+        if self.record is not None:
+            self.record(event)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"record": None}
