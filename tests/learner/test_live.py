@@ -652,7 +652,7 @@ def test_explanations_of_requests():
     assert learner.explain(("a", "c"), pinned=[("c", "d")]).rival_labels == (("d", "a"),)  # the pin cannot give way
     blocked = learner.explain(("d", "a"), pinned=[("c", "d"), ("a", "c")])
     assert blocked.standing == "loop"
-    assert "cannot be chosen: with what is pinned" in str(blocked)
+    assert "cannot be chosen with what is pinned" in str(blocked)
     assert learner.explain(("e", "e")).standing == "loop"
     decision = learner.ask(exclude=[("a", "b")])
     assert learner.explain(("a", "b"), decision=decision).standing == "unavailable"

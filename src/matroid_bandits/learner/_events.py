@@ -1,4 +1,4 @@
-"""What happens to a core, as plain JSON forms: a log of them is the learner.
+"""What happens to a learner, as plain JSON forms: a log of them is the learner.
 
 Every form has a key ``event``; items are named by their labels. The same events in the same order make the same
 learner, on the same build of the package and its libraries.
@@ -179,7 +179,7 @@ def apply(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ReplayError(f"malformed {kind} event: {error!r}") from error
-    raise ReplayError(f"expected an event that happens to a core, got {_what(event)}")
+    raise ReplayError(f"expected an event that happens to a learner, got {_what(event)}")
 
 
 def _ask_again(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
