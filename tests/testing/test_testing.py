@@ -466,6 +466,24 @@ class TestRestartingWindow(PolicySuite):
     policy = mb.Restarting(mb.SlidingWindowOMM(5, 0.5), mb.CUSUM(n_first=2, tolerance=0.05, threshold=0.5))
 
 
+class Knows(mb.Policy):
+    """Goes by the true weights of nine items, whatever was seen."""
+
+    tries_unseen = False
+
+    def indices(self, state, request):
+        sign = -1.0 if state.minimize else 1.0
+        return np.tile(sign * np.arange(9.0), (state.n_runs, 1))
+
+
+def test_a_clairvoyant_policy_says_that_it_is_one():
+    with pytest.raises(mb.exceptions.ContractError):
+        mb.testing.check_policy(Knows())
+    Knows.is_clairvoyant = True
+    mb.testing.check_policy(Knows())
+    assert mb.PolicyWrapper(Knows()).is_clairvoyant
+
+
 def test_a_coefficient_that_falls_is_named():
     with pytest.raises(ContractError, match=r"expected coefficient never to fall, got 0\.5 after 1\.0 in episode 2"):
         check_policy(Falling())

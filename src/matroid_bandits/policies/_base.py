@@ -59,6 +59,9 @@ class Policy(ABC, Described):
         The arrays in ``state.extra``, declared; none by default.
     takes_all : bool
         Whether `observe` raises nothing whatever it is told: then no answer is kept to be undone.
+    is_clairvoyant : bool
+        Whether the policy knows the environment, such as the true means of these items, so that it is a yardstick and
+        no learner: the suites leave out that costs are played as gains are and that items may come and go.
     affine : AffinePolicy, or None
         The lines that the index is made of, for engines that follow them; None for any other index.
     kind : str, or None
@@ -88,6 +91,7 @@ class Policy(ABC, Described):
     tries_unseen: bool = True
     takes_priors: bool = True
     takes_all: bool = False
+    is_clairvoyant: bool = False
     n_features: int | None = None
     kind: ClassVar[str | None] = None
 

@@ -42,7 +42,7 @@ class PolicyWrapper(Policy):
             raise PolicyError(f"expected base to be a Policy, got {shown(base)}")
         self._base = base
         self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors
-        self.takes_all, self.n_features = base.takes_all, base.n_features
+        self.takes_all, self.is_clairvoyant, self.n_features = base.takes_all, base.is_clairvoyant, base.n_features
 
     @property
     def base(self) -> Policy:
