@@ -25,6 +25,7 @@ from service_kit import serving
 SHOES = mb.PartitionMatroid({"boots": "left", "heels": "left", "fedora": "right", "beret": "right"})
 WINTER = mb.PartitionMatroid({"boots": "left", "mocs": "left", "fedora": "right", "beanie": "right"})
 NETWORK = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
+DECISION = mb.Learner(SHOES, mb.OMM(), id="x").ask().to_dict()
 
 
 def address(http):
@@ -392,7 +393,7 @@ def test_threads_may_share_a_client_that_changes_its_items():
         if request.method == "GET":
             return httpx.Response(200, json={"id": "x", "constraint": SHOES.to_dict(), "minimize": False})
         if request.url.path.endswith("/ask"):
-            return httpx.Response(200, json={"decision": 1, "items": ["boots", "beret"], "full": True})
+            return httpx.Response(200, json=DECISION)
         return httpx.Response(200, json={})
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as sender, short_switches():
@@ -510,7 +511,7 @@ def test_requests_of_one_call_share_its_timeout():
         deadlines.append(time.monotonic() + request.extensions["timeout"]["read"])
         if request.method == "GET":
             return httpx.Response(200, json={"id": "x", "constraint": SHOES.to_dict(), "minimize": False})
-        return httpx.Response(200, json={"decision": 1, "items": ["boots", "beret"], "full": True})
+        return httpx.Response(200, json=DECISION)
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as sender:
         mb.Client("http://nowhere", "ads", http=sender, timeout=50.0).ask()

@@ -49,6 +49,20 @@ def check_same(served, ours):
     assert str(served) == str(ours)
 
 
+def check_decision(served, ours, client):
+    """A decision of the same class that says the same, of the client's own learner."""
+    assert type(served) is mb.Decision
+    for name in ("id", "labels", "is_full", "is_held_out"):
+        assert getattr(served, name) == getattr(ours, name), name
+    np.testing.assert_array_equal(served.items, ours.items)
+    np.testing.assert_array_equal(served.pinned, ours.pinned)
+    assert served.to_dict() == ours.to_dict() | {"learner": client.id}
+    again = mb.Decision.from_dict(json.loads(json.dumps(ours.to_dict())), ITEMS)
+    assert again == ours
+    assert again.to_dict() == ours.to_dict()
+    assert repr(served) == repr(ours)
+
+
 def check_all(served, ours, given, **asked):
     check_same(served.estimates(**given), ours.estimates(**given))
     check_same(served.best_basis(), ours.best_basis())
@@ -68,8 +82,7 @@ def test_clients_give_what_learners_give(tmp_path, minimize):
                 served.create(ITEMS, policy, minimize=minimize, seed=3)
                 for t in range(8):
                     decision, other = ours.ask(**given), served.ask(**given)
-                    assert other.labels == decision.labels
-                    assert other.is_full == decision.is_full
+                    check_decision(other, decision, served)
                     if t in (0, 4):
                         check_all(served, ours, given, decision=decision.id)
                     weights = {label: float((t * k + t // 3) % 2) for k, label in enumerate(decision.labels)}
@@ -83,5 +96,22 @@ def test_clients_give_what_learners_give(tmp_path, minimize):
                 for path in ("estimates", "best", "waiting", "history", "events"):
                     if path != "estimates" or not given:
                         assert http.get(f"/v1/campaigns/c{n}/{path}").is_success
+                for decision, other in zip(ours.outstanding, served.outstanding, strict=True):
+                    check_decision(other, decision, served)
             if isinstance(policy, mb.Restarting) and n == 13:
                 assert ours.estimates().alarms.sum() > 0
+
+
+def test_decisions_of_requests_are_those_of_learners(tmp_path):
+    with serving(f"sqlite:///{tmp_path}/c.db") as http, mb.Client(str(http.base_url), "ads") as served:
+        served.create(ITEMS, mb.OMM(), seed=3, holdout=0.5)
+        ours = mb.Learner(ITEMS, mb.OMM(), seed=3, holdout=0.5)
+        requests = [{}, {"pinned": [("c", "a")]}, {"available": [("a", "b"), ("c", "a")], "pinned": [("a", "b")]}]
+        for wanted in requests * 4:
+            check_decision(served.ask(**wanted), ours.ask(**wanted), served)
+        for decision, other in zip(ours.outstanding, served.outstanding, strict=True):
+            check_decision(other, decision, served)
+        assert {each.is_held_out for each in served.outstanding} == {False, True}
+        preview = http.post("/v1/campaigns/ads/preview", json={}).json()
+        assert preview == ours.preview().to_dict() | {"learner": served.id}
+        assert mb.Decision.from_dict(preview, ITEMS).id == 0

@@ -87,8 +87,10 @@ class Machine(RuleBasedStateMachine):
         self.open_server()
         self.open_server()
         body = {"name": "ads", "matroid": MATROIDS[0].to_dict(), "policy": policy, "seed": seed, "holdout": 0.1}
-        assert self.servers[0].post("/v1/campaigns", json=body).status_code == 201
-        self.learner = mb.Learner(MATROIDS[0], getattr(mb, policy)(), seed=seed, holdout=0.1)
+        created = self.servers[0].post("/v1/campaigns", json=body)
+        assert created.status_code == 201
+        id = created.json()["id"]
+        self.learner = mb.Learner(MATROIDS[0], getattr(mb, policy)(), seed=seed, holdout=0.1, id=id)
 
     def open_server(self):
         self.servers.append(Server(self.url, self.runner))
@@ -130,7 +132,7 @@ class Machine(RuleBasedStateMachine):
         if self.status == "paused":
             assert answer.json()["error"] == "CampaignStateError"
         else:
-            self.same(answer, lambda: self.learner.ask(**wanted), decision_form)
+            self.same(answer, lambda: self.learner.ask(**wanted), mb.Decision.to_dict)
         return request
 
     @rule(target=sent, n=st.integers(0, 1), wanted=st.lists(requests, max_size=3))
@@ -144,7 +146,7 @@ class Machine(RuleBasedStateMachine):
         if self.status == "paused":
             assert answer.json()["error"] == "CampaignStateError"
         else:
-            self.same(answer, ask_all, lambda found: {"decisions": [decision_form(each) for each in found]})
+            self.same(answer, ask_all, lambda found: {"decisions": [each.to_dict() for each in found]})
         return request
 
     @rule(target=sent, n=st.integers(0, 1), back=st.integers(0, 4), given=st.lists(weights, min_size=1, max_size=3))
@@ -247,15 +249,6 @@ class Machine(RuleBasedStateMachine):
         while self.servers:
             self.close_server(0)
         self.runner.close()
-
-
-def decision_form(decision):
-    return {
-        "decision": decision.id,
-        "items": list(decision.labels),
-        "full": decision.is_full,
-        "held_out": decision.is_held_out,
-    }
 
 
 @pytest.mark.compiled

@@ -319,13 +319,7 @@ class Methods:
         else:
             form = {"decisions": [(yield from self._post("ask", bodies[0] or None))]}
         campaign = yield from self._campaign(read(lambda form: _labels_of(form["decisions"]), form))
-        pinned = [request[2] for request in listed]
-        return read(
-            lambda form: [
-                campaign.decision(each, items) for each, items in zip(form["decisions"], pinned, strict=True)
-            ],
-            form,
-        )
+        return read(lambda form: [campaign.decision(each) for each in form["decisions"]], form)
 
     def _campaign(self, labels: Iterable[Any] = ()) -> Steps[wire.Campaign]:
         """What is remembered of the campaign; asked for anew where a label is not known."""

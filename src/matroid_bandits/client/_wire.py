@@ -18,25 +18,6 @@ from matroid_bandits.learner import Decision
 from matroid_bandits.policies import Policy, policy_to_dict
 
 
-class _ServedDecision(Decision):
-    """A decision that a server made, which knows whether a larger set could have been chosen."""
-
-    __slots__ = ("_is_full",)
-
-    def __init__(self, campaign: Campaign, form: Mapping[str, Any], pinned: Any) -> None:
-        items = campaign.items(form["items"])
-        fixed = campaign.constraint.as_items(pinned) if len(pinned) else None
-        super().__init__(
-            _integer(form["decision"]), items, campaign.constraint, campaign.id, fixed, form.get("held_out", False)
-        )
-        self._is_full = bool(form.get("full", False))
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the set is as large as any that may be chosen."""
-        return self._is_full
-
-
 @dataclass(frozen=True)
 class Campaign:
     """What a client remembers of its campaign: its learner's id, its items, and whether weights are costs."""
@@ -62,9 +43,9 @@ class Campaign:
         """The numbers of items whose labels come in their JSON form."""
         return np.array([self.constraint.item(decode(label)) for label in labels], np.int64)
 
-    def decision(self, form: Mapping[str, Any], pinned: Any = ()) -> Decision:
+    def decision(self, form: Mapping[str, Any]) -> Decision:
         """A decision of the server."""
-        return _ServedDecision(self, form, pinned)
+        return Decision.from_dict(form, self.constraint)
 
     def request(self, available: Any, exclude: Any, pinned: Any, features: Any) -> dict[str, Any]:
         """The arguments of `ask` as the server takes them; what is not given is left out."""
@@ -177,9 +158,3 @@ def _weight(key: str, value: Any) -> float:
     if not math.isfinite(weight):
         raise FeedbackError(f"expected a finite number for {key}, got {shown(value)}")
     return weight
-
-
-def _integer(value: Any) -> int:
-    if not isinstance(value, int):
-        raise TypeError
-    return value

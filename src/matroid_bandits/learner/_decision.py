@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
+from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint
 
 
@@ -42,7 +47,7 @@ class Decision:
     True
     """
 
-    __slots__ = ("_constraint", "_id", "_is_held_out", "_items", "_learner", "_pinned", "_places")
+    __slots__ = ("_constraint", "_id", "_is_full", "_is_held_out", "_items", "_learner", "_pinned", "_places")
 
     def __init__(
         self,
@@ -53,10 +58,12 @@ class Decision:
         pinned: IntArray | None = None,
         is_held_out: bool = False,
         places: IntArray | None = None,
+        is_full: bool | None = None,
     ) -> None:
         self._id, self._items, self._constraint, self._learner = id, items, constraint, learner
         self._pinned, self._is_held_out = pinned, is_held_out
         self._places = places  # of the items in the learner's play, where some have left or the order is another
+        self._is_full = is_full  # as it was said of a decision that was read; None to look at the constraint
 
     @property
     def id(self) -> int:
@@ -92,6 +99,8 @@ class Decision:
     @property
     def is_full(self) -> bool:
         """Whether the set is as large as any that may be chosen."""
+        if self._is_full is not None:
+            return self._is_full
         if not self._constraint.is_hereditary:
             return self._constraint.allows(self._items)
         return self._items.size == self._constraint.largest_size
@@ -100,6 +109,38 @@ class Decision:
     def is_held_out(self) -> bool:
         """Whether the set was drawn at random."""
         return self._is_held_out
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain JSON form, items by label, of which `from_dict` makes an equal decision; null numbers a preview."""
+        labels = self._constraint.labels
+        pinned = () if self._pinned is None else self._pinned.tolist()
+        return {
+            "decision": self._id or None,
+            "learner": self._learner,
+            "items": [encode(labels[e], "label") for e in self._items.tolist()],
+            "pinned": [encode(labels[e], "label") for e in pinned],
+            "full": self.is_full,
+            "held_out": self._is_held_out,
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any], constraint: Constraint) -> Decision:
+        """The decision that `to_dict` described, whose items are those of a constraint.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> learner = mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM())
+        >>> form = learner.ask().to_dict()
+        >>> learner.tell(mb.Decision.from_dict(form, learner.constraint), {"a": 0.5, "b": 1.0})
+        """
+        id = 0 if form["decision"] is None else as_integer("decision", form["decision"], 1)
+        items, pinned = (
+            np.array([constraint.item(decode(label)) for label in form[key]], np.int64) for key in ("items", "pinned")
+        )
+        fixed = pinned if pinned.size else None
+        is_full, is_held_out = bool(form["full"]), bool(form["held_out"])
+        return cls(id, items, constraint, form["learner"], fixed, is_held_out, is_full=is_full)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Decision):

@@ -184,6 +184,11 @@ class Learner:
         with self._lock:
             return self._core.outstanding()
 
+    def oldest_outstanding(self, limit: int) -> tuple[Decision, ...]:
+        """The oldest decisions that still wait for weights, at most `limit`; see `outstanding`."""
+        with self._lock:
+            return self._core.outstanding(limit)
+
     def ask(
         self,
         *,

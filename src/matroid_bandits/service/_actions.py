@@ -9,7 +9,6 @@ from pydantic_core import to_json
 
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import CampaignStateError, FeedbackError, MalformedRequestError
-from matroid_bandits.learner import Decision
 from matroid_bandits.service._limits import check_work
 from matroid_bandits.service._operation import Answer, Turn
 from matroid_bandits.service._reads import campaign_form
@@ -61,18 +60,8 @@ def ask_all(requests: list[dict[str, Any]], settings: Settings) -> Action:
 
 def _ask(replica: Replica, turn: Turn, wanted: dict[str, Any]) -> dict[str, Any]:
     decision = replica.learner.ask(**wanted)
-    (event,) = replica.take(turn.at, turn.rows)
-    return decision_form(decision, event["items"])
-
-
-def decision_form(decision: Decision, items: list[Any]) -> dict[str, Any]:
-    """A decision as it is answered."""
-    return {
-        "decision": decision.id,
-        "items": items,
-        "full": decision.is_full,
-        "held_out": decision.is_held_out,
-    }
+    replica.take(turn.at, turn.rows)
+    return decision.to_dict()
 
 
 def tell(body: TellBody) -> Action:

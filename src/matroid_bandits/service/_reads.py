@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from matroid_bandits._util.names import encode
 from matroid_bandits.policies import policy_to_dict
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.specs import LONGEST_TITLE
@@ -92,27 +90,14 @@ def explanation_form(replica: Replica, item: Any, wanted: dict[str, Any], decisi
 def waiting_form(replica: Replica, limit: int, most: int) -> dict[str, Any]:
     """Decisions that wait for answers, oldest first: up to `limit`, and about as many as `most` bytes hold."""
     window = replica.spec.get("answer_window")
-    oldest: dict[int, list[Any]] = {}
-    for id, entry in islice(replica.waiting.items(), limit):
-        most -= _ITEM_BYTES * entry[1]
-        if oldest and most < 0:
+    listed: list[dict[str, Any]] = []
+    for decision in replica.learner.oldest_outstanding(limit):
+        at = replica.waiting[decision.id][0]
+        most -= _ITEM_BYTES * decision.items.size
+        if listed and most < 0:
             break
-        oldest[id] = entry
-    now: dict[int, Any] = {}
-    if any(items is None for *_, items in oldest.values()):  # after a change: those that are still there
-        now = {decision.id: decision.labels for decision in replica.learner.outstanding}
-    return {
-        "waiting": len(replica.waiting),
-        "decisions": [
-            {
-                "decision": id,
-                "items": items if items is not None else [encode(label, "label") for label in now.get(id, ())],
-                "asked": at,
-                "deadline": None if window is None else at + window,
-            }
-            for id, (at, _, _, items) in oldest.items()
-        ],
-    }
+        listed.append(decision.to_dict() | {"asked": at, "deadline": None if window is None else at + window})
+    return {"waiting": len(replica.waiting), "decisions": listed}
 
 
 def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from matroid_bandits._util.names import encode
 from matroid_bandits.exceptions import MalformedRequestError, UnknownCampaignError
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service import _reads as reads
@@ -17,7 +16,7 @@ from matroid_bandits.service._dispatch import Call, Endpoint
 from matroid_bandits.service._history import LEVELS
 from matroid_bandits.service._limits import check_batch, check_constraint, check_sizes
 from matroid_bandits.service._operation import Answer
-from matroid_bandits.service._replica import Replica, stored_terms
+from matroid_bandits.service._replica import stored_terms
 from matroid_bandits.service._stream import LAST_EVENT, stream
 from matroid_bandits.specs import CampaignSpec, parse
 
@@ -129,12 +128,7 @@ async def _explain(call: Call) -> Answer:
 async def _preview(call: Call) -> Answer:
     wanted = act.request_of(call.body(forms.AskBody))
 
-    def read(replica: Replica) -> dict[str, Any]:
-        decision = replica.learner.preview(**wanted)
-        labels = [encode(label, "label") for label in decision.labels]
-        return act.decision_form(decision, labels) | {"decision": None}
-
-    return await _read(call, read)
+    return await _read(call, lambda replica: replica.learner.preview(**wanted).to_dict())
 
 
 async def _best(call: Call) -> Answer:

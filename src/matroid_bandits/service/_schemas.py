@@ -100,7 +100,9 @@ class DecisionAnswer(BaseModel):
     """A set to act on."""
 
     decision: int | None = Field(description="Its number; null for a preview.")
+    learner: str = Field(description="The id of the campaign's learner.")
     items: Labels
+    pinned: Labels = Field(description="Those of the items that the request had pinned.")
     full: bool = Field(description="Whether it is as large as any that may be chosen.")
     held_out: bool = Field(description="Whether it was drawn at random.")
 
@@ -227,11 +229,10 @@ class BestAnswer(BaseModel):
     value: float | None
 
 
-class WaitingDecision(BaseModel):
+class WaitingDecision(DecisionAnswer):
     """A decision that waits for answers."""
 
     decision: int
-    items: Labels
     asked: float
     deadline: float | None
 
