@@ -154,9 +154,14 @@ class Keys:
             The database does not answer.
         """
         came = time.monotonic()
-        await self.read_since(came - STALE_S)
-        if not self._is_open and token and token.startswith(f"{kind}_") and not self._knows(token, kind):
-            await self.read_since(came)  # it may have been made since
+        if came - self._read_at > STALE_S / 2:
+            await self.read_since(came - STALE_S)
+        try:
+            return self.find(token, kind)
+        except AccessError:
+            if not token or not token.startswith(f"{kind}_") or self._knows(token, kind):
+                raise
+        await self.read_since(came)  # it may have been made since
         return self.find(token, kind)
 
     def _knows(self, token: str, kind: str) -> bool:

@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 from collections import Counter
 from http import HTTPStatus
+from itertools import chain
 from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -90,7 +91,7 @@ class _Guarded(HttpToolsProtocol):
     _stalled: asyncio.TimerHandle | None = None
     _problem: tuple[int, str] | None = None
     _quiet = 0  # bytes since the parser last said anything
-    _n_url = _n_head = 0
+    _n_parts = _n_headers = 0  # bytes of the URL and headers after the last read; headers without trailers
     _is_whole = True  # no part of a request is still to come
 
     # A connection
@@ -118,6 +119,8 @@ class _Guarded(HttpToolsProtocol):
             return
         self._quiet += len(data)
         super().data_received(data)
+        if not self._is_whole:
+            self._check_part()
         if self._quiet > self.gate.settings.max_head:  # part of a header or a trailer, which the parser keeps
             self._refuse(431, self._too_long())
         elif self._timer is None and not (self._is_whole and self._is_busy):
@@ -131,29 +134,14 @@ class _Guarded(HttpToolsProtocol):
     # What the parser says
 
     def on_message_begin(self) -> None:
-        self._quiet = self._n_url = self._n_head = 0
+        self._quiet = self._n_parts = 0
         self._is_whole = False
         super().on_message_begin()
 
-    def on_url(self, url: bytes) -> None:
-        self._quiet = 0
-        self._n_url += len(url)
-        most = self.gate.settings.max_url
-        if self._n_url > most:
-            self._fail(414, f"expected a URL of at most {most:,} bytes, got more")
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._quiet = 0
-        self._n_head += len(name) + len(value) + 4
-        if self._n_head > self.gate.settings.max_head:
-            self._fail(431, self._too_long())
-        if len(self.headers) >= _MOST_HEADERS:
-            self._fail(431, f"expected at most {_MOST_HEADERS} headers, got more")
-        super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
-        self._quiet = 0
+        self._quiet, self._n_headers = 0, len(self.headers)
+        if problem := self._problem_of_head():
+            self._fail(*problem)
         if len(self.pipeline) >= _MOST_WAITING:
             self._fail(429, f"expected at most {_MOST_WAITING} requests behind one that is not answered, got more")
         super().on_headers_complete()
@@ -170,8 +158,33 @@ class _Guarded(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._quiet, self._is_whole = 0, True
-        self._request_came()
+        if self._timer is not None:
+            self._request_came()
+        if len(self.headers) > self._n_headers and (problem := self._problem_of_head()):  # by its trailers
+            self._fail(*problem)
         super().on_message_complete()
+
+    # Heads are looked at when they are whole and after each read, and not at every header: what one read brings is
+    # bounded, and calls per header would be a tenth of what a small request costs.
+
+    def _check_part(self) -> None:
+        """Look at what has come of a request that is not whole."""
+        n_parts = len(self.url) + len(self.headers)
+        if n_parts != self._n_parts:
+            self._quiet, self._n_parts = 0, n_parts
+        if problem := self._problem_of_head():
+            self._refuse(*problem)
+
+    def _problem_of_head(self) -> tuple[int, str] | None:
+        """What is too long, if anything."""
+        settings, headers = self.gate.settings, self.headers
+        if len(self.url) > settings.max_url:
+            return 414, f"expected a URL of at most {settings.max_url:,} bytes, got more"
+        if len(headers) > _MOST_HEADERS:
+            return 431, f"expected at most {_MOST_HEADERS} headers, got more"
+        if sum(map(len, chain.from_iterable(headers))) + 4 * len(headers) > settings.max_head:
+            return 431, self._too_long()
+        return None
 
     # Timeouts
 
