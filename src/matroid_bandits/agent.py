@@ -164,8 +164,8 @@ class Agent:
         self._fresh: Play | None = None  # made last, and not yet counted as waiting
         # where a policy does not listen, or takes everything, nothing can fail after the state has changed
         self._can_fail = type(policy).observe is not Policy.observe and not policy.takes_all
-        # no policy of this package refuses an answer
-        self._may_refuse = self._can_fail and not all(map(_is_ours, (policy, *vars(policy).values())))
+        #: Whether the policy may refuse an answer; none of this package does.
+        self.may_refuse = self._can_fail and not all(map(_is_ours, (policy, *vars(policy).values())))
         # while others wait, such a policy is told of every play that they wait beside
         self._hears = type(policy).wait is not Policy.wait
         # what does nothing is not called
@@ -270,12 +270,12 @@ class Agent:
 
     def check_learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
         """Raise what the policy raises where it refuses what `learn` would tell it; nothing is learnt."""
-        if self._may_refuse:
+        if self.may_refuse:
             self._rehearse(self._answers(play, weights, places))
 
     def check_observe(self, request: Request, items: IntArray, weights: FloatArray) -> None:
         """Raise what the policy raises where it refuses what `observe` would tell it; nothing is learnt."""
-        if self._may_refuse:
+        if self.may_refuse:
             self._rehearse(self._looks(request, items, weights))
 
     def settle(self) -> None:

@@ -494,7 +494,7 @@ def test_a_timeout_is_for_the_whole_call(head, piece, after):
     with Dripping(head, piece, after) as server, mb.Client(server.url, "ads", timeout=0.5) as client:
         with pytest.raises(exceptions.UnavailableError, match="does not answer"):
             client.ask()
-        assert server.n_requests == after + 1
+        assert server.n_requests <= after + 1  # and it was not tried again
 
     async def ask():
         async with mb.AsyncClient(server.url, "ads", timeout=0.5) as client:
@@ -503,7 +503,7 @@ def test_a_timeout_is_for_the_whole_call(head, piece, after):
     with Dripping(head, piece, after) as server:
         with pytest.raises(exceptions.UnavailableError, match="does not answer"):
             asyncio.run(ask())
-        assert server.n_requests == after + 1
+        assert server.n_requests <= after + 1  # and it was not tried again
 
 
 def test_requests_of_one_call_share_its_timeout(monkeypatch):

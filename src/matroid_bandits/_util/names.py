@@ -87,6 +87,17 @@ def encode(value: Any, what: str) -> Any:
     raise SerializationError(f"expected each {what} to be a string, number or tuple of them, got {value!r}")
 
 
+def encode_all(values: Iterable[Any], what: str) -> list[Any]:
+    """Each of some names as JSON.
+
+    Examples
+    --------
+    >>> encode_all(["a", ("a", 1)], "label")
+    ['a', ['a', 1]]
+    """
+    return [value if type(value) is str else encode(value, what) for value in values]
+
+
 def decode(value: Any) -> Any:
     """The name that `encode` wrote: lists become tuples again.
 

@@ -182,7 +182,8 @@ class Core:
         places, values = self.reader.read(weights, play.items[0], id, *self._numbering(decision, id))
         self._check_once(play, places)
         if self.record is not None:
-            self._check_taken(play, values, places)
+            if self.agent.may_refuse:
+                self._check_taken(play, values, places)
             labels = self.reader.labels(play.items[0], places)
             self.record(_events.told(id, labels, values, is_whole=places is None))
         self._learn(play, values, places)

@@ -10,7 +10,7 @@ import numpy as np
 from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
-from matroid_bandits._util.names import decode, encode
+from matroid_bandits._util.names import decode, encode_all
 from matroid_bandits.constraint import Constraint
 
 
@@ -117,8 +117,8 @@ class Decision:
         return {
             "decision": self._id or None,
             "learner": self._learner,
-            "items": [encode(labels[e], "label") for e in self._items.tolist()],
-            "pinned": [encode(labels[e], "label") for e in pinned],
+            "items": encode_all([labels[e] for e in self._items.tolist()], "label"),
+            "pinned": encode_all([labels[e] for e in pinned], "label"),
             "full": self.is_full,
             "held_out": self._is_held_out,
         }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray, Label
-from matroid_bandits._util.names import decode, encode
+from matroid_bandits._util.names import decode, encode, encode_all
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, MatroidBanditsError, ReplayError
 from matroid_bandits.learner._wanted import Wanted, names_of
@@ -200,7 +200,7 @@ def _numbers(core: Core, labels: Any) -> IntArray:
 
 
 def _weights_form(labels: list[Label], weights: FloatArray) -> list[list[Any]]:
-    return [[encode(label, "label"), weight] for label, weight in zip(labels, weights.tolist(), strict=True)]
+    return [[*pair] for pair in zip(encode_all(labels, "label"), weights.tolist(), strict=True)]
 
 
 def _pairs(weights: Any) -> list[tuple[Label, float]]:

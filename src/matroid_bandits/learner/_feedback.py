@@ -102,7 +102,9 @@ class Reader:
 
     def labels(self, items: IntArray, places: IntArray | None) -> list[Label]:
         """What items, or those at some places, are called."""
-        return [self._label(e) for e in (items if places is None else items[places]).tolist()]
+        labels = self._constraint.labels
+        named = (items if places is None else items[places]).tolist()
+        return [labels[e] if e >= 0 else self._label(e) for e in named]
 
     def name(self, item: int) -> str:
         """An item's number, and its label where it has one."""

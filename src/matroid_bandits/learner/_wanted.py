@@ -10,7 +10,7 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.checks import MOST_FEATURE
-from matroid_bandits._util.names import encode, pairs_of, rows_of
+from matroid_bandits._util.names import encode_all, pairs_of, rows_of
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import ItemError, PolicyError
@@ -179,7 +179,7 @@ def _as_floats(values: Any) -> FloatArray:
 def names_of(constraint: Constraint, items: IntArray) -> list[Any]:
     """The labels of items in their JSON form."""
     labels = constraint.labels
-    return [encode(labels[e], "label") for e in items.tolist()]
+    return encode_all([labels[e] for e in items.tolist()], "label")
 
 
 def _read_available(constraint: Constraint, available: Any) -> IntArray | None:

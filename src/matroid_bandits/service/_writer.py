@@ -84,6 +84,7 @@ class Writer(threading.Thread):
         self._touched: set[str] = set()
         self._is_stopping, self._n_last = False, 0
         self._next_tick, self._next_forgetting = 0.0, 0.0
+        self._spent_until = 0.0  # of the thread's processor time, what campaigns were charged for
 
     # Called by other threads
 
@@ -241,6 +242,7 @@ class Writer(threading.Thread):
             again = self._commit(writes)
         if reads:
             self._catch_up({operation.campaign for operation in reads})
+            self._spent_until = time.thread_time()
             for operation in reads:
                 self._execute(operation, None)
         return again
@@ -275,7 +277,7 @@ class Writer(threading.Thread):
 
     def _run_all(self, writes: list[Operation], turn: Turn) -> None:
         """Execute operations for as long as a transaction should take; the first `turn.n_run` of them."""
-        end = time.monotonic() + _MOST_TURN_S
+        end, self._spent_until = time.monotonic() + _MOST_TURN_S, time.thread_time()
         for operation in writes:
             self._run(operation, turn)
             turn.n_run += 1
@@ -324,7 +326,7 @@ class Writer(threading.Thread):
 
     def _execute(self, operation: Operation, turn: Turn | None) -> None:
         replica: Replica | None = None
-        before, began = (0, 0), time.thread_time()
+        before = 0, 0
         try:
             if operation.campaign is not None:
                 replica = self.replicas.find(operation.campaign)
@@ -345,7 +347,9 @@ class Writer(threading.Thread):
                 self.replicas.doubt(replica)
         finally:
             if replica is not None:
-                replica.spend(time.thread_time() - began)
+                now = time.thread_time()  # read once per operation: it costs as much as a few calls
+                replica.spend(now - self._spent_until)
+                self._spent_until = now
 
     def _finish(self, turn: Turn, replicas: dict[int, Replica]) -> None:
         rows, fresh = turn.rows, turn.fresh
