@@ -145,9 +145,9 @@ def run(console: Any = None, **options: Any) -> dict[str, Any]:
     with ExitStack() as stack:
         workers = {name: stack.enter_context(worker(tree, __file__)) for name, tree in trees.items()}
         for name in chosen:
-            rates = _rates(workers, name, columns, seconds, rounds)
+            rates, engines = _rates(workers, name, columns, seconds, rounds)
             kept["series"][name] = rates
-            write(f"{name:44} " + _row(rates["this"]) + _ratios(rates["this"], counts))
+            write(f"{name:44} " + _row(rates["this"]) + _ratios(rates["this"], counts) + f"   {engines['this']}")
             if "other" in rates:
                 write(f"{'  the other tree':44} " + _row(rates["other"]) + _ratios(rates["other"], counts))
                 write(f"{'  this / other':44} " + " ".join(f"{a / b:7.2f}" for a, b in _pairs(rates)))
@@ -169,11 +169,12 @@ def _doublings(n: int) -> list[int]:
 
 def _rates(
     workers: dict[str, Callable[..., Any]], name: str, columns: Sequence[int | None], seconds: float, rounds: int
-) -> dict[str, list[float]]:
-    """Millions of episodes a second of every tree by number of threads; the best of some rounds, in turns."""
+) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Millions of episodes a second of every tree by number of threads, the best of some rounds, in turns; and what
+    plays them (see `SimulationResult.engine`)."""
     n_each = SERIES[name].n_runs * len(SERIES[name].make()[1])
-    digests = {tree: ask(series=name, n_episodes=_FEWEST, n_threads=None)["digest"] for tree, ask in workers.items()}
-    if len(set(digests.values())) > 1:
+    first = {tree: ask(series=name, n_episodes=_FEWEST, n_threads=None) for tree, ask in workers.items()}
+    if len({answer["digest"] for answer in first.values()}) > 1:
         raise AssertionError(f"{name}: the trees choose different sets")
     rates = {tree: [0.0] * len(columns) for tree in workers}
     for i, n_threads in enumerate(columns):
@@ -190,7 +191,7 @@ def _rates(
             if not rates[tree][i]:  # as many episodes as there may be, in less time
                 took = ask(series=name, n_episodes=n_episodes[tree], n_threads=n_threads)["seconds"]
                 rates[tree][i] = n_episodes[tree] / took * n_each / 1e6
-    return rates
+    return rates, {tree: answer["engine"] for tree, answer in first.items()}
 
 
 def _converged(
@@ -251,9 +252,16 @@ def _work() -> None:
         if name not in made:
             made.clear()
             made[name] = SERIES[name].make()
+            _warm_up(*made[name])
         return _time(*made[name], SERIES[name].n_runs, question["n_episodes"], question["n_threads"])
 
     answer_all(answer)
+
+
+def _warm_up(problem: mb.Problem, policies: dict[str, mb.Policy]) -> None:
+    """Compile what plays whole episodes, in a checkout that has it: samples are too short to do so themselves."""
+    if hasattr(mb, "compiled"):
+        mb.compiled.warm_up(problem, policies)
 
 
 def _time(
@@ -266,7 +274,9 @@ def _time(
     began = time.perf_counter()
     result = mb.simulate(problem, policies, n_episodes=n_episodes, n_runs=n_runs, seed=0, checkpoints=[n_episodes])
     seconds = time.perf_counter() - began
-    return {"seconds": seconds, "digest": zlib.crc32(np.ascontiguousarray(result.choices).tobytes())}
+    digest = zlib.crc32(np.ascontiguousarray(result.choices).tobytes())
+    engines = sorted(set(getattr(result, "engine", ("agent",))))
+    return {"seconds": seconds, "digest": digest, "engine": " and ".join(engines)}
 
 
 def _time_converged() -> tuple[float, float]:
@@ -285,6 +295,7 @@ def _time_converged() -> tuple[float, float]:
         mb.simulate(problem, [mb.OMM(0.01)], n_episodes=n_episodes, **settings)
         return (time.thread_time() if engine == "greedy" else time.process_time()) - began
 
+    _warm_up(problem, {"OMM": mb.OMM(0.01)})
     seconds(10, "auto")
     seconds(2, "greedy")
     n = 20_000

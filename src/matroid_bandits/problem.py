@@ -149,7 +149,8 @@ class Problem(Immutable):
     @cached_property
     def optimal_basis(self) -> IntArray:
         """The paper's A*, ascending; among equally good bases the first in the greedy order."""
-        items, sizes = self._constraint.solve(self.gains[None])
+        # a copy that can be written, as rows of indices can: kernels are compiled for one type of rows
+        items, sizes = self._constraint.solve(self.gains[None].copy())
         return frozen(items[0, : sizes[0]].copy())
 
     @cached_property

@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -243,3 +245,28 @@ def test_seconds_are_those_of_all_cores(monkeypatch):
     monkeypatch.setattr(_choice, "n_threads", lambda: 10**9)
     monkeypatch.setattr(_ready, "is_loaded", lambda kernel: False)
     assert compiled.explain(PROBLEM, mb.OMM(), **LONG)["OMM"][0] == "agent"
+
+
+@needs_compiler
+def test_after_warming_up_short_simulations_are_compiled():
+    code = """
+import matroid_bandits as mb
+coins = mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1])
+policies = {"fixed": mb.FixedSet([0]), "OMM": mb.OMM()}
+for matroid in (mb.UniformMatroid(4, 2), mb.GraphicMatroid([(0, 1), (1, 2), (0, 2), (2, 3)])):
+    problem = mb.Problem(matroid, coins)
+    size = {"n_episodes": 5, "n_runs": 2}
+    before = mb.simulate(problem, policies, seed=1, **size)
+    assert mb.compiled.warm_up(problem, policies) > 0.0
+    after = mb.simulate(problem, policies, seed=1, **size)
+    print(before.engine, after.engine, before == after)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found == "('agent', 'agent') ('agent', 'compiled') True\n" * 2
+
+
+def test_nothing_is_compiled_for_what_has_no_compiled_form(monkeypatch):
+    monkeypatch.setattr(_ready, "call", None)
+    unfit = mb.Problem(mb.UniformMatroid(4, 2), mb.AvailabilityEnvironment(COINS, 0.5))
+    assert compiled.warm_up(unfit, mb.OMM()) >= 0.0
+    assert compiled.warm_up(PROBLEM, {"it": mb.FixedSet([0, 1])}) >= 0.0

@@ -4,6 +4,7 @@ from matroid_bandits.compiled._choice import choose, explain
 from matroid_bandits.compiled._forms import Misfit, ProblemForms, Rows, Schedule, World, check_length, optimum_of
 from matroid_bandits.compiled._play import play
 from matroid_bandits.compiled._slices import Part, Settings, Slice, Start, Stopped, check_totals, described
+from matroid_bandits.compiled._warm import warm_up
 
 __all__ = [
     "Misfit",
@@ -23,4 +24,5 @@ __all__ = [
     "explain",
     "optimum_of",
     "play",
+    "warm_up",
 ]

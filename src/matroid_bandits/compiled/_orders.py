@@ -26,7 +26,7 @@ FOREST, NESTED, BITS, MATCHING, RESIDUES, FLOATS = range(6)
 #: Moves per class before the repair of an order is given up: about what sorting from scratch costs.
 MOVES_PER_CLASS = 8
 
-argsort_row, repair, sort_set = order.argsort_row, warm.repair, selection._sort
+argsort_row, repair, sort_set = order.argsort_row, warm.repair, selection.sort_set
 greedy_forests, greedy_quotas = graphic.greedy_forests, laminar.greedy_quotas
 greedy_matchings, greedy_mask_matchings = transversal.greedy_matchings, transversal.greedy_mask_matchings
 greedy_residues, greedy_floats = linear.greedy_residues, linear.greedy_floats

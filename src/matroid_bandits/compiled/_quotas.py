@@ -34,6 +34,7 @@ _C, _POWER, _WORK, _WATCHED, _RESTING, _REST = range(6)
 _SHIFT = discount.SHIFT
 
 choose_cells, clear_marks, cell_room = selection.choose_cells, selection.clear_marks, selection.cell_room
+sort_set = selection.sort_set
 build, follow = kinetic.build, kinetic.advance
 
 
@@ -134,8 +135,9 @@ def play_quotas(family, policy, schedule, world, start, score, when, points, all
                     fill_lines(a, b, everything, is_all, schedule[i, 0], indices)
                 else:
                     fill_indices(policy, schedule[i], state, everything, seed, t, run, space, indices)
-                choose_cells(indices, starts, members, capacities, is_sorted, mark, floats, integers, is_chosen,
-                             items)  # fmt: skip
+                choose_cells(indices, starts, members, capacities, is_sorted, mark, floats, integers, items)
+                if not is_sorted:
+                    sort_set(items, is_chosen)
             place = i if is_moving else 0
             if is_moving:
                 values, mean_weights = all_values[place], all_means[place]

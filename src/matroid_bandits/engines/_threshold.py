@@ -43,14 +43,9 @@ class ThresholdEngine(Engine):
             frozen(room[is_used]),
             bool((members == np.arange(members.size)).all()),
         )
-        self._marks = np.empty((state.n_runs, int(is_used.sum()), 3))
-        selection.clear_marks(self._marks)
+        self._marks = np.tile(selection.FIRST_MARK, (state.n_runs, int(is_used.sum()), 1))
         n_floats, n_integers = selection.cell_room(members.size)
-        self._scratch = (
-            np.empty(n_floats + members.size),
-            np.empty(n_integers, np.int64),
-            np.zeros(members.size, bool),
-        )
+        self._scratch = np.empty(n_floats + members.size), np.empty(n_integers, np.int64)
         self._shape = state.n_runs, int(room.sum())
         self._full = np.full(*self._shape)
         self._lines = None if self._affine is None else self._affine.lines(state)
@@ -72,4 +67,6 @@ class ThresholdEngine(Engine):
         else:
             c = coefficient(self._affine, self.state, request)
             selection.top_of_lines(*self._lines, c, *self._cells, self._marks, *self._scratch, items)
+        if not self._cells[3]:
+            items.sort(axis=1)  # chosen cell by cell
         return items, self._full

@@ -33,12 +33,30 @@ _THRESHOLD, _SLACK, _REST = 0, 1, 2
 #: The slack of a cell at first, and what is added to one that was too small, relative to the values.
 _FIRST_SLACK, _MORE_SLACK = 0.01, 2.0**-30
 
+#: A cell's mark before the first choice.
+FIRST_MARK = (-np.inf, _FIRST_SLACK, 0.0)
+
 
 @njit(cache=True, nogil=True)
-def _sort(basis, is_chosen):
+def _arrange(values):
+    """Sort in place, by Shell's method: Numba's own sort takes seconds to compile, once for every caller's caller."""
+    n = values.shape[0]
+    gap = n
+    while gap > 1:
+        gap = 1 if gap < 9 else gap * 4 // 9
+        for i in range(gap, n):
+            x, j = values[i], i
+            while j >= gap and values[j - gap] > x:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = x
+
+
+@njit(cache=True, nogil=True)
+def sort_set(basis, is_chosen):
     """Sort a set of items in the way that suits its size; `is_chosen` is as for `_sweep`."""
     if basis.shape[0] * 32 < is_chosen.shape[0]:
-        basis.sort()
+        _arrange(basis)
     else:
         _sweep(basis, is_chosen)
 
@@ -114,7 +132,7 @@ def _kth_largest(values, n, k, sample):
             k -= n_above + m
         n = j
     rest = values[:n]
-    rest.sort()
+    _arrange(rest)
     return rest[n - k]
 
 
@@ -126,7 +144,7 @@ def _fill_sample(values, n, sample):
         s *= 2
     for i in range(s):
         sample[i] = values[i * (n // s)]
-    sample[:s].sort()
+    _arrange(sample[:s])
     return s
 
 
@@ -307,7 +325,7 @@ def top_of_blocks(weights, starts, members, capacities, bases):
                 for i in range(capacity):
                     basis[k + i] = block[top[i]]
             k += capacity
-        _sort(basis, is_chosen)
+        sort_set(basis, is_chosen)
 
 
 @njit(cache=True, nogil=True)
@@ -352,7 +370,7 @@ def top_open_of_blocks(weights, is_open, starts, members, room, taken, items, si
                 for i in range(room[b]):
                     chosen[k + i] = open_[top[i]]
                 k += room[b]
-        _sort(chosen[:k], is_chosen)
+        sort_set(chosen[:k], is_chosen)
         sizes[run] = k
 
 
@@ -374,18 +392,6 @@ def _fill_maxima(values, maxima):
         maxima[n_groups] = top
         most = top if top > most else most
     return most
-
-
-@njit(cache=True, nogil=True)
-def _first_largest(values, maxima):
-    """The place of the largest value, the first of equals."""
-    most, i = _fill_maxima(values, maxima), 0
-    while maxima[i] != most:
-        i += 1
-    i *= _GROUP
-    while values[i] != most:
-        i += 1
-    return i
 
 
 @njit(cache=True, nogil=True)
@@ -451,16 +457,18 @@ def cell_room(n_items):
 @njit(cache=True, nogil=True)
 def clear_marks(marks):
     """Set the marks (R, B, 3) of every cell of every run to those before the first choice."""
-    marks[:, :, _THRESHOLD], marks[:, :, _SLACK], marks[:, :, _REST] = -np.inf, _FIRST_SLACK, 0.0
+    for run in range(marks.shape[0]):
+        for b in range(marks.shape[1]):
+            marks[run, b, _THRESHOLD], marks[run, b, _SLACK], marks[run, b, _REST] = FIRST_MARK
 
 
 @njit(cache=True, nogil=True)
-def choose_cells(row, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+def choose_cells(row, starts, members, capacities, is_sorted, marks, floats, integers, items):
     """The best `capacities[b]` items of every cell of one run, whose items have the values `row` (L,).
 
     Cell b has the items members[starts[b]:starts[b + 1]], ascending; `is_sorted` says that item i is members[i]. What
-    is chosen goes into `items` (K,), ascending. `marks` (B, 3) are kept from one choice to the next (see above).
-    `floats` and `integers` are room (see `cell_room`); `is_chosen` has a False per item on entry and on return.
+    is chosen goes into `items` (K,), ascending in each cell: unless `is_sorted`, it is still to be sorted. `marks`
+    (B, 3) are kept from one choice to the next (see above). `floats` and `integers` are room (see `cell_room`).
     """
     n, k = row.shape[0], 0
     maxima, gains, rest = floats[: n // _GROUP + 1], floats[n : 2 * n + 1], floats[2 * n + 1 : 3 * n + 1]
@@ -493,10 +501,6 @@ def choose_cells(row, starts, members, capacities, is_sorted, marks, floats, int
             own = gathered[:size]
             for i in range(size):
                 own[i] = row[members[first + i]]
-        if m == 1:
-            items[k] = members[first + _first_largest(own, maxima)]
-            k += 1
-            continue
         is_resting = m * _SHARE >= size or marks[b, _REST] > 0.0
         marks[b, _REST] -= 1.0
         least, n_found = np.inf, 0
@@ -508,42 +512,35 @@ def choose_cells(row, starts, members, capacities, is_sorted, marks, floats, int
                 k += m
                 continue
             n_found = _collect(own, marks[b, _THRESHOLD], maxima, gains, places)
-        if n_found < m:
-            _fill_top(own, m, sample, rest, scratch, spots, picked)
+        is_part = n_found >= m
+        among = gains[:n_found] if is_part else own
+        if is_part and n_found <= _MOST_RANKED:
+            _rank(among, m, picked)
+        elif is_part and n_found == m:
             for i in range(m):
-                items[k + i] = members[first + picked[i]]
-                least = min(least, own[picked[i]])
+                picked[i] = i
         else:
-            if n_found <= _MOST_RANKED:
-                _rank(gains[:n_found], m, picked)
-            elif n_found == m:
-                for i in range(m):
-                    picked[i] = i
-            else:
-                _fill_top(gains[:n_found], m, sample, rest, scratch, spots, picked)
-            for i in range(m):
-                items[k + i] = members[first + places[picked[i]]]
-                least = min(least, gains[picked[i]])
+            _fill_top(among, m, sample, rest, scratch, spots, picked)
+        for i in range(m):
+            place = picked[i]
+            least = min(least, among[place])
+            items[k + i] = members[first + (places[place] if is_part else place)]
         if is_resting:
             marks[b, _THRESHOLD] = least - marks[b, _SLACK] if abs(least) < np.inf else least
         else:
             _next_mark(marks[b], least, n_found, m, size)
         k += m
-    if not is_sorted:
-        _sort(items, is_chosen)
 
 
 @njit(cache=True, nogil=True)
-def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats, integers, items):
     """`choose_cells` for every row of `weights` (R, L), with the marks (R, B, 3) of each, into `items` (R, K)."""
     for run in range(weights.shape[0]):
-        choose_cells(
-            weights[run], starts, members, capacities, is_sorted, marks[run], floats, integers, is_chosen, items[run]
-        )
+        choose_cells(weights[run], starts, members, capacities, is_sorted, marks[run], floats, integers, items[run])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, floats, integers, items):
     """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept.
 
     `floats` has room for a row besides.
@@ -554,7 +551,7 @@ def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks,
         a, b = means[run], radii[run]
         for e in range(n_items):
             row[e] = index(a[e], b[e], c)
-        choose_cells(row, starts, members, capacities, is_sorted, marks[run], floats, integers, is_chosen, items[run])
+        choose_cells(row, starts, members, capacities, is_sorted, marks[run], floats, integers, items[run])
 
 
 @njit(cache=True, nogil=True)
@@ -570,4 +567,4 @@ def sort_starts(items, sizes, n_items):
     """Sort the first sizes[r] entries of each row of `items` (R, W) int64, a set of items below `n_items`."""
     is_chosen = np.zeros(n_items, np.bool_)
     for run in range(items.shape[0]):
-        _sort(items[run, : sizes[run]], is_chosen)
+        sort_set(items[run, : sizes[run]], is_chosen)
