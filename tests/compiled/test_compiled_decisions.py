@@ -66,14 +66,14 @@ def _interpreted(monkeypatch, name, module):
     monkeypatch.setattr(_ready, "is_interpreted", lambda: True)
 
 
-def _last_of_equals(row, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+def _last_of_equals(row, starts, members, capacities, is_sorted, marks, floats, integers, items):
     """The best of one cell, equal values by larger item."""
     turned = np.ascontiguousarray(row[::-1])
-    selection.choose_cells(turned, starts, members, capacities, True, marks, floats, integers, is_chosen, items)
+    selection.choose_cells(turned, starts, members, capacities, True, marks, floats, integers, items)
     items[:] = np.sort(row.size - 1 - items)
 
 
-def _stale(row, starts, members, capacities, is_sorted, marks, floats, integers, is_chosen, items):
+def _stale(row, starts, members, capacities, is_sorted, marks, floats, integers, items):
     """The first values that reach last episode's threshold, whether there are better ones or not."""
     marks[0, 0] = np.sort(row)[0] if np.isinf(marks[0, 0]) else marks[0, 0]
     items[:] = np.flatnonzero(row >= marks[0, 0])[: items.size]
