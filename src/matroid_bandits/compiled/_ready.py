@@ -12,11 +12,10 @@ import sys
 import threading
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-import numba
 
 from matroid_bandits import kernels
 from matroid_bandits.compiled import _frame, _orders, _quotas
@@ -78,7 +77,7 @@ def _marker(name: str) -> Path | None:
 @cache
 def _digest() -> str:
     """A word for everything that compiled code depends on."""
-    about = [numba.__version__, sys.version, repr(KERNELS["play_quotas"].targetctx.codegen().magic_tuple())]
+    about = [version("numba"), sys.version, repr(KERNELS["play_quotas"].targetctx.codegen().magic_tuple())]
     digest = hashlib.sha256("\n".join(about).encode())
     for package in (kernels.__file__, __file__):
         for path in sorted(Path(str(package)).parent.glob("*.py")):
