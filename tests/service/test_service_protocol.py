@@ -13,6 +13,7 @@ from matroid_bandits.service._protocol import Gate
 from service_kit import create, serving, until
 
 GET = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+CHUNKED = "POST /v1/campaigns HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n"
 
 
 @pytest.fixture
@@ -68,6 +69,7 @@ def test_urls_and_headers_have_limits(file):
             "GET /healthz?" + "x" * (8192 - 8): (414, "expected a URL of at most 8,192 bytes, got more"),
             GET + f"A: {'x' * 33000}\r\n\r\n": (431, "expected headers of at most 32,768 bytes, got more"),
             GET + "A: b\r\n" * 100 + "\r\n": (431, "expected at most 100 headers, got more"),
+            CHUNKED + "A: b\r\n" * 100 + "\r\n": (431, "expected at most 100 headers, got more"),
             GET.replace("Host", "Host\0"): (400, "expected a request of HTTP/1.1, got another"),
         }
         for text, expected in cases.items():

@@ -157,11 +157,11 @@ class _Guarded(HttpToolsProtocol):
         self._quiet = 0
 
     def on_message_complete(self) -> None:
+        if len(self.headers) > self._n_headers and (problem := self._problem_of_head()):  # by its trailers
+            self._fail(*problem)
         self._quiet, self._is_whole = 0, True
         if self._timer is not None:
             self._request_came()
-        if len(self.headers) > self._n_headers and (problem := self._problem_of_head()):  # by its trailers
-            self._fail(*problem)
         super().on_message_complete()
 
     # Heads are looked at when they are whole and after each read, and not at every header: what one read brings is
