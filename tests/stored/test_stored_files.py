@@ -19,25 +19,24 @@ FOLDER = Path(__file__).parent / "45f5556"
 REFACTORED = "comb-lin"
 
 
-def check_same(found, expected, is_exact):
+def check_same(found, expected, tolerance):
     assert found["waiting"] == expected["waiting"]
     assert found["next"] == expected["next"]
     for key, values in expected["estimates"].items():
-        if is_exact or key == "counts":
-            assert found["estimates"][key] == values, key
-        else:
-            np.testing.assert_allclose(found["estimates"][key], values, rtol=1e-9, err_msg=key)
+        np.testing.assert_allclose(found["estimates"][key], values, rtol=tolerance, err_msg=key)
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_learners_and_logs_go_on(name):
     expected = json.loads((FOLDER / f"{name}.json").read_text())
-    is_exact = not name.startswith(REFACTORED)
+    tolerance = (
+        1e-9 if name.startswith(REFACTORED) else 1e-15
+    )  # interpreted, the logarithm may differ in the last bit
     loaded = mb.Learner.load(FOLDER / f"{name}.learner")
     assert loaded.policy == POLICIES[name]() or name.startswith(REFACTORED)  # whose features went with the items
-    check_same(ahead(loaded), expected, is_exact)
+    check_same(ahead(loaded), expected, tolerance)
     log = [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text().splitlines()]
-    check_same(ahead(mb.Learner.replay(log)), expected, is_exact)
+    check_same(ahead(mb.Learner.replay(log)), expected, tolerance)
 
 
 def test_results_and_stores_of_sweeps_are_found(tmp_path):
