@@ -45,7 +45,8 @@ class Campaign:
 
     def decision(self, form: Mapping[str, Any]) -> Decision:
         """A decision of the server."""
-        return Decision.from_dict(form, self.constraint)
+        early = {"learner": self.id, "pinned": [], "held_out": False}  # which early servers did not say
+        return Decision.from_dict(early | dict(form), self.constraint)
 
     def request(self, available: Any, exclude: Any, pinned: Any, features: Any) -> dict[str, Any]:
         """The arguments of `ask` as the server takes them; what is not given is left out."""
