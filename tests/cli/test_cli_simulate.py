@@ -156,6 +156,7 @@ def test_simulate_with_a_mistake(tmp_path):
     (tmp_path / "problem.toml").write_text("episodes = 3\nrun = 4\n")
     result = call("simulate", "problem.toml")
     assert result.exit_code == 1
-    assert "problem.toml: matroid: expected a table, but the key is missing" in one_sentence(result)
+    said = "problem.toml: constraint: expected a table here or in matroid, but both keys are missing"
+    assert said in one_sentence(result)
     assert call("simulate", "none.toml").exit_code == 1
     assert not Path("report").exists()

@@ -45,8 +45,7 @@ class Rescaled(mb.OMM):
 class Hidden(mb.OMM):
     """OMM that engines should not follow."""
 
-    def affine(self):
-        return None
+    affine = None
 
 
 class Alarmed(mb.OMM):
@@ -81,7 +80,7 @@ DRIFT = mb.DriftingEnvironment(COINS, to=[0.1, 0.2, 0.3, 0.4], over=9)
         (PROBLEM.constraint, COINS, mb.FixedSet([0]), "FixedSet has no compiled form"),
         (PROBLEM.constraint, COINS, Own(), r"Own has lines\(\) of its own"),
         (PROBLEM.constraint, COINS, Rescaled(), r"Rescaled has exponent\(\) of its own"),
-        (PROBLEM.constraint, COINS, Hidden(), r"Hidden has affine\(\) of its own"),
+        (PROBLEM.constraint, COINS, Hidden(), "Hidden has affine of its own"),
         (PROBLEM.constraint, COINS, Alarmed(), r"Alarmed has alarms\(\) of its own"),
         (PROBLEM.constraint, COINS, mb.DiscountedOMM(0.9), "DiscountedOMM "),
         (PROBLEM.constraint, COINS, mb.SlidingWindowOMM(9), "SlidingWindowOMM "),
