@@ -97,6 +97,7 @@ def test_a_part_of_a_head_without_end_is_cut_off(file, begin):
         assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.long
 def test_requests_that_wait_for_an_earlier_answer_are_few(file):
     with serving(file) as client, connect(client) as sock:
         at = create(client)
@@ -139,6 +140,7 @@ def test_a_byte_now_and_then_does_not_extend_the_timeout(file):
         pytest.fail("the connection was never closed")
 
 
+@pytest.mark.long
 def test_a_client_that_takes_nothing_is_cut_off(file):
     with serving(file, answer_timeout=0.3) as client:
         at = create(client)

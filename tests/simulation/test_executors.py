@@ -336,7 +336,7 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("state", ["busy", "idle"])
+@pytest.mark.parametrize("state", ["busy", pytest.param("idle", marks=pytest.mark.long)])
 def test_workers_end_with_their_caller(state, number, tmp_path):
     (tmp_path / "caller.py").write_text(CALLER)
     command = [sys.executable, str(tmp_path / "caller.py"), state]
@@ -370,6 +370,7 @@ def test_a_process_that_is_killed_is_replaced(tmp_path):
     assert result == simulate({"OMM": mb.OMM(), "dying": Greedy()})
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
 def test_a_process_that_is_killed_after_idle_time_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setattr("matroid_bandits.simulation._local._IDLE_S", 0.1)
