@@ -176,14 +176,15 @@ def test_the_optimum_of_a_piece_is_found_once(monkeypatch):
         return solve(self, means, available)
 
     monkeypatch.setattr(mb.Problem, "best_sets", counted)
-    simulate(mb.PiecewiseEnvironment([DAY, NIGHT, DAY, NIGHT], [100, 150, 290]), n_episodes=300, n_runs=1)
+    agent = {"n_episodes": 300, "n_runs": 1, "engine": "greedy"}
+    simulate(mb.PiecewiseEnvironment([DAY, NIGHT, DAY, NIGHT], [100, 150, 290]), **agent)
     assert sum(found) == 4
     found.clear()
-    simulate(mb.DriftingEnvironment(DAY, amplitude=0.1), n_episodes=300, n_runs=1)
+    simulate(mb.DriftingEnvironment(DAY, amplitude=0.1), **agent)
     assert sum(found) == 300
     assert len(found) == math.ceil(300 / 64)  # many episodes at once
     found.clear()
-    simulate(DAY, n_episodes=300, n_runs=1)
+    simulate(DAY, **agent)
     assert not found
 
 

@@ -231,7 +231,7 @@ BODY = {
 def test_long_keys_are_shortened_in_messages(more):
     with pytest.raises(DataError) as caught:
         parse(SimulationSpec, BODY | more, allow_files=True).make()
-    assert len(str(caught.value)) < 500
+    assert len(str(caught.value)) < 3_000  # the names of all policies that were ever defined are in some
 
 
 @pytest.mark.parametrize("key", ["mean", "alpha", "beta"])
