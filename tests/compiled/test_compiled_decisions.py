@@ -144,3 +144,19 @@ def test_vectors_too_close_to_dependent_are_left_to_an_agent():
     assert problem.constraint.rank == 2
     with pytest.raises(InvalidMatroidError, match="not clear at tolerance"):
         mb.simulate(problem, mb.OMM(), n_episodes=200, n_runs=2, seed=0, start="explore")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "other", [mb.ThompsonSampling("normal", noise=0.5), mb.EpsilonGreedy(0.5)], ids=["normal", "epsilon"]
+)
+def test_policies_of_the_same_number_share_no_table(other):
+    problem = mb.Problem(mb.UniformMatroid(6, 2), mb.BernoulliEnvironment(np.arange(1, 7) / 7))
+    policies = {"other": other, "fading": mb.DiscountedThompson(0.5)}
+    mb.compiled.warm_up(problem, policies)
+    found, expected = (
+        mb.simulate(problem, policies, n_episodes=200, n_runs=3, seed=3, engine=engine)
+        for engine in ("auto", "greedy")
+    )
+    assert np.array_equal(found.choices, expected.choices)
+    assert np.array_equal(found.final_returns, expected.final_returns)

@@ -142,7 +142,7 @@ class _Group:
         self.curves = np.empty((n_runs, 2, settings.checkpoints.size))
         self.optimum, self._best = np.empty(settings.checkpoints.size), 0.0
         number = float(settings.problem.minimize) if form.kind == codes.KL else form.number  # of gains in [-1, 0]
-        powers = settings.forms.once(("powers", form.number), lambda: _powers(form, settings.n_episodes))
+        powers = settings.forms.once(("powers", form.kind, form.number), lambda: _powers(form, settings.n_episodes))
         self._policy = (form.kind, number, form.window, powers)
 
     def advance(self, pace: _Pace) -> int:

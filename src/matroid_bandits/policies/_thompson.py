@@ -153,8 +153,6 @@ class DiscountedThompson(Policy):
         return request.stream.beta(request.episode, np.arange(state.n_items), alpha, beta)
 
     def compiled(self) -> forms.PolicyForm:
-        if self._gamma == 1.0:  # nothing fades: it is ThompsonSampling
-            return forms.PolicyForm(forms.BETA, 1.0)
         return forms.PolicyForm(forms.FADING, self._gamma)
 
     def beliefs(self, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
