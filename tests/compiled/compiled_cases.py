@@ -1,9 +1,13 @@
 """Simulations that have a compiled form, and how what they find is compared with what an `Agent` finds."""
 
+import fcntl
+import tempfile
 from dataclasses import replace
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
+import pytest
 import scipy.sparse
 
 import matroid_bandits as mb
@@ -157,3 +161,12 @@ def _chords(n, rng):
 
 def _pairs(case):
     return set(combinations(enumerate(case), 2))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels():
+    """Compile the kernels in one process of a run of the tests; the others wait and load them."""
+    with open(Path(tempfile.gettempdir()) / "matroid-bandits-kernels.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for family in ("uniform", "graph"):
+            play_compiled(mb.OMM(), settings_of((family, "OMM", "bernoulli", "observe", False), 9, 2, 1))

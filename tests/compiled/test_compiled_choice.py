@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from compiled_cases import play_compiled, settings_of
+from compiled_cases import kernels, play_compiled, settings_of  # noqa: F401 - a fixture
 from matroid_bandits import compiled
 from matroid_bandits.compiled import Misfit, ProblemForms, Settings, Slice, Stopped, _choice, _ready
 from matroid_bandits.exceptions import InvalidEnvironmentError

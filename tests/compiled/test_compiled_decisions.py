@@ -14,6 +14,7 @@ from compiled_cases import (
     WORLDS,
     differences,
     is_sound,
+    kernels,  # noqa: F401 - a fixture
     pairwise_cases,
     play_agent,
     play_compiled,
