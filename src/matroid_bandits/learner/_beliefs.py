@@ -31,7 +31,9 @@ def estimates(core: Core, request: Request) -> Estimates:
     labels = core.constraint.labels
     counts, waiting = state.counts[0].copy(), state.waiting[0].copy()
     alarms, last = core.alarms() or (None, None)
-    return Estimates(labels, counts, waiting, means, sign * U + 0.0, alarms, last, state.minimize)
+    radii = core.policy.spreads(state, request)[0]
+    radii = np.where(np.isfinite(radii), radii, np.nan)
+    return Estimates(labels, counts, waiting, means, sign * U + 0.0, radii, alarms, last, state.minimize)
 
 
 def best_basis(core: Core) -> BestSet:

@@ -38,6 +38,9 @@ class Estimates:
         Mean weight; that of the prior before any was told, and NaN without one.
     indices : float64 array (L,)
         The optimistic (or sampled) weight that the next decision goes by; infinite for items to be tried first.
+    radii : float64 array (L,)
+        Half the width of the interval around each mean: what optimism adds to it, or, for a policy that samples, the
+        standard deviation of what is sampled from. NaN for items never seen and for policies without one.
     alarms : int64 array (L,), or None
         How often each item started anew since its weights had changed; None where the policy has no detector.
     last_alarms : int64 array (L,), or None
@@ -61,6 +64,7 @@ class Estimates:
     waiting: IntArray
     means: FloatArray
     indices: FloatArray
+    radii: FloatArray
     alarms: IntArray | None = None
     last_alarms: IntArray | None = None
     minimize: bool = False
@@ -73,6 +77,7 @@ class Estimates:
             "waiting": self.waiting.tolist(),
             "means": _numbers(self.means, math.nan),
             "indices": _numbers(self.indices, _first(self.minimize)),
+            "radii": _numbers(self.radii, math.nan),
             "alarms": None if self.alarms is None else self.alarms.tolist(),
             "last_alarms": None if self.last_alarms is None else self.last_alarms.tolist(),
             "minimize": self.minimize,
@@ -90,6 +95,7 @@ class Estimates:
             np.array(form["waiting"], np.int64),
             _floats(form["means"], math.nan),
             _floats(form["indices"], _first(form["minimize"])),
+            _floats(form["radii"], math.nan),
             alarms,
             last,
             form["minimize"],
@@ -102,6 +108,7 @@ class Estimates:
             "waiting": self.waiting,
             "means": self.means,
             "indices": self.indices,
+            "radii": self.radii,
         }
         if self.alarms is not None and self.last_alarms is not None:
             columns |= {"alarms": self.alarms, "last_alarms": self.last_alarms}

@@ -165,6 +165,14 @@ class Policy(ABC, Described):
             is_known = is_known | (state.prior_counts > 0.0)
         return np.where(is_known, state.means, np.nan), state.counts, state.plays
 
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        """Half the width of the interval that a live learner reports around each mean, shape (R, L).
+
+        By default what the index adds to the mean. A policy that samples gives the standard deviation of what it
+        samples from, which no draw changes; one whose index says nothing of the mean gives NaN.
+        """
+        return np.abs(evaluate(self, state, request) - self.beliefs(state)[0])
+
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         """The policy that goes on when a learner's items change.
 

@@ -46,6 +46,9 @@ class EpsilonGreedy(Policy):
         U[is_random] = stream.take(is_random).uniform(t, np.arange(state.n_items))
         return U
 
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        return np.full(state.means.shape, np.nan)
+
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.EPSILON, self._epsilon)
 
@@ -63,6 +66,9 @@ class UniformRandom(Policy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         return request.stream.uniform(request.episode, np.arange(state.n_items))
+
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        return np.full(state.means.shape, np.nan)
 
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.CHANCE)
@@ -133,6 +139,9 @@ class FixedSet(Policy):
         U: FloatArray = np.zeros(state.counts.shape)
         U[:, state.prepared] = 1.0
         return U
+
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        return np.full(state.means.shape, np.nan)
 
     def prepare(self, constraint: Constraint) -> IntArray:
         """The numbers of the items."""

@@ -213,6 +213,11 @@ class _LinearPolicy(Policy):
         rows: FloatArray = self._features[plays.items]
         return rows
 
+    def _widths(self, table: FloatArray, state: State) -> FloatArray:
+        """The standard deviation of what is believed of each item's mean."""
+        widths: FloatArray = np.sqrt(np.square(table @ self._root(state)).sum(axis=2))  # x^T cov x is |x^T root|^2
+        return widths
+
     def _root(self, state: State) -> FloatArray:
         """The Cholesky factor of the belief's covariance given the answers and what is still to come."""
         if not state.n_waiting.any():
@@ -266,9 +271,12 @@ class CombLinUCB(_LinearPolicy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         F = self._table(request)
-        widths = np.sqrt(np.square(F @ self._root(state)).sum(axis=2))  # x^T covariance x is |x^T root|^2
-        U: FloatArray = _values(F, state.extra["theta"]) + self._c * widths
+        U: FloatArray = _values(F, state.extra["theta"]) + self._c * self._widths(F, state)
         return U
+
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        """What the index adds to the mean that the features predict."""
+        return self._c * self._widths(self._table(request), state)
 
 
 class CombLinTS(_LinearPolicy):
@@ -300,6 +308,10 @@ class CombLinTS(_LinearPolicy):
         z = request.stream.normal(request.episode, np.arange(self._n_columns))
         theta = state.extra["theta"] + (self._root(state) @ z[:, :, None])[:, :, 0]
         return _values(self._table(request), theta)
+
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        """The standard deviation of the mean that the features predict."""
+        return self._widths(self._table(request), state)
 
 
 def _as_features(features: ArrayLike) -> FloatArray:

@@ -67,13 +67,21 @@ class ThompsonSampling(Policy):
     def indices(self, state: State, request: Request) -> FloatArray:
         t, stream, items = request.episode, request.stream, np.arange(state.n_items)
         if self._prior == "beta":
-            successes = state.extra["successes"]
-            alpha, beta = 1.0 + successes, 1.0 + (state.counts - successes)
-            if state.has_priors:
-                chance = state.prior_means + 1.0 if state.minimize else state.prior_means
-                alpha, beta = alpha + state.prior_counts * chance, beta + state.prior_counts * (1.0 - chance)
-            return stream.beta(t, items, alpha, beta)
+            return stream.beta(t, items, *self._belief(state))
         return state.means + self._noise * stream.normal(t, items) * state.radii
+
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        """The standard deviation of what is believed of each mean."""
+        return _deviations(*self._belief(state)) if self._prior == "beta" else self._noise * state.radii
+
+    def _belief(self, state: State) -> tuple[FloatArray, FloatArray]:
+        """The parameters of each item's beta distribution."""
+        successes = state.extra["successes"]
+        alpha, beta = 1.0 + successes, 1.0 + (state.counts - successes)
+        if state.has_priors:
+            chance = state.prior_means + 1.0 if state.minimize else state.prior_means
+            alpha, beta = alpha + state.prior_counts * chance, beta + state.prior_counts * (1.0 - chance)
+        return alpha, beta
 
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.BETA if self._prior == "beta" else forms.NORMAL, self._noise)
@@ -143,6 +151,14 @@ class DiscountedThompson(Policy):
             )
 
     def indices(self, state: State, request: Request) -> FloatArray:
+        return request.stream.beta(request.episode, np.arange(state.n_items), *self._belief(state))
+
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        """The standard deviation of what is believed of each mean."""
+        return _deviations(*self._belief(state))
+
+    def _belief(self, state: State) -> tuple[FloatArray, FloatArray]:
+        """The parameters of each item's beta distribution, as successes and failures have faded."""
         S, F = self._faded(state)
         alpha, beta = 1.0 + S, 1.0 + F
         if state.has_priors:
@@ -150,7 +166,7 @@ class DiscountedThompson(Policy):
             left = self._left(state, "came_at")
             alpha = alpha + state.prior_counts * chance * left
             beta = beta + state.prior_counts * (1.0 - chance) * left
-        return request.stream.beta(request.episode, np.arange(state.n_items), alpha, beta)
+        return alpha, beta
 
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.FADING, self._gamma)
@@ -192,6 +208,13 @@ class DiscountedThompson(Policy):
         now, then = state.extra["episode"][:, None], state.extra[since]
         left: FloatArray = self._gamma ** (now - np.where(then < 0, now, then)).astype(np.float64)
         return left
+
+
+def _deviations(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+    """Standard deviations of beta distributions."""
+    n = alpha + beta
+    deviations: FloatArray = np.sqrt(alpha * beta / (n + 1.0)) / n
+    return deviations
 
 
 def _successes(state: State, feedback: Feedback) -> BoolArray:

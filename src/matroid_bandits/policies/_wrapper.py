@@ -90,6 +90,9 @@ class PolicyWrapper(Policy):
     def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
         return self._base.beliefs(state)
 
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        return self._base.spreads(state, request)
+
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         return type(self)(**self.params() | {"base": self._base.change(before, sources, features)})
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from matroid_bandits.policies import policy_to_dict
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.specs import LONGEST_TITLE
@@ -69,10 +67,7 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
 
 def estimates_form(replica: Replica, features: Any = None) -> dict[str, Any]:
     """What is believed of each item."""
-    found = replica.learner.estimates(features=features)
-    with np.errstate(invalid="ignore"):
-        radii = np.abs(found.indices - found.means)
-    return found.to_dict() | {"seq": replica.seq, "radii": radii.tolist()}
+    return replica.learner.estimates(features=features).to_dict() | {"seq": replica.seq}
 
 
 def best_form(replica: Replica) -> dict[str, Any]:

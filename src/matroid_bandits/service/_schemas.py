@@ -183,7 +183,7 @@ class EstimatesAnswer(BaseModel):
     counts: list[int]
     waiting: list[int]
     means: list[float | None]
-    radii: list[float | None]
+    radii: list[float | None] = Field(description="Half the width of the interval around each mean; null for none.")
     indices: list[Extended] = Field(description="Null for an item to be tried first.")
     alarms: list[int] | None = Field(None, description="How often each item started anew; null without a detector.")
     last_alarms: list[int] | None = Field(None, description="After which decision it did so last; 0 for none.")
