@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, FloatArray
+from matroid_bandits._typing import AnyArray, BoolArray, FloatArray
 from matroid_bandits._util.checks import as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import PolicyError
@@ -74,7 +74,7 @@ class ThompsonSampling(Policy):
         """The standard deviation of what is believed of each mean."""
         return _deviations(*self._belief(state)) if self._prior == "beta" else self._noise * state.radii
 
-    def _belief(self, state: State) -> tuple[FloatArray, FloatArray]:
+    def _belief(self, state: State) -> tuple[AnyArray, AnyArray]:
         """The parameters of each item's beta distribution."""
         successes = state.extra["successes"]
         alpha, beta = 1.0 + successes, 1.0 + (state.counts - successes)
@@ -210,7 +210,7 @@ class DiscountedThompson(Policy):
         return left
 
 
-def _deviations(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+def _deviations(alpha: AnyArray, beta: AnyArray) -> FloatArray:
     """Standard deviations of beta distributions."""
     n = alpha + beta
     deviations: FloatArray = np.sqrt(alpha * beta / (n + 1.0)) / n
