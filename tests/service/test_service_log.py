@@ -33,8 +33,8 @@ from matroid_bandits.service import _actions as act
 from matroid_bandits.service._history import History
 from matroid_bandits.service._migrate import migrate
 from matroid_bandits.service._operation import Operation
-from matroid_bandits.service._reads import estimates_form
-from matroid_bandits.service._schemas import TellBody
+from matroid_bandits.service._reads import estimates_form, waiting_form
+from matroid_bandits.service._schemas import ChangeBody, TellBody
 from matroid_bandits.service._tables import campaigns, events, metadata, requests, snapshots
 from matroid_bandits.specs import CampaignSpec, parse
 from service_kit import ADS, settings_for, started, until
@@ -94,6 +94,51 @@ def test_a_restart_is_a_snapshot_and_a_replay(url):
     with started(url) as service:
         assert estimates(service) == before
         assert history(service) == past
+
+
+def waiting(service):
+    return service.call(Operation(lambda replica, _: waiting_form(replica, 1000, 10**6), "ads"))
+
+
+@pytest.mark.parametrize("has_changed", [False, True])
+def test_times_of_open_decisions_outlast_a_restart(url, has_changed):
+    """Of a snapshot and a replay, of a replay alone, and of a snapshot that has them beside the learner."""
+    with started(url, snapshot_every=6) as service:
+        make(service, answer_window=1000.0, holdout=0.3)
+        for n in range(15):
+            decision = ask(service, **({"pinned": ["beret"]} if n % 3 == 0 else {}))
+            if n % 4 == 0:
+                body = TellBody(decision=decision["decision"], weights={decision["items"][0]: 0.5})
+                service.call(Operation(act.tell(body), "ads", "change"))
+        if has_changed:
+            items = {"mocs": "left", "beret": "right", "heels": "left"}
+            body = ChangeBody(matroid=mb.PartitionMatroid(items).to_dict(), forget=["boots"])
+            change = act.change(mb.PartitionMatroid(items), body)
+            service.call(Operation(change, "ads", "change"))
+        ask(service)
+        now, past = waiting(service), history(service)
+        at = {event.seq: event.at for event in execute(url, sa.select(events.c.seq, events.c.at))}
+        asked = [e.seq for e in execute(url, sa.select(events)) if json.loads(e.payload)["event"] == "asked"]
+        assert [each["asked"] for each in now["decisions"]] == [
+            at[asked[each["decision"] - 1]] for each in now["decisions"]
+        ]
+        assert all(each["deadline"] == each["asked"] + 1000.0 for each in now["decisions"])
+    with started(url) as service:
+        assert (waiting(service), history(service)) == (now, past)
+        assert service.call(Operation(lambda replica, _: replica.saved, "ads")) > 0
+    *_, row = (dict(row._mapping) for row in execute(url, sa.select(snapshots).order_by(snapshots.c.seq)))
+    execute(url, sa.delete(snapshots))
+    with started(url, snapshot_every=1000) as service:
+        assert (waiting(service), history(service)) == (now, past)
+    extra = json.loads(row["extra"])
+    extra["waiting"] = [[each["decision"], each["asked"] - 1.0, 2, 2, None] for each in now["decisions"][:3]]
+    row["extra"] = json.dumps(extra)
+    execute(url, sa.delete(snapshots))
+    execute(url, sa.insert(snapshots).values(row | {"checksum": _snapshots._checksum(row)}))
+    with started(url, snapshot_every=1000) as service:
+        early = [each["asked"] for each in waiting(service)["decisions"]]
+    assert early[:3] == [each["asked"] - 1.0 for each in now["decisions"][:3]]
+    assert early[3:] == [each["asked"] for each in now["decisions"][3:]]
 
 
 @pytest.mark.parametrize("damage", ["data", "extra", "build", "foreign"])

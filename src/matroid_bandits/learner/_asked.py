@@ -29,14 +29,21 @@ class Asked:
         What was asked for besides a set.
     is_held_out : bool
         Whether the set was drawn at random.
+    time : float, or None
+        When it was asked for, as `Book.date` has set it; learners have no clock.
     """
 
-    __slots__ = ("is_held_out", "items", "labels", "wanted")
+    __slots__ = ("is_held_out", "items", "labels", "time", "wanted")
 
     def __init__(
-        self, labels: Sequence[Label], items: IntArray | None, wanted: Wanted | None, is_held_out: bool = False
+        self,
+        labels: Sequence[Label],
+        items: IntArray | None,
+        wanted: Wanted | None,
+        is_held_out: bool = False,
+        time: float | None = None,
     ) -> None:
-        self.labels, self.items, self.wanted, self.is_held_out = labels, items, wanted, is_held_out
+        self.labels, self.items, self.wanted, self.is_held_out, self.time = labels, items, wanted, is_held_out, time
 
     def now(self, items: IntArray, constraint: Constraint) -> IntArray:
         """The numbers of today of those among some items that are still there, ascending."""
@@ -59,4 +66,4 @@ class Asked:
             if not lost.isdisjoint(labels):
                 labels = tuple(_FORGOTTEN if label in lost else label for label in labels)
             known[id(self.labels)] = labels
-        return Asked(labels, self.items, self.wanted, self.is_held_out)
+        return Asked(labels, self.items, self.wanted, self.is_held_out, self.time)

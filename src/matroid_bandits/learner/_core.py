@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -127,9 +127,9 @@ class Core:
         alarms = self.policy.alarms(self.agent.state)
         return None if alarms is None else (alarms[0][0].copy(), alarms[1][0].copy())
 
-    def outstanding(self, limit: int | None = None) -> tuple[Decision, ...]:
-        """Decisions that still wait for weights, oldest first, all or a few; of items that are still there."""
-        return tuple(self._decision(id, play) for id, play in islice(self.agent.open.items(), limit))
+    def outstanding(self) -> tuple[Decision, ...]:
+        """Decisions that still wait for weights, oldest first; of items that are still there."""
+        return tuple(self.decision(id, play) for id, play in self.agent.open.items())
 
     def ask(
         self,
@@ -412,7 +412,8 @@ class Core:
             return self.agent.open[number]
         raise DecisionClosedError(f"decision {number} was told all its weights already, or closed")
 
-    def _decision(self, id: int, play: Play) -> Decision:
+    def decision(self, id: int, play: Play) -> Decision:
+        """An open play as a decision, of items that are still there."""
         asked: Asked | None = play.note
         pinned = None
         if asked is not None and asked.wanted is not None and asked.wanted.pinned.size:

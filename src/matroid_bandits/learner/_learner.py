@@ -12,6 +12,7 @@ from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.learner import _beliefs, _events, _snapshot
+from matroid_bandits.learner._book import Book
 from matroid_bandits.learner._core import Core, Record
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
@@ -184,10 +185,10 @@ class Learner:
         with self._lock:
             return self._core.outstanding()
 
-    def oldest_outstanding(self, limit: int) -> tuple[Decision, ...]:
-        """The oldest decisions that still wait for weights, at most `limit`; see `outstanding`."""
-        with self._lock:
-            return self._core.outstanding(limit)
+    @property
+    def book(self) -> Book:
+        """The decisions that still wait for weights, by number, and when they were asked for."""
+        return Book(self._core, self._lock)
 
     def ask(
         self,

@@ -161,6 +161,9 @@ def _open_arrays(core: Core) -> dict[str, AnyArray]:
     rows = [play.features for play in plays.values() if play.features is not None]
     if rows:
         arrays["open/features"] = np.concatenate(rows)
+    times = [None if play.note is None else play.note.time for play in plays.values()]
+    if any(time is not None for time in times):
+        arrays["open/times"] = np.array(times, np.float64)  # NaN for None
     notes = {id: play.note for id, play in plays.items() if play.note is not None and play.note.wanted is not None}
     if notes:
         codes = _Codes(core)
@@ -221,6 +224,11 @@ def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
             wanted = Wanted(available, none if exclude is None else exclude, none if pinned is None else pinned)
             is_held_out = plays[id].note is not None
             plays[id].note = Asked(labels, None, wanted, is_held_out)
+    if "open/times" in arrays:
+        for play, time in zip(plays.values(), arrays["open/times"].tolist(), strict=True):
+            if time == time:
+                play.note = play.note or Asked(core.constraint.labels, None, None)
+                play.note.time = time
 
 
 def _split(sizes: IntArray, codes: IntArray, n_items: int) -> list[IntArray | None]:

@@ -79,6 +79,8 @@ def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) 
     expected |= {f"open/{name}": Layout(whole, n_open) for name in ("ids", "sizes")}
     expected |= {"open/held_out": Layout(flag, n_open), "open/items": Layout(whole, n_cells)}
     expected["open/told"] = Layout(flag, n_cells)
+    if "open/times" in layouts:
+        expected["open/times"] = Layout(real, n_open)
     if "wanted/ids" in layouts:
         expected["wanted/ids"] = Layout(whole, layouts["wanted/ids"].shape[:1])
         for name in WANTED:
@@ -102,6 +104,8 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
         raise ValueError(f"expected outstanding decisions in 1..{header['episode']}, in the order they were made")
     if (sizes < 0).any() or sizes.sum() != items.size:
         raise ValueError("expected the sizes of outstanding decisions to add up to their items")
+    if "open/times" in arrays and np.isinf(arrays["open/times"]).any():
+        raise ValueError("expected finite times of outstanding decisions, got others")
     n_departed = len(header["departed"])
     is_known = (items == NOWHERE) | ((items >= -n_departed) & (items < constraint.n_items))
     if not is_known.all():

@@ -107,7 +107,7 @@ def _merged(answers: list[TellBody]) -> dict[int, Any]:
 def _tell(replica: Replica, turn: Turn, decision: int, weights: Any) -> dict[str, Any]:
     replica.learner.tell(decision, replica.in_order(decision, weights))
     event = replica.take(turn.at, turn.rows)[0]
-    return {"decision": decision, "told": len(event["weights"]), "waiting": decision in replica.waiting}
+    return {"decision": decision, "told": len(event["weights"]), "waiting": decision in replica.learner.book}
 
 
 def close(body: CloseBody) -> Action:
@@ -116,14 +116,14 @@ def close(body: CloseBody) -> Action:
         raise MalformedRequestError("expected either decision or before, got both or neither")
 
     def run(replica: Replica, turn: Turn) -> Answer:
-        n_before = len(replica.waiting)
+        n_before = replica.learner.n_outstanding
         if body.decision is not None:
             replica.learner.close(body.decision, default=body.default)
         else:
             assert body.before is not None
             replica.learner.close_before(body.before, default=body.default)
         replica.take(turn.at, turn.rows)
-        return Answer(to_json({"closed": n_before - len(replica.waiting)}))
+        return Answer(to_json({"closed": n_before - replica.learner.n_outstanding}))
 
     return run
 

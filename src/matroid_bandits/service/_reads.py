@@ -21,7 +21,7 @@ def summary_form(replica: Replica) -> dict[str, Any]:
         "reason": replica.reason,
         "seq": replica.seq,
         "decisions": replica.learner.n_decisions,
-        "waiting": len(replica.waiting),
+        "waiting": replica.learner.n_outstanding,
         "created": replica.created,
     }
 
@@ -86,13 +86,14 @@ def waiting_form(replica: Replica, limit: int, most: int) -> dict[str, Any]:
     """Decisions that wait for answers, oldest first: up to `limit`, and about as many as `most` bytes hold."""
     window = replica.spec.get("answer_window")
     listed: list[dict[str, Any]] = []
-    for decision in replica.learner.oldest_outstanding(limit):
-        at = replica.waiting[decision.id][0]
+    for decision, at in replica.learner.book.oldest(limit):
         most -= _ITEM_BYTES * decision.items.size
         if listed and most < 0:
             break
-        listed.append(decision.to_dict() | {"asked": at, "deadline": None if window is None else at + window})
-    return {"waiting": len(replica.waiting), "decisions": listed}
+        listed.append(
+            decision.to_dict() | {"asked": at, "deadline": None if window is None or at is None else at + window}
+        )
+    return {"waiting": replica.learner.n_outstanding, "decisions": listed}
 
 
 def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-from itertools import takewhile
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -46,9 +45,6 @@ class Replica:
         The digest of the log up to that event.
     spec : dict
         The campaign's title, what it is about, its answer window in seconds and its default weight.
-    waiting : dict of decision to [asked at, number of items, items not told, items]
-        Decisions that wait for answers, oldest first. The items, in JSON form and in the order of the decision, are
-        None after a change of items.
     history : History
         Sums over time.
     spent, excess : float
@@ -61,16 +57,15 @@ class Replica:
         self.id, self.name, self.spec = id, name, spec
         self.seq, self.digest, self.saved = 0, "", 0
         self.history = History()
-        self.waiting: dict[int, list[Any]] = {}
         self.mismatch, self.spent, self.excess = "", 0.0, 0.0
         self.status, self.created = "active", 0.0
         self.reason: str | None = None
         self.weights = math.inf, -math.inf
         self.has_alarm, self.is_wide, self.n_alarms = False, False, 0
-        self._emitted: list[dict[str, Any]] = []
+        self._emitted: list[tuple[dict[str, Any], int]] = []
         self._learner = learner
         if learner is not None:
-            learner.record = self._emitted.append
+            learner.record = self.record
 
     @property
     def learner(self) -> Learner:
@@ -79,10 +74,15 @@ class Replica:
             raise ReplayError(f"expected a created event first in the log of {self.name}")
         return self._learner
 
-    @property
-    def record(self) -> Any:
-        """What a learner of this replica calls with its events."""
-        return self._emitted.append
+    def record(self, event: dict[str, Any]) -> None:
+        """Keep an event that the learner records before it happens, until `take`."""
+        self._emitted.append((event, self._before(event)))
+
+    def _before(self, event: dict[str, Any]) -> int:
+        """What `note` must know from before an event: the size of the decision told, or how many decisions wait."""
+        if event["event"] == "told":
+            return self.learner.book.size(event["decision"])
+        return self.learner.n_outstanding if event["event"] == "closed" else 0
 
     def follow(self, seq: int, at: float, payload: str, trusted: int) -> None:
         """Let the next event of the log happen; up to event `trusted` the log's word is taken for decisions.
@@ -96,13 +96,13 @@ class Replica:
             raise ReplayError(f"expected event {self.seq + 1} of {self.name} next, got {seq}")
         try:
             event = from_json(payload)
-            kind = event["event"]
+            kind, before = event["event"], self._before(event)
             if kind == "created":
                 self._learner = Learner.replay([event])
             elif kind not in OWN_EVENTS:
                 self.learner.record = None  # what is in the log need not be written again
                 self._apply(event, seq <= trusted or bool(self.mismatch))
-            self.note(event, at, seq)
+            self.note(event, at, seq, before)
             self.digest = chained(self.digest, seq, at, payload)
         except MatroidBanditsError:
             raise
@@ -126,29 +126,31 @@ class Replica:
 
     def _tell_whole(self, event: dict[str, Any]) -> bool:
         """Let an answer happen that is of a whole decision, in its order: most are, and a list takes less time."""
-        entry = self.waiting.get(event["decision"]) if event["event"] == "told" else None
-        if entry is None or entry[3] is None or entry[2] != entry[1]:
+        if event["event"] != "told":
             return False
-        weights = event["weights"]
-        if [label for label, _ in weights] != entry[3]:
+        weights, items = event["weights"], self.learner.book.untouched(event["decision"])
+        if items is None or [label for label, _ in weights] != items:
             return False
         self.learner.tell(event["decision"], [weight for _, weight in weights])
         return True
 
-    def note(self, event: dict[str, Any], at: float, seq: int) -> None:
-        """Take note of an event that has happened to the learner."""
+    def note(self, event: dict[str, Any], at: float, seq: int, before: int = 0) -> None:
+        """Take note of an event that has happened to the learner, and of what was `before` it."""
         self.seq = seq
-        kind, waiting, history = event["event"], self.waiting, self.history
+        kind, history, learner = event["event"], self.history, self.learner
         if kind == "asked":
-            n_items = len(event["items"])
-            waiting[event["decision"]] = [at, n_items, n_items, event["items"]]
+            learner.book.date(event["decision"], at)
             history.add(at, ASKED, 1)
         elif kind == "told":
-            self._note_answer(event, at)
+            told = self._widen(event)
+            history.tell(at, len(told), math.fsum(told), len(told) / max(before, 1))
         elif kind == "observed":
             self._widen(event)
         elif kind == "closed":
-            self._note_closed(event, at)
+            n_closed = before - learner.n_outstanding
+            if event.get("expired"):
+                history.expired += n_closed
+            history.add(at, EXPIRED if event.get("expired") else CLOSED, n_closed)
         elif kind in _MARKED:
             if kind == "trusted":
                 self.mismatch = ""
@@ -159,22 +161,9 @@ class Replica:
             elif kind == "created":
                 self.created = at
             elif kind in ("changed", "restarted"):
-                self._resync()
-                self.n_alarms = _n_alarms(self.learner)
+                self.n_alarms = _n_alarms(learner)
             history.mark(at, seq, kind, _words(event))
-        history.waiting = len(waiting)
-
-    def _note_answer(self, event: dict[str, Any], at: float) -> None:
-        told = self._widen(event)
-        n, total = len(told), math.fsum(told)
-        entry = self.waiting.get(event["decision"])
-        share = 1.0
-        if entry is not None:
-            share = n / max(entry[1], 1)
-            entry[2] -= n
-            if entry[2] <= 0:
-                del self.waiting[event["decision"]]
-        self.history.tell(at, n, total, share)
+        history.waiting = learner.n_outstanding
 
     def _widen(self, event: dict[str, Any]) -> list[float]:
         """The weights of an event, which count to the least and the largest so far."""
@@ -182,33 +171,16 @@ class Replica:
         self.weights = min(self.weights[0], *told, math.inf), max(self.weights[1], *told, -math.inf)
         return told
 
-    def _note_closed(self, event: dict[str, Any], at: float) -> None:
-        until = event.get("before")
-        gone = [event["decision"]] if until is None else [*takewhile(lambda id: id < until, self.waiting)]
-        for id in gone:
-            self.waiting.pop(id, None)
-        if event.get("expired"):
-            self.history.expired += len(gone)
-        self.history.add(at, EXPIRED if event.get("expired") else CLOSED, len(gone))
-
-    def _resync(self) -> None:
-        """Forget decisions that a change has left with nothing to wait for, and in which order items were chosen."""
-        if len(self.waiting) != self.learner.n_outstanding:
-            still = {decision.id for decision in self.learner.outstanding}
-            self.waiting = {id: entry for id, entry in self.waiting.items() if id in still}
-        for entry in self.waiting.values():
-            entry[3] = None
-
     def take(self, at: float, rows: list[EventRow], **extra: Any) -> list[dict[str, Any]]:
         """Number the events that just happened to the learner, and add them to `rows` for the log."""
         taken = self._emitted[:]
         self._emitted.clear()
-        for event in taken:
+        for event, before in taken:
             event |= extra
-            self.put(event, at, rows)
-        if taken and taken[-1]["event"] in ("told", "observed", "closed"):
-            self._watch(taken[-1], at, rows)
-        return taken
+            self.put(event, at, rows, before)
+        if taken and taken[-1][0]["event"] in ("told", "observed", "closed"):
+            self._watch(taken[-1][0], at, rows)
+        return [event for event, _ in taken]
 
     def happen(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
         """Let an event happen as a replay will: what is read back from its JSON is applied, and nothing else."""
@@ -220,9 +192,9 @@ class Replica:
             learner.record = self.record
         self.put(event, at, rows)
 
-    def put(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
+    def put(self, event: dict[str, Any], at: float, rows: list[EventRow], before: int = 0) -> None:
         """Add an event that has happened to `rows` for the log."""
-        self.note(event, at, self.seq + 1)
+        self.note(event, at, self.seq + 1, before)
         payload = to_json(event).decode()
         self.digest = chained(self.digest, self.seq, at, payload)
         rows.append((self.id, self.seq, at, payload))
@@ -268,11 +240,11 @@ class Replica:
 
         Reading a list takes the learner a fraction of the time. What is anything but that is left as it is.
         """
-        entry = self.waiting.get(decision)
-        if entry is None or not isinstance(weights, dict) or entry[3] is None or len(weights) != entry[1]:
+        items = self.learner.book.untouched(decision) if isinstance(weights, dict) else None
+        if items is None or len(weights) != len(items):
             return weights
         try:
-            values = [weights[label] for label in entry[3]]
+            values = [weights[label] for label in items]
         except (KeyError, TypeError):  # another item, or a label that is a list
             return weights
         return values if all(type(value) in (float, int) for value in values) else weights
@@ -283,8 +255,8 @@ class Replica:
         if window is None:
             return None
         last = None
-        for id, entry in self.waiting.items():
-            if entry[0] + window > now:
+        for id, at in self.learner.book.times():
+            if at is None or at + window > now:
                 break
             last = id
         return None if last is None else last + 1

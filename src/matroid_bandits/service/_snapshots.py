@@ -49,7 +49,6 @@ def take(replica: Replica) -> dict[str, Any]:
             "created": replica.created,
             "weights": [None if abs(x) == float("inf") else x for x in replica.weights],
             "alarms": [replica.has_alarm, replica.is_wide, replica.n_alarms],
-            "waiting": [[id, *entry] for id, entry in replica.waiting.items()],
             "history": replica.history.to_dict(),
         }
     )
@@ -100,14 +99,15 @@ def _fill(replica: Replica, row: Any) -> bool:
         learner = _through_a_file(write_and_load)
         extra = json.loads(row.extra)
         history = History.from_dict(extra["history"])
-        waiting = {id: entry for id, *entry in extra["waiting"]}
+        for id, at, *_ in extra.get("waiting", ()):  # where times were before learners kept them
+            learner.book.date(id, at)
         (low, high), alarms = extra["weights"], extra["alarms"]
         if learner.id != extra["id"]:
             return False
     except (MatroidBanditsError, OSError, ValueError, KeyError, TypeError):
         log.warning("a snapshot cannot be read and was skipped")
         return False
-    replica._learner, replica.history, replica.waiting = learner, history, waiting
+    replica._learner, replica.history = learner, history
     replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
     (replica.has_alarm, replica.is_wide, replica.n_alarms), replica.created = alarms, extra["created"]
     replica.seq = replica.saved = row.seq

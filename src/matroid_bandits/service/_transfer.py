@@ -231,7 +231,7 @@ def _cut(connection: Connection, replica: Replica, values: dict[str, Any]) -> No
     connection.execute(sa.delete(snapshots).where(snapshots.c.campaign == replica.id, snapshots.c.seq > replica.seq))
     connection.execute(sa.delete(requests).where(requests.c.campaign.in_([replica.id, -1]), requests.c.at >= since))
     values |= {"seq": replica.seq, "digest": replica.digest, "decisions": replica.learner.n_decisions}
-    values |= {"waiting": len(replica.waiting)}
+    values |= {"waiting": replica.learner.n_outstanding}
     connection.execute(sa.update(campaigns).where(campaigns.c.id == replica.id).values(values))
 
 
@@ -419,7 +419,7 @@ def _restore_one(
         "seq": replica.seq,
         "digest": replica.digest,
         "decisions": replica.learner.n_decisions,
-        "waiting": len(replica.waiting),
+        "waiting": replica.learner.n_outstanding,
     }
     values |= {"trusted": replica.seq if replica.mismatch else trusted, "reason": header.get("reason")}
     values |= {"created": replica.created}

@@ -572,7 +572,7 @@ def _remembered(operation: Operation, campaign: int, at: float) -> RequestRow:
 
 
 def _advanced(replica: Replica) -> CampaignRow:
-    n_decisions, n_waiting = replica.learner.n_decisions, len(replica.waiting)
+    n_decisions, n_waiting = replica.learner.n_decisions, replica.learner.n_outstanding
     return replica.seq, replica.digest, n_decisions, n_waiting, replica.status, replica.reason, replica.id
 
 

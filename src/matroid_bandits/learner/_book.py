@@ -1,0 +1,81 @@
+"""The decisions of a learner that wait for answers, and when each was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from threading import RLock
+from typing import Any
+
+from matroid_bandits._util.checks import as_number
+from matroid_bandits.exceptions import FeedbackError
+from matroid_bandits.learner._asked import Asked
+from matroid_bandits.learner._core import Core
+from matroid_bandits.learner._decision import Decision
+from matroid_bandits.learner._wanted import names_of
+
+
+class Book:
+    """A view of a learner's open decisions by number, oldest first.
+
+    A learner has no clock: the caller sets the time of a decision with `date`, in any unit. Files keep these times;
+    the events of a log do not, since the writer of a log dates each event.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> learner = mb.Learner(mb.UniformMatroid(3, 1, labels="abc"), mb.OMM())
+    >>> decision = learner.ask()
+    >>> learner.book.date(decision.id, 12.5)
+    >>> decision.id in learner.book, list(learner.book.times())
+    (True, [(1, 12.5)])
+    >>> learner.tell(decision, [0.5])
+    >>> len(learner.book)
+    0
+    """
+
+    __slots__ = ("_core", "_lock")
+
+    def __init__(self, core: Core, lock: RLock) -> None:
+        self._core, self._lock = core, lock
+
+    def __len__(self) -> int:
+        return len(self._core.agent.open)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._core.agent.open
+
+    def date(self, id: int, time: float) -> None:
+        """Set the time at which an open decision was asked for."""
+        with self._lock:
+            play, time = self._core.find(id), as_number("time", time, error=FeedbackError)
+            if play.note is None:  # read from a file
+                play.note = Asked(self._core.constraint.labels, None, None)
+            play.note.time = time
+
+    def times(self) -> Iterator[tuple[int, float | None]]:
+        """Pairs of a decision's number and its time; None where `date` was not called."""
+        return ((id, None if play.note is None else play.note.time) for id, play in self._core.agent.open.items())
+
+    def oldest(self, limit: int) -> list[tuple[Decision, float | None]]:
+        """The first decisions and their times, at most `limit`."""
+        with self._lock:
+            return [
+                (self._core.decision(id, self._core.agent.open[id]), time) for id, time in islice(self.times(), limit)
+            ]
+
+    def size(self, id: int) -> int:
+        """How many items an open decision chose, including those that were told or have left; 0 if it is not open."""
+        play = self._core.agent.open.get(id)
+        return 0 if play is None else play.items.size
+
+    def untouched(self, id: int) -> list[Any] | None:
+        """The items in their order, in JSON form, where nothing was told, changed or forgotten since; else None."""
+        core = self._core
+        with self._lock:
+            play = core.agent.open.get(id)
+            if play is None or play.told is not None or id <= core.changed_at:
+                return None
+            if core.n_changes and play.items.min(initial=0) < 0:  # `restart` leaves no number of a forgotten item
+                return None
+            return names_of(core.constraint, play.items[0])
