@@ -191,6 +191,10 @@ def test_batches_campaigns_and_states(url):
         assert [each["name"] for each in client.campaigns()] == ["ads"]
         assert client.history(resolution=1)["waiting"] == 2
         assert client.show()["waiting"] == 2
+        with pytest.warns(exceptions.ScaleWarning):
+            client.tell(decisions[2], [9.0, 0.5])
+        assert [alarm["kind"] for alarm in client.alarms()] == ["scale"]
+        assert client.acknowledge() == client.alarms() == []
         assert client.archive()["status"] == "archived"
         assert "ads" in repr(client)
         assert client.name == "ads"

@@ -294,7 +294,30 @@ def test_weights_beyond_the_scale_raise_an_alarm_once(url):
         marks = client.get(f"{at}/history").json()["marks"]
         assert [mark["kind"] for mark in marks] == ["created", "alarm"]
         assert "expects weights in a range of width 1, and was told some from 0 to 5" in marks[1]["text"]
-        assert 'matroid_bandits_alarms{campaign="ads"} 1.0' in client.get("/metrics").text
+        gauges = {"alarms": 1, "scale_warnings": 1, "drift_alarms": 0, "replay_alarms": 0, "stopped": 0}
+        assert gauges_of(client, *gauges) == gauges
+        (alarm,) = client.get(f"{at}/alarms").json()["alarms"]
+        assert (alarm["kind"], alarm["text"]) == ("scale", marks[1]["text"])
+        assert client.get("/v1/campaigns").json()["campaigns"][0]["alarms"] == 1
+        assert client.post(f"{at}/acknowledge", json={"until": alarm["seq"] - 1}).json()["alarms"] == [alarm]
+        problem(client.post(f"{at}/acknowledge", json={"until": 0}), 422, "DataError")
+        assert client.post(f"{at}/acknowledge").json()["alarms"] == []
+        assert client.post(f"{at}/acknowledge").json() == client.get(f"{at}/alarms").json()  # and no event more
+        client.post(f"{at}/ask")
+        client.post(f"{at}/tell", json={"decision": 4, "weights": [12.0, 0.0]})
+        assert gauges_of(client, *gauges) == dict.fromkeys(gauges, 0)
+        assert client.get("/v1/campaigns").json()["campaigns"][0]["alarms"] == 0
+        kinds = [mark["kind"] for mark in client.get(f"{at}/history").json()["marks"]]
+        assert kinds == ["created", "alarm", "acknowledged"]
+    with serving(url) as client:  # after a replay
+        assert gauges_of(client, *gauges) == dict.fromkeys(gauges, 0)
+
+
+def gauges_of(client, *names):
+    """Gauges of campaign ads, once the server has loaded it."""
+    until(lambda: client.get("/readyz").status_code == 200)
+    lines = dict(line.rsplit(" ", 1) for line in client.get("/metrics").text.splitlines() if line[0] != "#")
+    return {name: float(lines[f'matroid_bandits_{name}{{campaign="ads"}}']) for name in names}
 
 
 @pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
@@ -328,6 +351,8 @@ def test_an_item_whose_weights_changed_raises_an_alarm(url):
             client.post(f"{at}/tell", json={"decision": decision, "weights": weights})
         marks = [mark for mark in client.get(f"{at}/history").json()["marks"] if mark["kind"] == "alarm"]
         assert [mark["text"] for mark in marks] == ["weights have changed, and items start anew: boots"]
+        assert gauges_of(client, "drift_alarms", "scale_warnings") == {"drift_alarms": 1, "scale_warnings": 0}
+        assert [alarm["kind"] for alarm in client.get(f"{at}/alarms").json()["alarms"]] == ["drift"]
         estimates = client.get(f"{at}/estimates").json()
         alarms = dict(zip(estimates["labels"], estimates["alarms"], strict=True))
         assert alarms == {label: int(label == "boots") for label in estimates["labels"]}

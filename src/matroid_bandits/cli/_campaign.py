@@ -63,6 +63,7 @@ def list_campaigns(db: DbOption = None, config: ConfigOption = None) -> None:
         for row in database.rows(connection):
             reason = f": {row.reason}" if row.reason else ""
             counts = f"{row.seq} events, {row.decisions} decisions, {row.waiting} waiting"
+            counts += f", {row.alarms} alarms" if row.alarms else ""
             typer.echo(f"{row.name}  {row.status}{reason}  {counts}")
 
 
@@ -125,6 +126,16 @@ def resume(name: Name, trust_log: Trust = False, db: DbOption = None, config: Co
     with opened(db, config) as database:
         (service.trust_log if trust_log else service.resume_campaign)(database, name)
     typer.echo(f"{name} goes on.")
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign acknowledge front-page")
+def acknowledge(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
+    """Take the alarms of a campaign as seen; its metrics and the page show those that come later."""
+    from matroid_bandits.service import acknowledge_alarms
+
+    with opened(db, config) as database:
+        acknowledge_alarms(database, name)
+    typer.echo(f"The alarms of {name} are acknowledged.")
 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign repair front-page rest.jsonl")

@@ -295,6 +295,17 @@ class Methods:
         return (yield from self._post("archive"))
 
     @remote
+    def alarms(self) -> Steps[list[Form]]:
+        """The alarms that were not acknowledged, oldest first."""
+        return read(lambda form: list(form["alarms"]), (yield from self._get("alarms")))
+
+    @remote
+    def acknowledge(self, until: int | None = None) -> Steps[list[Form]]:
+        """Take alarms as seen, those up to an event or all; the alarms that are left."""
+        last = None if until is None else as_integer("until", until, 1, error=MalformedRequestError)
+        return read(lambda form: list(form["alarms"]), (yield from self._post("acknowledge", {"until": last})))
+
+    @remote
     def events(self, after: int = 0, limit: int = 1000) -> Steps[list[Form]]:
         """The log after an event, at most `limit` of it; the events of a learner are those of its own log."""
         after = as_integer("after", after, error=MalformedRequestError)

@@ -15,12 +15,21 @@ from matroid_bandits.service._run import run_server
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import Database
-from matroid_bandits.service._transfer import backup, export_campaign, repair, restore, resume_campaign, trust_log
+from matroid_bandits.service._transfer import (
+    acknowledge_alarms,
+    backup,
+    export_campaign,
+    repair,
+    restore,
+    resume_campaign,
+    trust_log,
+)
 
 __all__ = [
     "Database",
     "Service",
     "Settings",
+    "acknowledge_alarms",
     "backup",
     "create_app",
     "create_key",

@@ -11,7 +11,7 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import CampaignStateError, FeedbackError, MalformedRequestError
 from matroid_bandits.service._limits import check_work
 from matroid_bandits.service._operation import Answer, Turn
-from matroid_bandits.service._reads import campaign_form
+from matroid_bandits.service._reads import alarms_form, campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBody, TellBody
 from matroid_bandits.service._settings import Settings
@@ -158,6 +158,18 @@ def restart(items: list[Any] | None) -> Action:
         replica.learner.restart(items)
         replica.take(turn.at, turn.rows)
         return Answer(to_json(campaign_form(replica)))
+
+    return run
+
+
+def acknowledge(until: int | None) -> Action:
+    """Take alarms as seen, those up to an event or all; where there are none, nothing happens."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        last = replica.seq if until is None else min(until, replica.seq)
+        if any(seq <= last for seq in replica.alarms):
+            replica.put({"event": "acknowledged", "until": last}, turn.at, turn.rows)
+        return Answer(to_json(alarms_form(replica)))
 
     return run
 

@@ -36,12 +36,22 @@ async def _metrics(call: Call) -> Response:
             rows = call.service.database.rows(connection)
         return call.service.metrics.page(campaigns(rows))
 
-    def campaigns(rows: list[Any]) -> Iterator[tuple[str, int, int, int, bool]]:
+    def campaigns(rows: list[Any]) -> Iterator[tuple[str, dict[str, float]]]:
         for row in rows:
             replica = call.service.writer.replica(row.id)
-            seen = 0 if replica is None else replica.seq
-            has_alarm = replica is not None and (replica.has_alarm or bool(replica.mismatch))
-            yield row.name, row.seq, max(row.seq - seen, 0), row.waiting, has_alarm
+            values = {
+                "events": row.seq,
+                "lag_events": max(row.seq - (0 if replica is None else replica.seq), 0),
+                "waiting_decisions": row.waiting,
+                "stopped": int(row.status == "stopped" or (replica is not None and bool(replica.mismatch))),
+                "alarms": row.alarms,
+            }
+            if replica is not None:
+                values["alarms"] = len(replica.alarms)  # rows of earlier versions do not say it
+                values["drift_alarms"] = replica.n_alarms_of("drift")
+                values["scale_warnings"] = replica.n_alarms_of("scale")
+                values["replay_alarms"] = replica.n_alarms_of("replay")
+            yield row.name, values
 
     return Response(await run_in_threadpool(read), headers=HEADERS, media_type="text/plain; version=0.0.4")
 

@@ -10,6 +10,19 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
+#: What is told of each campaign.
+GAUGES = {
+    "events": "The number of the last event.",
+    "lag_events": "Events in the log that the replica has not read.",
+    "waiting_decisions": "Decisions that wait for answers.",
+    "stopped": "1 where the campaign is stopped, since its log does not replay.",
+    "alarms": "Alarms of any kind that were not acknowledged.",
+    "drift_alarms": "Changes that a detector found, and that were not acknowledged.",
+    "scale_warnings": "1 where weights are wider than the policy's scale, until acknowledged.",
+    "replay_alarms": "Differences between a log and its replay by another build that were not acknowledged.",
+}
+
+
 class Metrics:
     """The figures of one server."""
 
@@ -29,20 +42,10 @@ class Metrics:
         self._batches = Histogram(
             f"{prefix}_batch_size", "Requests in one transaction.", buckets=_SIZES, registry=self._registry
         )
-        self._events = Gauge(
-            f"{prefix}_events", "The number of the last event.", ["campaign"], registry=self._registry
-        )
-        self._lag = Gauge(
-            f"{prefix}_lag_events", "Events in the log that the replica has not read.", ["campaign"],
-            registry=self._registry,
-        )  # fmt: skip
-        self._waiting = Gauge(
-            f"{prefix}_waiting_decisions", "Decisions that wait for answers.", ["campaign"], registry=self._registry
-        )
-        self._alarms = Gauge(
-            f"{prefix}_alarms", "1 where the campaign is stopped or has an alarm.", ["campaign"],
-            registry=self._registry,
-        )  # fmt: skip
+        self._gauges = {
+            name: Gauge(f"{prefix}_{name}", text, ["campaign"], registry=self._registry)
+            for name, text in GAUGES.items()
+        }
         self._counters: dict[tuple[str, int], Counter] = {}
         self._timers: dict[str, Histogram] = {}
 
@@ -60,13 +63,11 @@ class Metrics:
         if n:
             self._batches.observe(n)
 
-    def page(self, campaigns: Iterator[tuple[str, int, int, int, bool]]) -> bytes:
-        """The page that Prometheus reads; campaigns come with last event, lag, waiting decisions and alarm."""
-        for gauge in (self._events, self._lag, self._waiting, self._alarms):
+    def page(self, campaigns: Iterator[tuple[str, dict[str, float]]]) -> bytes:
+        """The page that Prometheus reads; campaigns come with the values of `GAUGES`."""
+        for gauge in self._gauges.values():
             gauge.clear()
-        for name, seq, lag, waiting, has_alarm in campaigns:
-            self._events.labels(name).set(seq)
-            self._lag.labels(name).set(lag)
-            self._waiting.labels(name).set(waiting)
-            self._alarms.labels(name).set(int(has_alarm))
+        for campaign, values in campaigns:
+            for name, value in values.items():
+                self._gauges[name].labels(campaign).set(value)
         return generate_latest(self._registry)

@@ -23,6 +23,7 @@ def summary_form(replica: Replica) -> dict[str, Any]:
         "decisions": replica.learner.n_decisions,
         "waiting": replica.learner.n_outstanding,
         "created": replica.created,
+        "alarms": len(replica.alarms),
     }
 
 
@@ -37,6 +38,7 @@ def row_form(row: Any, spec: dict[str, Any]) -> dict[str, Any]:
         "decisions": row.decisions,
         "waiting": row.waiting,
         "created": row.created,
+        "alarms": row.alarms,
     }
 
 
@@ -94,6 +96,11 @@ def waiting_form(replica: Replica, limit: int, most: int) -> dict[str, Any]:
             decision.to_dict() | {"asked": at, "deadline": None if window is None or at is None else at + window}
         )
     return {"waiting": replica.learner.n_outstanding, "decisions": listed}
+
+
+def alarms_form(replica: Replica) -> dict[str, Any]:
+    """The alarms that were not acknowledged, oldest first."""
+    return {"seq": replica.seq, "alarms": [*replica.alarms.values()]}
 
 
 def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:

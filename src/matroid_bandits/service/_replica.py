@@ -19,10 +19,16 @@ from matroid_bandits.service._store import EventRow, chained
 log = logging.getLogger("matroid_bandits.service")
 
 #: Events of the service itself, which do not happen to the learner.
-OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "alarm"))
+OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "alarm", "acknowledged"))
+
+#: Alarms that are not acknowledged, of which the oldest make room.
+_MOST_ALARMS = 1000
 
 #: So many items are named in the text of an alarm.
 _MOST_NAMED = 5
+
+#: How the text of an alarm of a detector begins.
+CHANGED = "weights have changed"
 
 #: An operation may take so many seconds while other campaigns wait.
 _SHARE_S = 0.02
@@ -47,6 +53,11 @@ class Replica:
         The campaign's title, what it is about, its answer window in seconds and its default weight.
     history : History
         Sums over time.
+    alarms : dict of event to {"seq", "at", "kind", "text"}
+        The alarms that were not acknowledged, oldest first: "drift" where a detector found a change, "scale" where
+        weights are wider than the policy's scale, "replay" where another build would have decided otherwise.
+    is_wide, n_alarms : bool, int
+        Whether an alarm told of the scale, and the changes that the policy's detector had found at the last one.
     spent, excess : float
         Seconds that operations took since the last snapshot, and what slow ones lately took beyond their share.
     mismatch : str
@@ -61,7 +72,8 @@ class Replica:
         self.status, self.created = "active", 0.0
         self.reason: str | None = None
         self.weights = math.inf, -math.inf
-        self.has_alarm, self.is_wide, self.n_alarms = False, False, 0
+        self.alarms: dict[int, dict[str, Any]] = {}
+        self.is_wide, self.n_alarms = False, 0
         self._emitted: list[tuple[dict[str, Any], int]] = []
         self._learner = learner
         if learner is not None:
@@ -155,15 +167,27 @@ class Replica:
             if kind == "trusted":
                 self.mismatch = ""
             elif kind == "alarm":
-                self.has_alarm = True
-                self.is_wide |= "n_alarms" not in event
-                self.n_alarms = event.get("n_alarms", self.n_alarms)
+                self._note_alarm(event, at, seq)
+            elif kind == "acknowledged":
+                self.alarms = {id: alarm for id, alarm in self.alarms.items() if id > event["until"]}
             elif kind == "created":
                 self.created = at
             elif kind in ("changed", "restarted"):
                 self.n_alarms = _n_alarms(learner)
             history.mark(at, seq, kind, _words(event))
         history.waiting = learner.n_outstanding
+
+    def _note_alarm(self, event: dict[str, Any], at: float, seq: int) -> None:
+        kind = alarm_kind(event)
+        self.is_wide |= kind == "scale"
+        self.n_alarms = event.get("n_alarms", self.n_alarms)
+        self.alarms[seq] = {"seq": seq, "at": at, "kind": kind, "text": event["text"]}
+        if len(self.alarms) > _MOST_ALARMS:
+            del self.alarms[next(iter(self.alarms))]
+
+    def n_alarms_of(self, kind: str) -> int:
+        """How many alarms of a kind were not acknowledged."""
+        return sum(alarm["kind"] == kind for alarm in [*self.alarms.values()])
 
     def _widen(self, event: dict[str, Any]) -> list[float]:
         """The weights of an event, which count to the least and the largest so far."""
@@ -202,12 +226,12 @@ class Replica:
     def _watch(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
         """Raise an alarm when a detector found a change, and once when weights are wider than the policy's scale."""
         if not self.is_wide and (text := scale_problem(self.learner.policy, *self.weights)):
-            self.put({"event": "alarm", "text": text}, at, rows)
+            self.put({"event": "alarm", "kind": "scale", "text": text}, at, rows)
         n_alarms = _n_alarms(self.learner)
         if n_alarms > self.n_alarms:
             named = _changed_items(self.learner, event.get("decision"))
-            text = f"weights have changed, and items start anew: {', '.join(named) or n_alarms - self.n_alarms}"
-            self.put({"event": "alarm", "text": text, "n_alarms": n_alarms}, at, rows)
+            text = f"{CHANGED}, and items start anew: {', '.join(named) or n_alarms - self.n_alarms}"
+            self.put({"event": "alarm", "kind": "drift", "text": text, "n_alarms": n_alarms}, at, rows)
 
     def spend(self, seconds: float) -> None:
         """Take note of the time that an operation took: since the last snapshot, and what was more than its share."""
@@ -290,7 +314,20 @@ def _words(event: dict[str, Any]) -> str:
     if kind == "restarted":
         n = "all items" if event["items"] is None else f"{len(event['items'])} items"
         return f"{n} were restarted"
+    if kind == "acknowledged":
+        return f"alarms up to event {event['until']} were acknowledged"
     return str(event.get("text") or event.get("reason") or kind)
+
+
+def alarm_kind(event: dict[str, Any]) -> str:
+    """What an alarm is about; early ones do not say it.
+
+    Examples
+    --------
+    >>> alarm_kind({"event": "alarm", "text": "weights have changed", "n_alarms": 1})
+    'drift'
+    """
+    return str(event.get("kind") or ("drift" if "n_alarms" in event else "scale"))
 
 
 def _n_alarms(learner: Learner) -> int:

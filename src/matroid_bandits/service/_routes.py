@@ -91,6 +91,14 @@ async def _observe(call: Call) -> Answer:
     return await call.write(act.observe(call.body(forms.ObserveBody).weights))
 
 
+async def _acknowledge(call: Call) -> Answer:
+    return await call.write(act.acknowledge(call.body(forms.AcknowledgeBody).until))
+
+
+async def _alarms(call: Call) -> Answer:
+    return await _read(call, reads.alarms_form)
+
+
 def _moving(verb: str) -> Any:
     async def handler(call: Call) -> Answer:
         call.body(forms.EmptyBody)
@@ -217,6 +225,10 @@ ENDPOINTS = (
              forms.CampaignAnswer),
     Endpoint("POST", f"{_ONE}/archive", _moving("archive"), "admin", "End a campaign; it can still be read.",
              forms.EmptyBody, forms.CampaignAnswer),
+    Endpoint("GET", f"{_ONE}/alarms", _alarms, "read", "Alarms that were not acknowledged.", None,
+             forms.AlarmsAnswer),
+    Endpoint("POST", f"{_ONE}/acknowledge", _acknowledge, "admin", "Take alarms as seen.", forms.AcknowledgeBody,
+             forms.AlarmsAnswer),
     Endpoint("GET", f"{_ONE}/estimates", _estimates, "read", "What is believed of each item.", None,
              forms.EstimatesAnswer),
     Endpoint("POST", f"{_ONE}/estimates", _estimates, "read", "What is believed of each item, given features.",

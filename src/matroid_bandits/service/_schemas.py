@@ -150,6 +150,7 @@ class Summary(BaseModel):
     decisions: int
     waiting: int
     created: float = Field(description="Seconds since 1970.")
+    alarms: int = Field(description="How many alarms were not acknowledged.")
 
 
 class Summaries(BaseModel):
@@ -264,6 +265,30 @@ class Mark(BaseModel):
     seq: int
     kind: str
     text: str
+
+
+class Alarm(BaseModel):
+    """Something that a person should look at."""
+
+    seq: int
+    at: float
+    kind: Literal["drift", "scale", "replay"] = Field(
+        description="A detector found a change, weights are wider than the policy's scale, or a replay differs."
+    )
+    text: str
+
+
+class AlarmsAnswer(BaseModel):
+    """The alarms that were not acknowledged, oldest first."""
+
+    seq: int
+    alarms: list[Alarm]
+
+
+class AcknowledgeBody(Body):
+    """Which alarms were seen."""
+
+    until: int | None = Field(None, ge=1, description="Those up to this event; all by default.")
 
 
 class HistoryAnswer(BaseModel):

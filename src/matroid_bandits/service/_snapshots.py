@@ -20,7 +20,7 @@ from matroid_bandits._util.versions import versions
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._history import History
-from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._replica import CHANGED, Replica
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import snapshots
 
@@ -48,7 +48,8 @@ def take(replica: Replica) -> dict[str, Any]:
             "id": replica.learner.id,
             "created": replica.created,
             "weights": [None if abs(x) == float("inf") else x for x in replica.weights],
-            "alarms": [replica.has_alarm, replica.is_wide, replica.n_alarms],
+            "alarms": [bool(replica.alarms), replica.is_wide, replica.n_alarms],
+            "open_alarms": [*replica.alarms.values()],
             "history": replica.history.to_dict(),
         }
     )
@@ -101,7 +102,8 @@ def _fill(replica: Replica, row: Any) -> bool:
         history = History.from_dict(extra["history"])
         for id, at, *_ in extra.get("waiting", ()):  # where times were before learners kept them
             learner.book.date(id, at)
-        (low, high), alarms = extra["weights"], extra["alarms"]
+        (low, high), (_, is_wide, n_alarms) = extra["weights"], extra["alarms"]
+        alarms = {alarm["seq"]: alarm for alarm in extra.get("open_alarms", _early_alarms(extra))}
         if learner.id != extra["id"]:
             return False
     except (MatroidBanditsError, OSError, ValueError, KeyError, TypeError):
@@ -109,10 +111,18 @@ def _fill(replica: Replica, row: Any) -> bool:
         return False
     replica._learner, replica.history = learner, history
     replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
-    (replica.has_alarm, replica.is_wide, replica.n_alarms), replica.created = alarms, extra["created"]
+    replica.alarms, replica.is_wide, replica.n_alarms = alarms, is_wide, n_alarms
+    replica.created = extra["created"]
     replica.seq = replica.saved = row.seq
     replica.digest = row.digest
     return True
+
+
+def _early_alarms(extra: dict[str, Any]) -> list[dict[str, Any]]:
+    """The alarms in a snapshot from before they could be acknowledged: those on its time line."""
+    marks = [mark for mark in extra["history"]["marks"] if mark["kind"] == "alarm"]
+    kinds = ("drift" if mark["text"].startswith(CHANGED) else "scale" for mark in marks)
+    return [mark | {"kind": kind} for mark, kind in zip(marks, kinds, strict=True)]
 
 
 def _checksum(row: Any) -> str:

@@ -40,8 +40,8 @@ _POSTGRES_NOW = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)
 EventRow = tuple[int, int, float, str]
 #: ... id, campaign, digest, status, answer and time of a request; ...
 RequestRow = tuple[str, int, str, int, str, float]
-#: ... last event, digest, decisions, waiting decisions, status, reason, and number of a campaign.
-CampaignRow = tuple[int, str, int, int, str, str | None, int]
+#: ... last event, digest, decisions, waiting decisions, open alarms, status, reason, and number of a campaign.
+CampaignRow = tuple[int, str, int, int, int, str, str | None, int]
 
 # The busiest statements are written out for each database: SQLAlchemy would prepare every row of them anew.
 _SQLITE = {
@@ -49,8 +49,8 @@ _SQLITE = {
     "known": "SELECT id, campaign, digest, status, answer FROM requests WHERE id IN (SELECT value FROM json_each(?))",
     "append": "INSERT INTO events (campaign, seq, at, payload) VALUES (?, ?, ?, ?)",
     "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) VALUES (?, ?, ?, ?, ?, ?)",
-    "advance": "UPDATE campaigns SET seq = ?, digest = ?, decisions = ?, waiting = ?, status = ?, reason = ? "
-    "WHERE id = ?",
+    "advance": "UPDATE campaigns SET seq = ?, digest = ?, decisions = ?, waiting = ?, alarms = ?, status = ?, "
+    "reason = ? WHERE id = ?",
 }
 _POSTGRES = {
     "lock": f"SELECT *, {_POSTGRES_NOW} AS now FROM campaigns WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
@@ -60,8 +60,8 @@ _POSTGRES = {
     "SELECT (e->>0)::int, (e->>1)::bigint, (e->>2)::float8, e->>3 FROM json_array_elements(%s::json) AS e",
     "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) SELECT r->>0, (r->>1)::int, r->>2, "
     "(r->>3)::int, r->>4, (r->>5)::float8 FROM json_array_elements(%s::json) AS r",
-    "advance": "UPDATE campaigns SET seq = %s, digest = %s, decisions = %s, waiting = %s, status = %s, reason = %s "
-    "WHERE id = %s",
+    "advance": "UPDATE campaigns SET seq = %s, digest = %s, decisions = %s, waiting = %s, alarms = %s, status = %s, "
+    "reason = %s WHERE id = %s",
 }
 
 

@@ -33,6 +33,8 @@ campaigns = Table(
     Column("decisions", BigInteger, nullable=False),
     Column("waiting", BigInteger, nullable=False),
     Column("created", Double, nullable=False),
+    Column("first", BigInteger, nullable=False, server_default="1"),  # earlier events are in archives alone
+    Column("alarms", Integer, nullable=False, server_default="0"),  # that were not acknowledged
     UniqueConstraint("name", name="campaigns_name"),
 )
 
@@ -61,7 +63,8 @@ requests = Table(
     sqlite_with_rowid=False,
 )
 
-#: Learners as files, so that a restart need not replay the whole log.
+#: Learners as files, so that a restart need not replay the whole log. Those that are `kept` are where a log begins,
+#: or will begin, and are never removed before another is.
 snapshots = Table(
     "snapshots",
     metadata,
@@ -72,6 +75,9 @@ snapshots = Table(
     Column("checksum", String(64), nullable=False),
     Column("extra", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
+    Column("format", Integer, nullable=False, server_default="1"),
+    Column("kept", Integer, nullable=False, server_default="0"),
+    Column("at", Double, nullable=False, server_default="0"),
 )
 
 #: Keys of clients, hashed.

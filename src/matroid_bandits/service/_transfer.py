@@ -231,7 +231,7 @@ def _cut(connection: Connection, replica: Replica, values: dict[str, Any]) -> No
     connection.execute(sa.delete(snapshots).where(snapshots.c.campaign == replica.id, snapshots.c.seq > replica.seq))
     connection.execute(sa.delete(requests).where(requests.c.campaign.in_([replica.id, -1]), requests.c.at >= since))
     values |= {"seq": replica.seq, "digest": replica.digest, "decisions": replica.learner.n_decisions}
-    values |= {"waiting": replica.learner.n_outstanding}
+    values |= {"waiting": replica.learner.n_outstanding, "alarms": len(replica.alarms)}
     connection.execute(sa.update(campaigns).where(campaigns.c.id == replica.id).values(values))
 
 
@@ -269,19 +269,41 @@ def resume_campaign(database: Database, name: str) -> None:
     _append(database, name, "paused", {"event": "resumed"}, is_trusted=False)
 
 
-def _append(database: Database, name: str, status: str, event: dict[str, Any], *, is_trusted: bool) -> None:
+def acknowledge_alarms(database: Database, name: str) -> None:
+    """Take all alarms of a campaign as seen.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> acknowledge_alarms(database, "ads")
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
+    >>> database.close()
+    """
+    _append(database, name, None, {"event": "acknowledged"}, is_trusted=False)
+
+
+def _append(database: Database, name: str, status: str | None, event: dict[str, Any], *, is_trusted: bool) -> None:
+    """Write an event of the service to a log; `status` is what the campaign's must be, None for any but archived."""
     with database.writing() as connection:
         found = database.find(connection, name)
         if found is None:
             raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
         (row,) = database.lock(connection, [found.id])
-        if row.status != status:
-            raise CampaignStateError(f"expected a campaign that is {status}, got {name}, which is {row.status}")
+        if row.status != status and (status is not None or row.status == "archived"):
+            expected = f"is {status}" if status else "is not archived"
+            raise CampaignStateError(f"expected a campaign that {expected}, got {name}, which is {row.status}")
         seq = row.seq + 1
+        if status is None:
+            event |= {"until": row.seq}
         payload = to_json(event).decode()
         database.append(connection, [(row.id, seq, row.now, payload)])
         digest = database.digest(connection, row.id, row.seq) if is_trusted else row.digest
-        values = {"seq": seq, "digest": chained(digest, seq, row.now, payload), "status": "active", "reason": None}
+        values = {"seq": seq, "digest": chained(digest, seq, row.now, payload)}
+        values |= {"alarms": 0} if status is None else {"status": "active", "reason": None}
         values |= {"trusted": seq} if is_trusted else {}
         connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(values))
 
@@ -420,6 +442,7 @@ def _restore_one(
         "digest": replica.digest,
         "decisions": replica.learner.n_decisions,
         "waiting": replica.learner.n_outstanding,
+        "alarms": len(replica.alarms),
     }
     values |= {"trusted": replica.seq if replica.mismatch else trusted, "reason": header.get("reason")}
     values |= {"created": replica.created}

@@ -572,8 +572,8 @@ def _remembered(operation: Operation, campaign: int, at: float) -> RequestRow:
 
 
 def _advanced(replica: Replica) -> CampaignRow:
-    n_decisions, n_waiting = replica.learner.n_decisions, replica.learner.n_outstanding
-    return replica.seq, replica.digest, n_decisions, n_waiting, replica.status, replica.reason, replica.id
+    counts = replica.learner.n_decisions, replica.learner.n_outstanding, len(replica.alarms)
+    return replica.seq, replica.digest, *counts, replica.status, replica.reason, replica.id
 
 
 def _words(error: BaseException) -> str:
