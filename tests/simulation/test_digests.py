@@ -99,6 +99,41 @@ def test_whatever_differs_has_another_key():
     assert len(set(map(digest, plain))) == len(plain)
 
 
+class Several(mb.Policy):
+    """Policies and detectors in lists and in dicts, beside arrays of policies in policies."""
+
+    kind = "several"
+
+    def __init__(self, parts, base):
+        self.parts, self.base = parts, base
+
+    def indices(self, state, request):
+        return state.means
+
+
+def test_policies_have_the_digest_of_their_form():
+    def several(scale=1.0, threshold=20.0, feature=0.5):
+        rows = np.array([[1.0, 0.0], [0.0, feature]])
+        base = mb.Restarting(mb.CombLinUCB(rows), mb.CUSUM())
+        return Several([mb.OMM(scale), {"by": mb.CUSUM(threshold=threshold)}], base)
+
+    keys = {digest(several(**other)) for other in ({}, {"scale": 2.0}, {"threshold": 9.0}, {"feature": 0.25})}
+    assert len(keys) == 4
+    arrays = {}
+    form = mb.policy_to_dict(several(), arrays)
+    assert digest(several()) == digest(mb.policy_from_dict(form, arrays)) == digest(mb.policy_from_dict(form, arrays))
+
+    class Half(mb.OMM):
+        pass
+
+    with pytest.raises(SerializationError, match="Half is a class of your own"):
+        digest(Several([Half()], mb.OMM()))
+    with pytest.raises(
+        SerializationError, match=r"expected a plain value or an array as Several\.parts, got <function"
+    ):
+        digest(Several(several, mb.OMM()))
+
+
 def test_what_does_not_matter_has_no_say():
     wide = sparse.csr_array(DATA)
     narrow = sparse.csr_array((wide.data, wide.indices.astype(np.int32), wide.indptr.astype(np.int32)), wide.shape)

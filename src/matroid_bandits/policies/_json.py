@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ from matroid_bandits.policies._detectors import DETECTORS, Detector
 _POLICY, _DETECTOR = "policy", "kind"
 
 
-def policy_to_dict(policy: Policy, arrays: dict[str, AnyArray] | None = None) -> dict[str, Any]:
+def policy_to_dict(
+    policy: Policy, arrays: dict[str, AnyArray] | None = None, name_of: Callable[[type], str] | None = None
+) -> dict[str, Any]:
     """A policy in plain JSON, of which `policy_from_dict` makes an equal one: its name, and its arguments by theirs.
 
     Parameters
@@ -26,11 +28,13 @@ def policy_to_dict(policy: Policy, arrays: dict[str, AnyArray] | None = None) ->
         Its arguments may be plain values, arrays, policies and detectors.
     arrays : dict, optional
         Where arrays are put, by the names of the arguments ("features", "base.features"), instead of into the form.
+    name_of : callable, optional
+        The name of a class of policies or detectors. By default its own, under which `policy_from_dict` finds it.
 
     Raises
     ------
     SerializationError
-        Another policy is known by its name, or an argument is no plain value.
+        Another policy is known by its name and no `name_of` is given, or an argument is no plain value.
     PolicyError
         It does not keep its arguments.
 
@@ -42,7 +46,7 @@ def policy_to_dict(policy: Policy, arrays: dict[str, AnyArray] | None = None) ->
     """
     if not isinstance(policy, Policy):
         raise PolicyError(f"expected a policy, got {shown(policy)}")
-    return _form(policy, "", arrays)
+    return _form(policy, "", arrays, _known_name if name_of is None else name_of)
 
 
 def policy_from_dict(form: Mapping[str, Any], arrays: Mapping[str, AnyArray] | None = None) -> Policy:
@@ -74,34 +78,41 @@ def policy_from_dict(form: Mapping[str, Any], arrays: Mapping[str, AnyArray] | N
     return made
 
 
-def _form(part: Policy | Detector, path: str, arrays: dict[str, AnyArray] | None) -> dict[str, Any]:
-    is_policy, name = isinstance(part, Policy), type(part).__name__
-    key, known = (_POLICY, POLICIES) if is_policy else (_DETECTOR, DETECTORS)
-    if known.get(name) is not type(part):
-        kind = "policy" if is_policy else "detector"
-        raise SerializationError(f"expected a {kind} that is known by its name, got {name}, a name that is taken")
-    form: dict[str, Any] = {key: name}
+def _form(
+    part: Policy | Detector, path: str, arrays: dict[str, AnyArray] | None, name_of: Callable[[type], str]
+) -> dict[str, Any]:
+    key, name = _POLICY if isinstance(part, Policy) else _DETECTOR, type(part).__name__
+    form: dict[str, Any] = {key: name_of(type(part))}
     for argument, value in part.params().items():
         if argument == key:
             raise SerializationError(f"expected no argument called {key!r}, which names the class; got one of {name}")
         if isinstance(value, np.ndarray) and arrays is not None:
             arrays[path + argument] = value
         elif isinstance(value, (Policy, Detector)):
-            form[argument] = _form(value, f"{path}{argument}.", arrays)
+            form[argument] = _form(value, f"{path}{argument}.", arrays, name_of)
         else:
-            form[argument] = _plain(value, f"{name}.{argument}")
+            form[argument] = _plain(value, f"{name}.{argument}", name_of)
     return form
 
 
-def _plain(value: Any, where: str) -> Any:
+def _known_name(kind: type) -> str:
+    """The name of a class; one under which it can be found again."""
+    name, is_policy = kind.__name__, issubclass(kind, Policy)
+    if (POLICIES if is_policy else DETECTORS).get(name) is not kind:
+        what = "policy" if is_policy else "detector"
+        raise SerializationError(f"expected a {what} that is known by its name, got {name}, a name that is taken")
+    return name
+
+
+def _plain(value: Any, where: str, name_of: Callable[[type], str]) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist(), where)
+        return _plain(value.tolist(), where, name_of)
     if isinstance(value, (list, tuple)):
-        return [_plain(part, where) for part in value]
+        return [_plain(part, where, name_of) for part in value]
     if isinstance(value, (Policy, Detector)):
-        return _form(value, "", None)
+        return _form(value, "", None, name_of)
     if isinstance(value, dict) and all(type(key) is str for key in value) and not _is_form(value):
-        return {key: _plain(part, where) for key, part in value.items()}
+        return {key: _plain(part, where, name_of) for key, part in value.items()}
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     raise SerializationError(f"expected a plain value or an array as {where}, got {shown(value)}")

@@ -18,7 +18,7 @@ from matroid_bandits._util.names import encode
 from matroid_bandits.constraint import FORMAT, FORMATS, Constraint
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import SerializationError
-from matroid_bandits.policies import Detector, Policy
+from matroid_bandits.policies import Policy, policy_to_dict
 from matroid_bandits.problem import Problem
 
 #: Arrays are hashed as numbers of these types, whatever the machine keeps them in.
@@ -75,12 +75,11 @@ def _pieces(value: Any) -> Iterator[bytes]:
         yield from _constraint(value)
     elif isinstance(value, Environment):
         yield b"environment "
-        yield from _pieces(_name(value))
+        yield from _pieces(_name(type(value)))
         yield from _fields(type(value).__name__, value.content())
-    elif isinstance(value, (Policy, Detector)):
-        yield b"policy " if isinstance(value, Policy) else b"detector "
-        yield from _pieces(_name(value))
-        yield from _fields(type(value).__name__, value.params())
+    elif isinstance(value, Policy):
+        arrays: dict[str, AnyArray] = {}
+        yield from _policy(policy_to_dict(value, arrays, _name), arrays)
     else:
         yield b"code "
         yield from _pieces(_name_of_code(value))
@@ -95,6 +94,35 @@ def _fields(owner: str, fields: Mapping[str, Any]) -> Iterator[bytes]:
             yield from _pieces(fields[name])
         except SerializationError as error:
             raise SerializationError(f"{owner}.{name}: {error}" if owner else str(error)) from error
+
+
+def _policy(form: Any, arrays: Mapping[str, AnyArray]) -> Iterator[bytes]:
+    """The form of a policy, or a value in one, with the arrays that `policy_to_dict` has left out of it."""
+    if isinstance(form, list):
+        yield f"list {len(form)} ".encode()
+        for part in form:
+            yield from _policy(part, {})
+        return
+    if not isinstance(form, Mapping):
+        yield from _pieces(form)
+        return
+    fields = dict(form)
+    for key, tag in (("policy", b"policy "), ("kind", b"detector ")):
+        if key in form:
+            yield tag
+            yield from _pieces(fields.pop(key))
+            break
+    inner: dict[str, dict[str, AnyArray]] = {}
+    for path, array in arrays.items():
+        name, _, rest = path.partition(".")
+        if rest:
+            inner.setdefault(name, {})[rest] = array
+        else:
+            fields[name] = array
+    yield f"dict {len(fields)} ".encode()
+    for name in sorted(fields):
+        yield from _pieces(name)
+        yield from _policy(fields[name], inner.get(name, {}))
 
 
 def _array(array: AnyArray) -> Iterator[bytes]:
@@ -114,19 +142,18 @@ def _constraint(constraint: Constraint) -> Iterator[bytes]:
     try:
         form = constraint.to_dict()
     except SerializationError:
-        if not _is_ours(constraint):
+        if not _is_ours(type(constraint)):
             raise
         labels = [encode(label, "label") for label in constraint.labels]
-        yield from _pieces([_name(constraint), constraint.n_items, labels, *constraint.content()])
+        yield from _pieces([_name(type(constraint)), constraint.n_items, labels, *constraint.content()])
     else:
         # the format as it was called when the first stores were written
         yield json.dumps(form, sort_keys=True).replace(f'"{FORMAT}"', f'"{FORMATS[1]}"').encode()
 
 
-def _name(thing: Policy | Detector | Environment | Constraint) -> str:
+def _name(kind: type) -> str:
     """The name of a class: its own for one of the package, the one that the user gave it for another."""
-    kind = type(thing)
-    if _is_ours(thing):
+    if _is_ours(kind):
         return kind.__name__
     given = vars(kind).get("kind")
     if not isinstance(given, str) or not given:
@@ -153,5 +180,5 @@ def _name_of_code(thing: Any) -> str:
     )
 
 
-def _is_ours(thing: object) -> bool:
-    return type(thing).__module__.startswith("matroid_bandits.")
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("matroid_bandits.")
