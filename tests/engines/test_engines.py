@@ -95,7 +95,14 @@ def digest(bases):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("family", ["uniform", "partition"])
-@pytest.mark.parametrize(("n_items", "n_episodes"), [(1000, 100_000), (1_000_000, 1000)])
+@pytest.mark.parametrize(
+    ("n_items", "n_episodes"),
+    [
+        (1000, 10_000),
+        pytest.param(1000, 100_000, marks=pytest.mark.long),
+        pytest.param(1_000_000, 1000, marks=pytest.mark.long),
+    ],
+)
 def test_long_runs_have_the_same_trajectory(family, n_items, n_episodes):
     rng = np.random.default_rng(11)
     matroid = mb.UniformMatroid(n_items, 10) if family == "uniform" else mb.PartitionMatroid(np.arange(n_items) % 10)
@@ -107,7 +114,7 @@ def test_long_runs_have_the_same_trajectory(family, n_items, n_episodes):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("start", ["explore", "observe"])
+@pytest.mark.parametrize("start", ["explore", pytest.param("observe", marks=pytest.mark.long)])
 def test_long_runs_with_ties_on_nested_quotas_and_graphs(start):
     rng = np.random.default_rng(12)
     matroids = [*quota_matroids(rng, 200).values(), mb.GraphicMatroid(rng.integers(0, 25, (70, 2)))]
@@ -200,7 +207,7 @@ def test_huge_and_tiny_numbers():
             assert np.array_equal(decisions(KineticEngine, coefficients, counts, means * scale, 5), plain)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), minimize=st.booleans())
 def test_learners_agree_when_answers_come_late_and_in_parts(seed, minimize):
     rng = np.random.default_rng(seed)

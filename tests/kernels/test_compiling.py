@@ -27,6 +27,7 @@ print(mb.__file__)
 
 
 @pytest.mark.compiled
+@pytest.mark.long
 def test_a_read_only_install_without_a_home_imports_and_runs_compiled(tmp_path):
     """Files stand where Numba would make its folders, which stops root too."""
     package = tmp_path / "site" / "matroid_bandits"

@@ -213,6 +213,7 @@ def write_report(folder: Path) -> Report:
 
 
 @pytest.mark.compiled
+@pytest.mark.long
 def test_results_do_not_depend_on_the_number_of_cores(no_data, tmp_path, monkeypatch):
     written = []
     for n in (1, 2):

@@ -9,6 +9,7 @@ N_EPISODES = 3_000  # five changes, 500 episodes apart
 
 
 @pytest.mark.compiled
+@pytest.mark.long
 def test_who_forgets_has_less_dynamic_regret():
     """Paired differences over 8 runs of a fixed seed; every interval of 95% (Student's t) must lie below 0.
 

@@ -191,6 +191,6 @@ def test_scales_that_make_no_sense(scale):
 
 
 def test_the_policy_keeps_its_contract():
-    for window in (1, 4, 1_000):
+    for window in (1, 4):
         mb.testing.check_policy(mb.SlidingWindowOMM(window, 0.3), n_episodes=30)
     assert (mb.SlidingWindowOMM(4).window, mb.SlidingWindowOMM(4, 0.3).scale) == (4, 0.3)

@@ -111,6 +111,7 @@ def test_regret_grows_as_log_n(n_items, rank, gap):
     assert growth < math.sqrt(n) / 2  # so that growth as sqrt(n), let alone n, would not have passed
 
 
+@pytest.mark.long
 def test_slopes_on_the_lower_bounds_problem():
     """Between n / 10 and n, regret per unit of log n."""
     n, gap, n_runs = 20_000, 0.25, 60
@@ -142,8 +143,10 @@ def test_slopes_on_the_lower_bounds_problem():
 
 @pytest.mark.parametrize(
     "problem",
-    [mb.lower_bound_problem(20, 4, gap=0.4), star_problem(8, 0.5, minimize=True)],
-    ids=["partition", "spanning trees"],
+    [
+        pytest.param(mb.lower_bound_problem(20, 4, gap=0.4), id="partition"),
+        pytest.param(star_problem(8, 0.5, minimize=True), id="spanning trees", marks=pytest.mark.long),
+    ],
 )
 def test_ranking_on_bernoulli_problems(problem):
     policies = {
