@@ -211,6 +211,62 @@ def test_a_client_notices_what_others_change(url):
         assert one.constraint == WINTER
 
 
+def test_decisions_need_no_look_at_the_campaign_however_often_items_change(url):
+    """Tasks that share a client go on through changes: nothing is lost, and nobody fetches the campaign again."""
+    looks, made = [], []
+
+    async def note(request):
+        looks.extend([request.url.path] if request.method == "GET" else [])
+
+    async def visit(client):
+        for _ in range(6):
+            decision = await client.ask()
+            made.append(decision.id)
+            (art, n), (cat, same) = (label.split("-") for label in decision.labels)
+            assert (art, cat, n, decision.items.tolist()) == ("art", "cat", same, [0, 1])
+            await client.tell(decision, dict.fromkeys(decision.labels, 0.5))
+
+    async def change(client):
+        for n in range(1, 6):
+            await client.change(mb.PartitionMatroid({f"art-{n}": "page", f"cat-{n}": "page"}, {"page": 2}))
+
+    async def main():
+        hooks = {"request": [note]}
+        async with httpx.AsyncClient(event_hooks=hooks) as sender, mb.AsyncClient(address(http), "ads") as editor:
+            shared = mb.AsyncClient(address(http), "ads", http=sender)
+            await editor.create(mb.PartitionMatroid({"art-0": "page", "cat-0": "page"}, {"page": 2}), mb.OMM())
+            await asyncio.gather(*(visit(shared) for _ in range(8)), change(editor))
+
+    with serving(url) as http:
+        asyncio.run(main())
+    assert looks == []
+    assert sorted(made) == list(range(1, 49))
+
+
+def test_numbers_are_those_of_the_items_after_a_change_was_noticed(url):
+    with serving(url) as http, mb.Client(address(http), "ads") as one, mb.Client(address(http), "ads") as two:
+        one.create(SHOES, mb.OMM(), seed=1)
+        assert one.ask(available=np.array([1, 3])).labels == ("heels", "beret")
+        two.change(mb.PartitionMatroid({"beanie": "right", "mocs": "left"}))
+        assert one.ask().labels == ("beanie", "mocs")  # by which the client knows that its numbers are old
+        assert one.ask(available=np.array([0])).labels == ("beanie",)
+
+
+def test_decisions_carry_their_matching(url):
+    shifts = mb.TransversalMatroid({"ann": ["day"], "bob": ["day"], "eve": ["day", "night"]})
+    ours = mb.Learner(shifts, mb.OMM())
+    with serving(url) as http, mb.Client(address(http), "shifts") as client:
+        client.create(shifts, mb.OMM())
+        assert client.ask().matching == ours.ask().matching == {"ann": "day", "eve": "night"}
+        assert client.outstanding[0].matching == {"ann": "day", "eve": "night"}
+        answer = http.post("/v1/campaigns/shifts/ask").json()
+        assert (answer["items"], answer["matching"]) == (["bob", "eve"], ["day", "night"])
+        client.change(mb.TransversalMatroid({"ann": ["day"], "bob": ["day"], "eve": ["day"]}))
+        assert client.outstanding[0].matching is None  # what was chosen cannot be matched any more
+        client.change(SHOES)
+        assert "matching" not in http.post("/v1/campaigns/shifts/ask").json()
+
+
 def test_the_async_client_does_the_same(url):
     async def visit(where):
         async with mb.AsyncClient(where, "ads") as learner:
@@ -497,12 +553,12 @@ def test_a_timeout_is_for_the_whole_call(head, piece, after):
     """Each read gets a byte in time, so that no timeout of a single read ever ends the call."""
     with Dripping(head, piece, after) as server, mb.Client(server.url, "ads", timeout=0.5) as client:
         with pytest.raises(exceptions.UnavailableError, match="does not answer"):
-            client.ask()
+            client.ask(available=np.ones(4, bool))  # whose labels are looked up first
         assert server.n_requests <= after + 1  # and it was not tried again
 
     async def ask():
         async with mb.AsyncClient(server.url, "ads", timeout=0.5) as client:
-            await client.ask()
+            await client.ask(available=np.ones(4, bool))
 
     with Dripping(head, piece, after) as server:
         with pytest.raises(exceptions.UnavailableError, match="does not answer"):
@@ -522,7 +578,7 @@ def test_requests_of_one_call_share_its_timeout(monkeypatch):
         return httpx.Response(200, json=DECISION)
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as sender:
-        mb.Client("http://nowhere", "ads", http=sender, timeout=50.0).ask()
+        mb.Client("http://nowhere", "ads", http=sender, timeout=50.0).ask(available=np.ones(4, bool))
     assert left == [50.0, 42.0]
 
 

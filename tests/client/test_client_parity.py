@@ -57,7 +57,7 @@ def check_decision(served, ours, client):
     np.testing.assert_array_equal(served.items, ours.items)
     np.testing.assert_array_equal(served.pinned, ours.pinned)
     assert served.to_dict() == ours.to_dict() | {"learner": client.id}
-    again = mb.Decision.from_dict(json.loads(json.dumps(ours.to_dict())), ITEMS)
+    again = mb.Decision.from_dict(json.loads(json.dumps(ours.to_dict())))
     assert again == ours
     assert again.to_dict() == ours.to_dict()
     assert repr(served) == repr(ours)
@@ -114,4 +114,4 @@ def test_decisions_of_requests_are_those_of_learners(tmp_path):
         assert {each.is_held_out for each in served.outstanding} == {False, True}
         preview = http.post("/v1/campaigns/ads/preview", json={}).json()
         assert preview == ours.preview().to_dict() | {"learner": served.id}
-        assert mb.Decision.from_dict(preview, ITEMS).id == 0
+        assert mb.Decision.from_dict(preview).id == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
@@ -33,6 +33,7 @@ class Methods:
         self._path = f"/v1/campaigns/{quote(campaign, safe='')}"
         self._timeout = timeout
         self._known: wire.Campaign | None = None
+        self._learner: str | None = None  # the id that its decisions carry
         self._n_changes = 0
         self._lock = threading.Lock()
 
@@ -146,8 +147,7 @@ class Methods:
         decision: Decision | int | None = None,
     ) -> Steps[Explanation]:
         """Why an item is in or out of the set for a request, or of a decision; see `Learner.explain`."""
-        campaign = yield from self._campaign()
-        body = campaign.request(available, exclude, pinned, features)
+        body = yield from self._request(available, exclude, pinned, features)
         (body["item"],) = wire.labels_form([item])
         if decision is not None:
             body["decision"] = yield from self._id_of(decision)
@@ -193,8 +193,7 @@ class Methods:
     def outstanding(self) -> Steps[tuple[Decision, ...]]:
         """Decisions that still wait for weights, oldest first, at most 10,000 of them."""
         form = yield from self._get(f"waiting?limit={_MOST_LISTED}")
-        campaign = yield from self._campaign(read(lambda form: _labels_of(form["decisions"]), form))
-        return read(lambda form: tuple(campaign.decision(each) for each in form["decisions"]), form)
+        return read(lambda form: tuple(Decision.from_dict(each) for each in form["decisions"]), form)
 
     # What a service has besides
 
@@ -274,8 +273,7 @@ class Methods:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
     ) -> Steps[tuple[Any, ...]]:
         """The labels that the next `ask` would choose; nothing changes."""
-        campaign = yield from self._campaign()
-        body = campaign.request(available, exclude, pinned, features)
+        body = yield from self._request(available, exclude, pinned, features)
         form = yield from self._post("preview", body, is_change=False)
         return read(lambda form: tuple(decode(label) for label in form["items"]), form)
 
@@ -322,22 +320,31 @@ class Methods:
     # Steps of the methods
 
     def _asked(self, requests: list[Any], *, is_batch: bool) -> Steps[list[Decision]]:
-        campaign = yield from self._campaign()
-        listed = [tuple(map(_kept, request)) for request in requests]
-        bodies = [campaign.request(*request) for request in listed]
+        bodies = []
+        for request in requests:
+            bodies.append((yield from self._request(*request)))
         if is_batch:
             form = yield from self._post("ask/batch", {"requests": bodies})
         else:
             form = {"decisions": [(yield from self._post("ask", bodies[0] or None))]}
-        campaign = yield from self._campaign(read(lambda form: _labels_of(form["decisions"]), form))
-        return read(lambda form: [campaign.decision(each) for each in form["decisions"]], form)
+        decisions = read(lambda form: [Decision.from_dict(each) for each in form["decisions"]], form)
+        for decision in decisions:
+            self._learner = decision.learner
+        known = self._known
+        if known is not None and not all(map(known.agrees, decisions)):
+            self._forget()  # the items have changed: what needs their numbers looks again
+        return decisions
 
-    def _campaign(self, labels: Iterable[Any] = ()) -> Steps[wire.Campaign]:
-        """What is remembered of the campaign; asked for anew where a label is not known."""
+    def _request(self, *wanted: Any) -> Steps[dict[str, Any]]:
+        """The arguments of `ask` as the server takes them; the campaign is looked at where numbers name items."""
+        read_once = wire.Wanted.of(*wanted)
+        campaign = (yield from self._campaign()) if read_once.has_numbers else None
+        return read_once.to_dict(campaign)
+
+    def _campaign(self) -> Steps[wire.Campaign]:
+        """What is remembered of the campaign; asked for where nothing is."""
         known = self._known  # another thread may replace it at any time
-        if known is None or not read(known.knows, labels):
-            known = yield from self._look()
-        return known
+        return (yield from self._look()) if known is None else known
 
     def _look(self) -> Steps[wire.Campaign]:
         """The campaign as the server describes it now, which is remembered unless it was changed meanwhile."""
@@ -349,7 +356,7 @@ class Methods:
         return found
 
     def _forget(self) -> None:
-        """Forget what is remembered of the campaign, since this client has changed it."""
+        """Forget what is remembered of the campaign's items, since they have changed."""
         with self._lock:
             self._n_changes += 1
             self._known = None
@@ -357,10 +364,12 @@ class Methods:
     def _id_of(self, decision: Decision | int) -> Steps[int]:
         if not isinstance(decision, Decision):
             return as_integer("decision", decision, error=UnknownDecisionError)
-        campaign = yield from self._campaign()
-        if decision.learner != campaign.id:
+        own = self._learner
+        if own is None:
+            own = self._learner = (yield from self._campaign()).id
+        if decision.learner != own:
             raise UnknownDecisionError(
-                f"expected a decision of learner {campaign.id}, got {decision!r} of learner {decision.learner}"
+                f"expected a decision of learner {own}, got {decision!r} of learner {decision.learner}"
             )
         return decision.id
 
@@ -375,16 +384,6 @@ class Methods:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._url!r}, {self._name!r})"
-
-
-def _labels_of(decisions: list[Form]) -> list[Any]:
-    """The labels of all items of some decisions."""
-    return [label for each in decisions for label in each["items"]]
-
-
-def _kept(given: Any) -> Any:
-    """An argument that can be read twice."""
-    return list(given) if isinstance(given, Iterator) else given
 
 
 #: The arguments of `ask`, and what they are where they are not given.

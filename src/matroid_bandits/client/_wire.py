@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import IntArray
-from matroid_bandits._util.names import decode, encode, pairs_of, plain
+from matroid_bandits._typing import AnyArray
+from matroid_bandits._util.names import encode, pairs_of, plain
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, ItemError, PolicyError
@@ -31,51 +31,74 @@ class Campaign:
         """From the server's description."""
         return cls(form["id"], constraint_from_dict(form["constraint"]), form["minimize"])
 
-    def knows(self, labels: Iterable[Any]) -> bool:
-        """Whether every label, in its JSON form, is one of the items'."""
-        try:
-            self.items(labels)
-        except ItemError:
-            return False
-        return True
+    def agrees(self, decision: Decision) -> bool:
+        """Whether the items of a decision have the numbers that they have here."""
+        labels, n_items = self.constraint.labels, self.constraint.n_items
+        numbers = decision.items.tolist()
+        return all(e < n_items and labels[e] == label for e, label in zip(numbers, decision.labels, strict=True))
 
-    def items(self, labels: Iterable[Any]) -> IntArray:
-        """The numbers of items whose labels come in their JSON form."""
-        return np.array([self.constraint.item(decode(label)) for label in labels], np.int64)
+    def labels_of(self, name: str, items: AnyArray) -> list[Any]:
+        """Labels of items that are given by their numbers, or by a mask, in the order known here."""
+        if items.dtype == np.bool_:
+            if items.size != self.constraint.n_items:
+                expected = f"expected a mask of {self.constraint.n_items} values, one per item"
+                raise ItemError(f"{expected}, got shape ({items.size},)")
+            items = np.flatnonzero(items)
+        labels = self.constraint.labels
+        return [labels[e] for e in self.constraint.as_items(items).tolist()]
 
-    def decision(self, form: Mapping[str, Any]) -> Decision:
-        """A decision of the server."""
-        early = {"learner": self.id, "pinned": [], "held_out": False}  # which early servers did not say
-        return Decision.from_dict(early | dict(form), self.constraint)
 
-    def request(self, available: Any, exclude: Any, pinned: Any, features: Any) -> dict[str, Any]:
-        """The arguments of `ask` as the server takes them; what is not given is left out."""
-        form: dict[str, Any] = {}
+@dataclass(frozen=True)
+class Wanted:
+    """The arguments of `ask`: items as lists of labels, or as arrays of numbers or masks that are to be looked up.
+
+    Attributes
+    ----------
+    items : dict of str to list or array
+        Those of ``available``, ``exclude`` and ``pinned`` that are given.
+    form : dict
+        The other arguments, as the server takes them.
+    """
+
+    items: dict[str, Any]
+    form: dict[str, Any]
+
+    @classmethod
+    def of(cls, available: Any, exclude: Any, pinned: Any, features: Any) -> Wanted:
+        """What is given; the rest is left out."""
+        items: dict[str, Any] = {}
         if available is not None:
-            form["available"] = self._listed("available", available, may_be_mask=True)
+            items["available"] = _listed("available", available, may_be_mask=True)
         for name, given in (("exclude", exclude), ("pinned", pinned)):
-            if (listed := self._listed(name, given)) or not isinstance(given, (tuple, list)):
-                form[name] = listed
-        if features is not None:
-            form["features"] = features_form(features)
+            listed = _listed(name, given)
+            if len(listed) or not isinstance(given, (tuple, list)):
+                items[name] = listed
+        return cls(items, {} if features is None else {"features": features_form(features)})
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether some items are given by numbers, whose labels must be known."""
+        return any(isinstance(given, np.ndarray) for given in self.items.values())
+
+    def to_dict(self, campaign: Campaign | None) -> dict[str, Any]:
+        """The same as the server takes it."""
+        form = dict(self.form)
+        for name, given in self.items.items():
+            if isinstance(given, np.ndarray):
+                assert campaign is not None
+                given = campaign.labels_of(name, given)
+            form[name] = [encode(plain(label), "label") for label in given]
         return form
 
-    def _listed(self, name: str, items: Any, may_be_mask: bool = False) -> list[Any]:
-        """Items as labels: those of an array of integers, and of a mask, are numbers in the order known here."""
-        try:
-            given = items if isinstance(items, np.ndarray) else list(items)
-        except TypeError:
-            raise ItemError(f"expected {name} to be items or labels, got {shown(items)}") from None
-        is_mask = len(given) > 0 and all(isinstance(value, (bool, np.bool_)) for value in given)
-        if is_mask and may_be_mask:
-            if len(given) != self.constraint.n_items:
-                expected = f"expected a mask of {self.constraint.n_items} values, one per item"
-                raise ItemError(f"{expected}, got shape ({len(given)},)")
-            given = np.flatnonzero(given)
-        if isinstance(given, np.ndarray):
-            labels = self.constraint.labels
-            given = [labels[e] for e in self.constraint.as_items(given).tolist()]
-        return [encode(plain(label), "label") for label in given]
+
+def _listed(name: str, items: Any, may_be_mask: bool = False) -> Any:
+    """Items as a list of labels, or as an array of numbers or a mask."""
+    try:
+        given = items if isinstance(items, np.ndarray) else list(items)
+    except TypeError:
+        raise ItemError(f"expected {name} to be items or labels, got {shown(items)}") from None
+    is_mask = len(given) > 0 and all(isinstance(value, (bool, np.bool_)) for value in given)
+    return np.asarray(given, bool) if is_mask and may_be_mask else given
 
 
 def weights_form(weights: Any) -> list[Any]:

@@ -11,7 +11,10 @@ from matroid_bandits._typing import IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.names import decode, encode_all
+from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import ItemError
+from matroid_bandits.matroids import TransversalMatroid
 
 
 class Decision:
@@ -34,6 +37,8 @@ class Decision:
         whose sets have any size, none at all.
     is_held_out : bool
         Whether the set was drawn at random, for later evaluation (see `Learner`'s ``holdout``).
+    matching : dict, or None
+        The partner of each item, by label, for a `TransversalMatroid`; None for others.
 
     Examples
     --------
@@ -47,23 +52,26 @@ class Decision:
     True
     """
 
-    __slots__ = ("_constraint", "_id", "_is_full", "_is_held_out", "_items", "_learner", "_pinned", "_places")
+    __slots__ = (
+        "_constraint", "_id", "_is_full", "_is_held_out", "_items", "_learner", "_partners", "_pinned", "_places",
+    )  # fmt: skip
 
     def __init__(
         self,
         id: int,
         items: IntArray,
-        constraint: Constraint,
+        constraint: Constraint | Named,
         learner: str,
         pinned: IntArray | None = None,
         is_held_out: bool = False,
         places: IntArray | None = None,
-        is_full: bool | None = None,
     ) -> None:
         self._id, self._items, self._constraint, self._learner = id, items, constraint, learner
         self._pinned, self._is_held_out = pinned, is_held_out
         self._places = places  # of the items in the learner's play, where some have left or the order is another
-        self._is_full = is_full  # as it was said of a decision that was read; None to look at the constraint
+        # as they were said of a decision that was read; None to look at the constraint
+        self._is_full: bool | None = None
+        self._partners: list[Label] | None = None
 
     @property
     def id(self) -> int:
@@ -99,8 +107,8 @@ class Decision:
     @property
     def is_full(self) -> bool:
         """Whether the set is as large as any that may be chosen."""
-        if self._is_full is not None:
-            return self._is_full
+        if isinstance(self._constraint, Named):
+            return bool(self._is_full)
         if not self._constraint.is_hereditary:
             return self._constraint.allows(self._items)
         return self._items.size == self._constraint.largest_size
@@ -110,37 +118,64 @@ class Decision:
         """Whether the set was drawn at random."""
         return self._is_held_out
 
+    @property
+    def matching(self) -> dict[Label, Any] | None:
+        """The partner of each item, by label; None unless the constraint is a `TransversalMatroid`.
+
+        Also None where the items have changed since, and those of the decision cannot be matched any more.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> shifts = mb.TransversalMatroid({"ann": ["day"], "bob": ["day"], "eve": ["day", "night"]})
+        >>> mb.Learner(shifts, mb.OMM()).ask().matching
+        {'ann': 'day', 'eve': 'night'}
+        """
+        if isinstance(self._constraint, TransversalMatroid):
+            try:
+                return dict(zip(self.labels, self._constraint.matching(self._items).values(), strict=True))
+            except ItemError:
+                return None
+        return None if self._partners is None else dict(zip(self.labels, self._partners, strict=True))
+
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, items by label, of which `from_dict` makes an equal decision; null numbers a preview."""
+        """A plain JSON form, of which `from_dict` makes an equal decision; null numbers a preview."""
         labels = self._constraint.labels
         pinned = () if self._pinned is None else self._pinned.tolist()
-        return {
+        form = {
             "decision": self._id or None,
             "learner": self._learner,
             "items": encode_all([labels[e] for e in self._items.tolist()], "label"),
+            "numbers": self._items.tolist(),
             "pinned": encode_all([labels[e] for e in pinned], "label"),
             "full": self.is_full,
             "held_out": self._is_held_out,
         }
+        if (matching := self.matching) is not None:
+            form["matching"] = encode_all([*matching.values()], "right vertex")
+        return form
 
     @classmethod
-    def from_dict(cls, form: Mapping[str, Any], constraint: Constraint) -> Decision:
-        """The decision that `to_dict` described, whose items are those of a constraint.
+    def from_dict(cls, form: Mapping[str, Any]) -> Decision:
+        """The decision that `to_dict` described.
 
         Examples
         --------
         >>> import matroid_bandits as mb
         >>> learner = mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM())
         >>> form = learner.ask().to_dict()
-        >>> learner.tell(mb.Decision.from_dict(form, learner.constraint), {"a": 0.5, "b": 1.0})
+        >>> learner.tell(mb.Decision.from_dict(form), {"a": 0.5, "b": 1.0})
         """
         id = 0 if form["decision"] is None else as_integer("decision", form["decision"], 1)
-        items, pinned = (
-            np.array([constraint.item(decode(label)) for label in form[key]], np.int64) for key in ("items", "pinned")
-        )
+        items = [as_integer("an item's number", e) for e in form["numbers"]]
+        named = Named(dict(zip(items, (decode(label) for label in form["items"]), strict=True)))
+        pinned = np.array([named.as_item(decode(label)) for label in form["pinned"]], np.int64)
         fixed = pinned if pinned.size else None
-        is_full, is_held_out = bool(form["full"]), bool(form["held_out"])
-        return cls(id, items, constraint, form["learner"], fixed, is_held_out, is_full=is_full)
+        decision = cls(id, np.array(items, np.int64), named, form["learner"], fixed, bool(form["held_out"]))
+        decision._is_full = bool(form["full"])
+        if form.get("matching") is not None:
+            decision._partners = [decode(label) for label in form["matching"]]
+        return decision
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Decision):
@@ -155,3 +190,19 @@ class Decision:
         shown = ", ".join(map(repr, self.labels[:8])) + (", ..." if self._items.size > 8 else "")
         held_out = ", held out" if self._is_held_out else ""
         return f"Decision(id={self._id}, labels=({shown}{',' if self._items.size == 1 else ''}){held_out})"
+
+
+class Named:
+    """What a decision that was read knows of its items: their labels, by number."""
+
+    def __init__(self, labels: dict[int, Label]) -> None:
+        self.labels = labels
+
+    def as_item(self, key: Any) -> int:
+        """An item by its label, or by its number where that is no label."""
+        for e, label in self.labels.items():
+            if type(label) is type(key) and label == key:
+                return e
+        if type(key) is int and key in self.labels:
+            return key
+        raise ItemError(f"expected an item or its label, got {shown(key)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, ItemError, ScaleWarning
 from matroid_bandits.kernels import statistics
-from matroid_bandits.learner._decision import Decision
+from matroid_bandits.learner._decision import Decision, Named
 from matroid_bandits.policies import scale_problem
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Reader:
         self._widen(values)
 
 
-def _own_item(constraint: Constraint, key: Any) -> int:
+def _own_item(constraint: Constraint | Named, key: Any) -> int:
     """An item by its number or label; a number is a label only of its own type, as True and 1.0 are not 1."""
     e = constraint.as_item(key)
     label, given = constraint.labels[e], plain(key)
@@ -158,7 +158,7 @@ def _own_item(constraint: Constraint, key: Any) -> int:
     return e
 
 
-def _name(labels: Sequence[Label], item: int) -> str:
+def _name(labels: Sequence[Label] | Mapping[int, Label], item: int) -> str:
     return f"{item}" if labels[item] == item else f"{item} ({labels[item]!r})"
 
 

@@ -102,9 +102,13 @@ class DecisionAnswer(BaseModel):
     decision: int | None = Field(description="Its number; null for a preview.")
     learner: str = Field(description="The id of the campaign's learner.")
     items: Labels
+    numbers: list[int] = Field(description="The places of the items among all items, in the same order.")
     pinned: Labels = Field(description="Those of the items that the request had pinned.")
     full: bool = Field(description="Whether it is as large as any that may be chosen.")
     held_out: bool = Field(description="Whether it was drawn at random.")
+    matching: Labels | None = Field(
+        None, description="The partner of each item, in the same order; only where items are matched to partners."
+    )
 
 
 class DecisionsAnswer(BaseModel):
