@@ -54,6 +54,15 @@ def serve(
     log_level: Annotated[
         str | None, setting("log_level", "debug, info, warning or error; by default info.", "LEVEL")
     ] = None,
+    access_log: Annotated[
+        bool | None,
+        typer.Option(
+            "--access-log", envvar="MATROID_BANDITS_ACCESS_LOG", metavar="", help="Log every request, with its id."
+        ),
+    ] = None,
+    slow: Annotated[
+        float | None, setting("slow", "Seconds from which on a request is logged as slow; by default 1.")
+    ] = None,
     rate: Annotated[float | None, setting("rate", "Requests a second of a key without a rate of its own.")] = None,
     max_body: Annotated[int | None, setting("max_body", "Bytes of a request; by default 1,048,576.")] = None,
     max_url: Annotated[int | None, setting("max_url", "Bytes of a URL; by default 8,192.")] = None,

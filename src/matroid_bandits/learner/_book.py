@@ -69,6 +69,11 @@ class Book:
         play = self._core.agent.open.get(id)
         return 0 if play is None else play.items.size
 
+    def is_held_out(self, id: int) -> bool:
+        """Whether an open decision was drawn at random."""
+        play = self._core.agent.open.get(id)
+        return play is not None and play.note is not None and play.note.is_held_out
+
     def untouched(self, id: int) -> list[Any] | None:
         """The items in their order, in JSON form, where nothing was told, changed or forgotten since; else None."""
         core = self._core

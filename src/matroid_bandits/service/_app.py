@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from matroid_bandits.service._access import Watch
 from matroid_bandits.service._dispatch import refuse, refuse_status, serve
 from matroid_bandits.service._health import OPERATION
 from matroid_bandits.service._routes import BUSIEST, ENDPOINTS
@@ -49,7 +51,7 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
         {each.path.rpartition("/")[2]: handler for each, handler in handlers.items() if each in BUSIEST},
         routes=[*routes, *page_routes(service)],
         lifespan=lifespan,
-        exception_handlers={HTTPException: _http_error, Exception: _unexpected},
+        exception_handlers={HTTPException: _missing(service.watch_requests), Exception: _unexpected},
     )
     app.state.service = service
     return app
@@ -74,7 +76,18 @@ class _App(Starlette):
         await super().__call__(scope, receive, send)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
+def _missing(watch: Watch) -> Any:
+    """What answers requests that no endpoint takes; they are counted together."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        response = _http_error(request, error)
+        watch.done("other", request, response, time.perf_counter())
+        return response
+
+    return handle
+
+
+def _http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = {404: ("NotFound", "expected a path of the API, got another; see /docs"), 405: ("MethodNotAllowed",
              f"expected another method for this path, got {request.method}")}  # fmt: skip

@@ -165,14 +165,15 @@ class Endpoint:
 
 def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable[Response]]:
     """What Starlette calls for an endpoint."""
-    label, has_body = endpoint.name, endpoint.method == "POST"
+    label, has_body, done = endpoint.name, endpoint.method == "POST", service.watch_requests.done
 
     async def handle(request: Request) -> Response:
-        began = time.perf_counter()
+        began, who = time.perf_counter(), ""
         try:
             name = request.path_params.get("name")
             headers = dict(request.scope["headers"])
             key = await authorize(request, service, endpoint.role, name)
+            who = key.id
             content = await read_body(request, headers, service.settings.max_body) if has_body else b""
             answer = await endpoint.handler(Call(service, request, key, name, headers, content))
             response = answer if isinstance(answer, Response) else respond(answer)
@@ -181,8 +182,10 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
         except asyncio.CancelledError:
             raise
         except Exception as error:
+            if getattr(error, "is_unknown", False):
+                service.metrics.figures.count("wrong_keys", "request")
             response = refuse(error)
-        service.metrics.served(label, response.status_code, time.perf_counter() - began)
+        done(label, request, response, began, who)
         return response
 
     return handle

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from matroid_bandits.exceptions import AccessError, UnavailableError
 from matroid_bandits.service._dispatch import HEADERS, Call, Endpoint
+from matroid_bandits.service._metrics import CampaignFigures
 from matroid_bandits.service._openapi import docs_page, openapi
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._routes import ENDPOINTS
@@ -34,12 +35,13 @@ async def _metrics(call: Call) -> Response:
     def read() -> bytes:
         with call.service.database.reading() as connection:
             rows = call.service.database.rows(connection)
-        return call.service.metrics.page(campaigns(rows))
+        return call.service.metrics.page(campaigns(rows), call.service.states())
 
-    def campaigns(rows: list[Any]) -> Iterator[tuple[str, dict[str, float]]]:
+    def campaigns(rows: list[Any]) -> Iterator[CampaignFigures]:
         for row in rows:
             replica = call.service.writer.replica(row.id)
-            values = {
+            totals: list[float] = []
+            values: dict[str, float] = {
                 "events": row.seq,
                 "lag_events": max(row.seq - (0 if replica is None else replica.seq), 0),
                 "waiting_decisions": row.waiting,
@@ -51,7 +53,9 @@ async def _metrics(call: Call) -> Response:
                 values["drift_alarms"] = replica.n_alarms_of("drift")
                 values["scale_warnings"] = replica.n_alarms_of("scale")
                 values["replay_alarms"] = replica.n_alarms_of("replay")
-            yield row.name, values
+                values["unsaved_events"] = max(replica.seq - replica.saved, 0)
+                totals = replica.history.totals()
+            yield CampaignFigures(row.name, values, totals)
 
     return Response(await run_in_threadpool(read), headers=HEADERS, media_type="text/plain; version=0.0.4")
 

@@ -9,8 +9,9 @@ LEVELS: Final = {1: 900, 60: 1440, 3600: 2400, 86400: 36500}
 
 _MOST_MARKS: Final = 1000
 
-# What a bucket holds, by place
-ASKED, TOLD, WEIGHT, SHARE, CLOSED, EXPIRED, WAITING = range(7)
+# What a bucket holds, by place; of decisions drawn at random also how many were made, their weight and their share
+ASKED, TOLD, WEIGHT, SHARE, CLOSED, EXPIRED, HELD_OUT, HELD_WEIGHT, HELD_SHARE, WAITING = range(10)
+_N_SUMS: Final = WAITING
 
 
 class History:
@@ -30,7 +31,7 @@ class History:
         self.marks: list[dict[str, Any]] = []
         self._levels: dict[int, dict[int, list[float]]] = {width: {} for width in LEVELS}
         self._second = 0
-        self._sums = [0.0] * 6
+        self._sums = [0.0] * _N_SUMS
 
     def add(self, at: float, what: int, amount: float) -> None:
         """Count something at a time."""
@@ -40,12 +41,29 @@ class History:
             self._second = second
         self._sums[what] += amount
 
-    def tell(self, at: float, n_items: int, weight: float, share: float) -> None:
+    def tell(self, at: float, n_items: int, weight: float, share: float, is_held_out: bool = False) -> None:
         """Count an answer: of so many items, with the sum of their weights, which are that part of a decision."""
         self.add(at, TOLD, n_items)
         sums = self._sums
         sums[WEIGHT] += weight
         sums[SHARE] += share
+        if is_held_out:
+            sums[HELD_WEIGHT] += weight
+            sums[HELD_SHARE] += share
+
+    def totals(self) -> list[float]:
+        """Sums since the campaign was created, by the places of a bucket; may be called by any thread.
+
+        Examples
+        --------
+        >>> history = History()
+        >>> history.add(120.5, ASKED, 1)
+        >>> history.add(90_000.0, ASKED, 2)
+        >>> history.totals()[ASKED]
+        3.0
+        """
+        days = [*self._levels[86400].values()]  # a copy, made at once: the writer may add a day meanwhile
+        return [sum(column) for column in zip(self._sums, *days, strict=False)]
 
     def mark(self, at: float, seq: int, kind: str, text: str) -> None:
         """Put something on the time line."""
@@ -87,10 +105,10 @@ class History:
         history = cls()
         history.waiting, history.expired, history.marks = form["waiting"], form["expired"], form["marks"]
         history._levels = {
-            width: {int(start): list(map(float, sums)) for start, sums in form["levels"][str(width)]}
+            width: {int(start): [*_padded(sums[:-1]), float(sums[-1])] for start, sums in form["levels"][str(width)]}
             for width in LEVELS
         }
-        history._second, history._sums = int(form["second"]), list(map(float, form["sums"]))
+        history._second, history._sums = int(form["second"]), _padded(form["sums"])
         return history
 
     def _flush(self) -> None:
@@ -100,7 +118,7 @@ class History:
             if len(level) > 2 * LEVELS[width]:
                 for start in sorted(level)[: len(level) - LEVELS[width]]:
                     del level[start]
-        self._sums = [0.0] * 6
+        self._sums = [0.0] * _N_SUMS
 
     def _current(self, width: int) -> dict[int, list[float]]:
         """The bucket of the current second with what happened in it, where anything did.
@@ -110,6 +128,11 @@ class History:
         if not any(self._sums):
             return {}
         start = self._second - self._second % width
-        before = self._levels[width].get(start, [0.0] * 7)
+        before = self._levels[width].get(start, [0.0] * _N_SUMS)
         sums = [a + b for a, b in zip(before, self._sums, strict=False)]
         return {start: [*sums, float(self.waiting)]}
+
+
+def _padded(sums: list[float]) -> list[float]:
+    """Sums of an earlier version, which had fewer of them."""
+    return [*map(float, sums), *[0.0] * (_N_SUMS - len(sums))]

@@ -38,4 +38,7 @@ class _JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        fields = getattr(record, "fields", None)  # of a request: the message holds the same as text
+        if fields is not None:
+            form |= {"message": record.getMessage().partition(" request_id=")[0], **fields}
         return json.dumps(form)

@@ -1,13 +1,69 @@
-"""What Prometheus is told: requests, latencies, batch sizes, lag, waiting decisions, alarms."""
+"""What Prometheus is told: requests, campaigns, the database, snapshots and replays, the process and its build."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import platform
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
 
-_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+from matroid_bandits._util.versions import versions
+from matroid_bandits.service._figures import SECONDS, Figures
+from matroid_bandits.service._history import (
+    ASKED,
+    CLOSED,
+    EXPIRED,
+    HELD_OUT,
+    HELD_SHARE,
+    HELD_WEIGHT,
+    SHARE,
+    TOLD,
+    WEIGHT,
+)
+
+PREFIX = "matroid_bandits"
+
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+#: What is counted by name alone or by kind, see `Figures.count`.
+_COUNTS = {
+    "database_errors": ("Statements and transactions that the database did not take.", "kind"),
+    "snapshots": ("Snapshots of campaigns that were written, or could not be.", "result"),
+    "replayed_events": ("Events of logs that were read and applied: at the start, and those of other servers.", ""),
+    "replay_seconds": ("Seconds that took.", ""),
+    "loaded_campaigns": ("Campaigns that were loaded.", ""),
+    "slow_requests": ("Requests that took longer than --slow.", ""),
+    "wrong_keys": ("Requests and logins with a key that is not known here, or without one.", "kind"),
+    "refused_connections": ("Connections and requests that were refused before any key was read.", "status"),
+}
+
+
+@dataclass(frozen=True)
+class CampaignFigures:
+    """What is told of one campaign.
+
+    Attributes
+    ----------
+    gauges : dict of str to float
+        Values of `GAUGES`, those that are known.
+    totals : list of float
+        Sums since it was created, by the places of a bucket of its history; empty where it is not loaded.
+    """
+
+    name: str
+    gauges: dict[str, float]
+    totals: list[float]
 
 
 #: What is told of each campaign.
@@ -15,6 +71,7 @@ GAUGES = {
     "events": "The number of the last event.",
     "lag_events": "Events in the log that the replica has not read.",
     "waiting_decisions": "Decisions that wait for answers.",
+    "unsaved_events": "Events since the last snapshot.",
     "stopped": "1 where the campaign is stopped, since its log does not replay.",
     "alarms": "Alarms of any kind that were not acknowledged.",
     "drift_alarms": "Changes that a detector found, and that were not acknowledged.",
@@ -24,50 +81,115 @@ GAUGES = {
 
 
 class Metrics:
-    """The figures of one server."""
+    """The figures of one server as a page."""
 
     def __init__(self) -> None:
+        self.figures = Figures()
         self._registry = CollectorRegistry()
-        prefix = "matroid_bandits"
-        self._requests = Counter(
-            f"{prefix}_requests", "Requests by endpoint and status.", ["endpoint", "status"], registry=self._registry
-        )
-        self._seconds = Histogram(
-            f"{prefix}_request_seconds",
-            "Time to answer.",
-            ["endpoint"],
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
+        ProcessCollector(registry=self._registry)
         self._batches = Histogram(
-            f"{prefix}_batch_size", "Requests in one transaction.", buckets=_SIZES, registry=self._registry
+            f"{PREFIX}_batch_size", "Requests in one transaction.", buckets=_SIZES, registry=self._registry
         )
-        self._gauges = {
-            name: Gauge(f"{prefix}_{name}", text, ["campaign"], registry=self._registry)
-            for name, text in GAUGES.items()
-        }
-        self._counters: dict[tuple[str, int], Counter] = {}
-        self._timers: dict[str, Histogram] = {}
-
-    def served(self, endpoint: str, status: int, seconds: float) -> None:
-        """Count a request."""
-        counter = self._counters.get((endpoint, status))
-        if counter is None:
-            counter = self._counters[endpoint, status] = self._requests.labels(endpoint, str(status))
-            self._timers.setdefault(endpoint, self._seconds.labels(endpoint))
-        counter.inc()
-        self._timers[endpoint].observe(seconds)
+        self._collected: list[Metric] = []
+        self._lock = threading.Lock()  # one page at a time
+        self._registry.register(_Collected(self._collected))
 
     def committed(self, n: int) -> None:
         """Count a batch."""
         if n:
             self._batches.observe(n)
 
-    def page(self, campaigns: Iterator[tuple[str, dict[str, float]]]) -> bytes:
-        """The page that Prometheus reads; campaigns come with the values of `GAUGES`."""
-        for gauge in self._gauges.values():
-            gauge.clear()
-        for campaign, values in campaigns:
-            for name, value in values.items():
-                self._gauges[name].labels(campaign).set(value)
-        return generate_latest(self._registry)
+    def page(self, campaigns: Iterable[CampaignFigures], states: dict[str, tuple[str, float]]) -> bytes:
+        """The page that Prometheus reads; `states` are gauges of the server with what they say."""
+        families = [
+            _build(),
+            *_requests(self.figures),
+            *_counts(self.figures),
+            *(GaugeMetricFamily(f"{PREFIX}_{name}", text, value) for name, (text, value) in states.items()),
+            *_campaigns([*campaigns]),
+        ]
+        with self._lock:
+            self._collected[:] = families
+            return generate_latest(self._registry)
+
+
+class _Collected(Collector):
+    """Families that are made when a page is asked for."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._families
+
+
+def _build() -> Metric:
+    found = {name.replace("-", "_"): version for name, version in versions().items()}
+    return InfoMetricFamily(
+        f"{PREFIX}_build", "Versions that this server runs.", found | {"machine": platform.machine()}
+    )
+
+
+def _requests(figures: Figures) -> Iterator[Metric]:
+    answered = CounterMetricFamily(
+        f"{PREFIX}_requests", "Requests by route and status.", labels=["endpoint", "status"]
+    )
+    for (endpoint, status), n in [*figures.requests.items()]:
+        answered.add_metric([endpoint, str(status)], n)
+    yield answered
+    seconds = HistogramMetricFamily(f"{PREFIX}_request_seconds", "Time to answer.", labels=["endpoint"])
+    ends = [*map(str, SECONDS), "+Inf"]
+    for endpoint, timer in [*figures.timers.items()]:
+        buckets = [*zip(ends, map(float, accumulate(timer.counts)), strict=True)]
+        seconds.add_metric([endpoint], buckets, timer.total)
+    yield seconds
+
+
+def _counts(figures: Figures) -> Iterator[Metric]:
+    counted = dict(figures.counts)
+    for name, (text, label) in _COUNTS.items():
+        family = CounterMetricFamily(f"{PREFIX}_{name}", text, labels=[label] if label else [])
+        for kind in sorted(kind for given, kind in counted if given == name) or ([""] if not label else []):
+            family.add_metric([kind] if label else [], counted.get((name, kind), 0))
+        yield family
+
+
+def _campaigns(campaigns: list[CampaignFigures]) -> Iterator[Metric]:
+    """Figures of campaigns, the same on every server that has read the same events: take the largest, not the sum."""
+
+    for name, text in GAUGES.items():
+        family = GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=["campaign"])
+        for each in campaigns:
+            if name in each.gauges:
+                family.add_metric([each.name], each.gauges[name])
+        yield family
+    loaded = [(each.name, each.totals) for each in campaigns if each.totals]
+
+    decisions = CounterMetricFamily(f"{PREFIX}_decisions", "Decisions made.", labels=["campaign", "held_out"])
+    answered = CounterMetricFamily(
+        f"{PREFIX}_answered_decisions", "Decisions answered; a part of one counts as that part.",
+        labels=["campaign", "held_out"],
+    )  # fmt: skip
+    # Weights may be negative, so this is no counter; its increase over that of answered decisions is the average.
+    weight = GaugeMetricFamily(
+        f"{PREFIX}_weight_sum", "Sum of the weights that were learnt.", labels=["campaign", "held_out"]
+    )
+    both: list[tuple[CounterMetricFamily | GaugeMetricFamily, int, int]] = [
+        (decisions, ASKED, HELD_OUT),
+        (answered, SHARE, HELD_SHARE),
+        (weight, WEIGHT, HELD_WEIGHT),
+    ]
+    for told, total, held in both:
+        for campaign, totals in loaded:
+            told.add_metric([campaign, "false"], totals[total] - totals[held])
+            told.add_metric([campaign, "true"], totals[held])
+        yield told
+    for name, text, place in (
+        ("items_told", "Items whose weights were told.", TOLD),
+        ("expired_decisions", "Decisions that were not answered in time.", EXPIRED),
+        ("closed_decisions", "Decisions that were closed before all of their answers came.", CLOSED),
+    ):
+        counter = CounterMetricFamily(f"{PREFIX}_{name}", text, labels=["campaign"])
+        for campaign, totals in loaded:
+            counter.add_metric([campaign], totals[place])
+        yield counter

@@ -13,6 +13,7 @@ from typing import ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from matroid_bandits.service._errors import problem
+from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._settings import Settings
 
 try:
@@ -34,10 +35,12 @@ class Gate:
     ----------
     settings : Settings
         How many there may be.
+    figures : Figures, optional
+        Where refusals are counted.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, figures: Figures | None = None) -> None:
+        self.settings, self.figures = settings, figures or Figures()
         self.most = settings.max_connections or _connections_for_files()
         self._n = 0
         self._of_address: Counter[str] = Counter()
@@ -53,6 +56,11 @@ class Gate:
         self._of_address[address] += 1
         return ""
 
+    @property
+    def n_connections(self) -> int:
+        """How many connections are open."""
+        return self._n
+
     def leave(self, address: str) -> None:
         """Count a connection no more."""
         self._n -= 1
@@ -61,9 +69,9 @@ class Gate:
             del self._of_address[address]
 
 
-def protocol_for(settings: Settings) -> type[HttpToolsProtocol]:
+def protocol_for(gate: Gate) -> type[HttpToolsProtocol]:
     """The protocol of a server: what uvicorn makes for every connection."""
-    return type("GuardedProtocol", (_Guarded,), {"gate": Gate(settings)})
+    return type("GuardedProtocol", (_Guarded,), {"gate": gate})
 
 
 def raise_file_limit() -> None:
@@ -229,6 +237,7 @@ class _Guarded(HttpToolsProtocol):
         self._request_came()
         if self.transport.is_closing():
             return
+        self.gate.figures.count("refused_connections", str(status))
         is_clear = not self._is_busy or (not self._is_whole and not self.pipeline and not self.cycle.response_started)
         if is_clear:
             phrase = HTTPStatus(status).phrase

@@ -13,7 +13,7 @@ from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.learner import Learner
 from matroid_bandits.policies import scale_problem
-from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, History
+from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, HELD_OUT, History
 from matroid_bandits.service._store import EventRow, chained
 
 log = logging.getLogger("matroid_bandits.service")
@@ -34,6 +34,10 @@ CHANGED = "weights have changed"
 _SHARE_S = 0.02
 
 _MARKED = OWN_EVENTS | {"created", "changed", "restarted"}
+
+
+#: Of an answer: the size of its decision, and whether it was drawn at random; else how many decisions wait.
+Before = tuple[int, bool]
 
 
 class Replica:
@@ -74,7 +78,7 @@ class Replica:
         self.weights = math.inf, -math.inf
         self.alarms: dict[int, dict[str, Any]] = {}
         self.is_wide, self.n_alarms = False, 0
-        self._emitted: list[tuple[dict[str, Any], int]] = []
+        self._emitted: list[tuple[dict[str, Any], Before]] = []
         self._learner = learner
         if learner is not None:
             learner.record = self.record
@@ -90,11 +94,12 @@ class Replica:
         """Keep an event that the learner records before it happens, until `take`."""
         self._emitted.append((event, self._before(event)))
 
-    def _before(self, event: dict[str, Any]) -> int:
-        """What `note` must know from before an event: the size of the decision told, or how many decisions wait."""
+    def _before(self, event: dict[str, Any]) -> Before:
+        """What `note` must know from before an event."""
         if event["event"] == "told":
-            return self.learner.book.size(event["decision"])
-        return self.learner.n_outstanding if event["event"] == "closed" else 0
+            book, id = self.learner.book, event["decision"]
+            return book.size(id), book.is_held_out(id)
+        return (self.learner.n_outstanding if event["event"] == "closed" else 0), False
 
     def follow(self, seq: int, at: float, payload: str, trusted: int) -> None:
         """Let the next event of the log happen; up to event `trusted` the log's word is taken for decisions.
@@ -146,20 +151,22 @@ class Replica:
         self.learner.tell(event["decision"], [weight for _, weight in weights])
         return True
 
-    def note(self, event: dict[str, Any], at: float, seq: int, before: int = 0) -> None:
+    def note(self, event: dict[str, Any], at: float, seq: int, before: Before = (0, False)) -> None:
         """Take note of an event that has happened to the learner, and of what was `before` it."""
         self.seq = seq
         kind, history, learner = event["event"], self.history, self.learner
         if kind == "asked":
             learner.book.date(event["decision"], at)
             history.add(at, ASKED, 1)
+            if "held_out" in event:
+                history.add(at, HELD_OUT, 1)
         elif kind == "told":
             told = self._widen(event)
-            history.tell(at, len(told), math.fsum(told), len(told) / max(before, 1))
+            history.tell(at, len(told), math.fsum(told), len(told) / max(before[0], 1), before[1])
         elif kind == "observed":
             self._widen(event)
         elif kind == "closed":
-            n_closed = before - learner.n_outstanding
+            n_closed = before[0] - learner.n_outstanding
             if event.get("expired"):
                 history.expired += n_closed
             history.add(at, EXPIRED if event.get("expired") else CLOSED, n_closed)
@@ -216,7 +223,7 @@ class Replica:
             learner.record = self.record
         self.put(event, at, rows)
 
-    def put(self, event: dict[str, Any], at: float, rows: list[EventRow], before: int = 0) -> None:
+    def put(self, event: dict[str, Any], at: float, rows: list[EventRow], before: Before = (0, False)) -> None:
         """Add an event that has happened to `rows` for the log."""
         self.note(event, at, self.seq + 1, before)
         payload = to_json(event).decode()

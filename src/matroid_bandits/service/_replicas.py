@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError, ReplayError, UnknownCampaignError
 from matroid_bandits.service import _snapshots
+from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._replica import Replica, read_terms
 from matroid_bandits.service._store import Database, reason_of
 from matroid_bandits.service._warm import warm_up
@@ -35,14 +37,15 @@ class Replicas:
         Whether another process has appended to a log since this one began.
     """
 
-    def __init__(self, database: Database, snapshot_every: int) -> None:
+    def __init__(self, database: Database, snapshot_every: int, figures: Figures | None = None) -> None:
         self.by_id: dict[int, Replica] = {}
         self.is_shared = False
         self._database, self._snapshot_every = database, snapshot_every
         self._by_name: dict[str, Replica] = {}
         self._at_risk: dict[int, tuple[Replica, str | None]] = {}  # with the digest of what is known to be in its log
         self._broken: dict[str, tuple[str, int, str]] = {}  # what is wrong, and of which log
-        self._background = _Background()
+        self._figures = figures or Figures()
+        self._background = _Background(self._figures)
 
     def find(self, name: str) -> Replica:
         """The replica of a campaign, loaded if it is not.
@@ -157,6 +160,7 @@ class Replicas:
         replica.status, replica.reason = row.status, row.reason
         warm_up(replica.learner)
         self.adopt(replica)
+        self._figures.count("loaded_campaigns")
         return replica
 
     def _read(self, row: Any, connection: Connection) -> Replica:
@@ -178,10 +182,15 @@ class Replicas:
         return replica
 
     def _follow(self, replica: Replica, row: Any, connection: Connection) -> None:
-        for event in self._database.log(connection, replica.id, replica.seq):
-            if event.seq > row.seq:  # committed since the row was read
-                break
-            replica.follow(event.seq, event.at, event.payload, row.trusted)
+        first, began = replica.seq, time.perf_counter()
+        try:
+            for event in self._database.log(connection, replica.id, replica.seq):
+                if event.seq > row.seq:  # committed since the row was read
+                    break
+                replica.follow(event.seq, event.at, event.payload, row.trusted)
+        finally:
+            self._figures.count("replayed_events", amount=replica.seq - first)
+            self._figures.count("replay_seconds", amount=time.perf_counter() - began)
         if replica.seq < row.seq:
             raise ReplayError(f"expected event {replica.seq + 1} of {replica.name}, got the end of its log")
 
@@ -189,16 +198,26 @@ class Replicas:
         replica.saved, replica.spent = replica.seq, 0.0
         if not replica.mismatch:
             try:
-                self._background.put(partial(_snapshots.store, self._database, _snapshots.take(replica)))
+                self._background.put(partial(self._store, _snapshots.take(replica)))
             except (MatroidBanditsError, OSError) as error:  # the log has everything, and a restart takes longer
+                self._figures.count("snapshots", "failed")
                 log.warning("a snapshot of campaign %s could not be made: %s", replica.name, type(error).__name__)
+
+    def _store(self, row: dict[str, Any]) -> None:
+        try:
+            _snapshots.store(self._database, row)
+        except BaseException:
+            self._figures.count("snapshots", "failed")
+            raise
+        self._figures.count("snapshots", "written")
 
 
 class _Background(threading.Thread):
     """Does what can wait while the writer goes on: writing snapshots, forgetting old request ids."""
 
-    def __init__(self) -> None:
+    def __init__(self, figures: Figures) -> None:
         super().__init__(name="matroid-bandits-background", daemon=True)
+        self._figures = figures
         self._queue: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
 
     def put(self, job: Callable[[], object]) -> None:
@@ -211,6 +230,7 @@ class _Background(threading.Thread):
             try:
                 job()
             except SQLAlchemyError as error:
+                self._figures.count("database_errors", "background")
                 log.warning("the database did not take what could wait: %s", reason_of(error))
             except Exception as error:  # the next job may go well
                 log.warning("what could wait failed: %s", type(error).__name__)

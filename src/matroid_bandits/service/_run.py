@@ -22,7 +22,7 @@ from matroid_bandits.exceptions import AccessError, CampaignStateError, DataErro
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._demo import Demo
 from matroid_bandits.service._logs import set_up_logs
-from matroid_bandits.service._protocol import protocol_for, raise_file_limit
+from matroid_bandits.service._protocol import Gate, protocol_for, raise_file_limit
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.specs import read_campaign
@@ -120,9 +120,11 @@ def run_server(
 
 def server_config(service: Service) -> uvicorn.Config:
     """How uvicorn serves a service."""
+    gate = Gate(service.settings, service.metrics.figures)
+    service.count_connections = lambda: gate.n_connections
     return uvicorn.Config(
         create_app(service=service),
-        http=protocol_for(service.settings),
+        http=protocol_for(gate),
         ws="none",
         log_config=None,
         access_log=False,

@@ -12,6 +12,7 @@ from pydantic_core import from_json, to_json
 
 from matroid_bandits.exceptions import CampaignStateError, LimitError
 from matroid_bandits.learner import Learner
+from matroid_bandits.service._access import Watch
 from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._limits import check_constraint
 from matroid_bandits.service._metrics import Metrics
@@ -58,14 +59,17 @@ class Service:
             ),
         )
         self.metrics = Metrics()
+        self.watch_requests = Watch(settings, self.metrics.figures)
         self.keys = Keys(self.database)
         self.is_draining = False
+        self.count_connections: Callable[[], int] = lambda: 0  # known to the HTTP server
         self.writer = Writer(
             self.database,
             tick_every=settings.tick,
             snapshot_every=settings.snapshot_every,
             keep_ids=settings.keep_ids * 86400.0,
             on_commit=self._committed,
+            figures=self.metrics.figures,
         )
         self._watchers: dict[str, dict[asyncio.Event, str]] = {}  # with the key of each
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -93,6 +97,14 @@ class Service:
     def is_ready(self) -> bool:
         """Whether campaigns are loaded, the database answered last time, and the server does not drain."""
         return self.writer.is_ready and not self.is_draining
+
+    def states(self) -> dict[str, tuple[str, float]]:
+        """Gauges of this server: what each is, and its value."""
+        return {
+            "ready": ("1 where requests are served.", float(self.is_ready)),
+            "connections": ("Connections that are open.", float(self.count_connections())),
+            "streams": ("Live streams that are open.", float(self.n_watchers)),
+        }
 
     # Operations
 

@@ -24,6 +24,8 @@ class Settings(Spec):
     insecure: bool = Field(default=False, description="Serve other machines without keys.")
     json_logs: bool = Field(default=False, description="Write the log as JSON, a line per entry.")
     log_level: str = Field(default="info", description="debug, info, warning or error.")
+    access_log: bool = Field(default=False, description="Write a line for every request, with its id.")
+    slow: float = Field(default=1.0, gt=0, description="Seconds from which on a request is logged as slow.")
     rate: float | None = Field(
         default=None, gt=0, description="Requests a second of a key that has no rate of its own."
     )

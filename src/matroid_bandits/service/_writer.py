@@ -22,6 +22,7 @@ from matroid_bandits.exceptions import (
     UnavailableError,
     UnknownCampaignError,
 )
+from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer, Operation, Turn, check_state
 from matroid_bandits.service._replica import Replica
@@ -63,6 +64,8 @@ class Writer(threading.Thread):
         Seconds for which ids of requests are remembered.
     on_commit : callable
         Called with the names of campaigns that have new events, and how many operations the batch had.
+    figures : Figures, optional
+        Where errors, snapshots and replays are counted.
     """
 
     def __init__(
@@ -72,11 +75,13 @@ class Writer(threading.Thread):
         snapshot_every: int = 20_000,
         keep_ids: float = 7 * 86400.0,
         on_commit: Callable[[set[str], int], None] = lambda names, n: None,
+        figures: Figures | None = None,
     ) -> None:
         super().__init__(name="matroid-bandits-writer", daemon=True)
-        self._options = database, tick_every, snapshot_every, keep_ids, on_commit
+        self._figures = figures = figures or Figures()
+        self._options = database, tick_every, snapshot_every, keep_ids, on_commit, figures
         self._apart: dict[str, Lane] = {}
-        self.database, self.replicas = database, Replicas(database, snapshot_every)
+        self.database, self.replicas = database, Replicas(database, snapshot_every, figures)
         self._is_ready, self._busy_since = False, 0.0
         self._tick_every, self._keep_ids, self._on_commit = tick_every, keep_ids, on_commit
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
@@ -195,6 +200,7 @@ class Writer(threading.Thread):
                 again = self._attempt(batch)
             except Exception as error:
                 self._reset()
+                self._count_failure("commit", error)
                 n_failures += 1
                 again = batch  # also what failed: it may have failed by what was taken back
                 for operation in again:
@@ -403,6 +409,7 @@ class Writer(threading.Thread):
         except Exception as error:
             self._is_ready = False
             self._reset()
+            self._count_failure("read", error)
             log.warning("cannot read the database: %s", _words(error))
             return
         if overdue:
@@ -453,6 +460,10 @@ class Writer(threading.Thread):
             if operation.error is None:
                 operation.result, operation.error = None, _unavailable(error)
         log.error("a batch of %d requests was not committed: %s", len(batch), _words(error))
+
+    def _count_failure(self, kind: str, error: Exception) -> None:
+        if isinstance(error, (SQLAlchemyError, OSError)):
+            self._figures.count("database_errors", kind)
 
     def _reset(self) -> None:
         """After a failure: drop the connection, and every replica that may be ahead of the log."""

@@ -18,6 +18,7 @@ from starlette.types import Scope
 
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import AccessError, MatroidBanditsError, MissingDependencyError
+from matroid_bandits.service._access import counted
 from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site
 from matroid_bandits.service._keys import KEY, SESSION, SESSION_S, Key, close_session, open_session
 from matroid_bandits.service._service import Service
@@ -128,12 +129,15 @@ def page_routes(service: Service) -> list[BaseRoute]:
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
 
+    def route(method: str, path: str, handler: Any) -> Route:
+        return Route(path, counted(service.watch_requests, f"{method} {path}", handler), methods=[method])
+
     return [
-        Route("/", campaigns),
-        Route("/campaigns/{name}", campaign),
-        Route("/login", login),
-        Route("/login", enter, methods=["POST"]),
-        Route("/logout", leave, methods=["POST"]),
+        route("GET", "/", campaigns),
+        route("GET", "/campaigns/{name}", campaign),
+        route("GET", "/login", login),
+        route("POST", "/login", enter),
+        route("POST", "/logout", leave),
         Mount("/static", _Files(packages=[("matroid_bandits.service.dashboard", "static")])),
     ]
 

@@ -1,0 +1,68 @@
+"""What a process counts as it goes, in plain integers: read by `Metrics` when Prometheus asks."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections import Counter
+from typing import Final
+
+#: Upper ends of the buckets of seconds.
+SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+
+class Timer:
+    """How long requests of one endpoint took: a count per bucket, and the sum.
+
+    Examples
+    --------
+    >>> timer = Timer()
+    >>> timer.add(0.002)
+    >>> timer.counts[:4], timer.total
+    ([0, 0, 1, 0], 0.002)
+    """
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self) -> None:
+        self.counts, self.total = [0] * (len(SECONDS) + 1), 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a request."""
+        self.counts[bisect_left(SECONDS, seconds)] += 1
+        self.total += seconds
+
+
+class Figures:
+    """Counts of a process. Requests are counted by the event loop's thread alone; the rest is rare, and any thread's.
+
+    Attributes
+    ----------
+    requests : dict of (endpoint, status) to int
+        Requests that were answered.
+    timers : dict of endpoint to Timer
+        How long they took.
+    counts : Counter of (name, kind) to float
+        What `count` was called for.
+    """
+
+    def __init__(self) -> None:
+        self.requests: dict[tuple[str, int], int] = {}
+        self.timers: dict[str, Timer] = {}
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self._lock = threading.Lock()
+
+    def served(self, endpoint: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        key = endpoint, status
+        try:
+            self.requests[key] += 1
+            self.timers[endpoint].add(seconds)
+        except KeyError:
+            self.requests[key] = 1
+            self.timers.setdefault(endpoint, Timer()).add(seconds)
+
+    def count(self, name: str, kind: str = "", amount: float = 1) -> None:
+        """Count something that is rare."""
+        with self._lock:
+            self.counts[name, kind] += amount  # type: ignore[assignment]
