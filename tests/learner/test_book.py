@@ -57,16 +57,16 @@ def test_a_decision_leaves_the_book_with_its_last_answer():
     assert learner.book.untouched(decision.id) == list(decision.labels)
     learner.tell(decision, {decision.labels[0]: 0.5})
     assert decision.id in learner.book
-    assert (learner.book.size(decision.id), learner.book.untouched(decision.id)) == (2, None)
+    assert (learner.book.untold(decision.id), learner.book.untouched(decision.id)) == ((1, 2, False), None)
     learner.tell(decision, {decision.labels[1]: 0.5})
     assert decision.id not in learner.book
-    assert (learner.book.size(decision.id), learner.book.untouched(decision.id)) == (0, None)
+    assert (learner.book.untold(decision.id), learner.book.untouched(decision.id)) == (None, None)
     with pytest.raises(mb.exceptions.DecisionClosedError):
         learner.book.date(decision.id, 1.0)
     waits = learner.ask()
     learner.change(WINTER)
     assert learner.book.untouched(waits.id) is None
-    assert learner.book.size(waits.id) == 2
+    assert learner.book.untold(waits.id) == (2, 2, False)
 
 
 @pytest.mark.parametrize("forgotten", [None, ["boots"], ["fedora"], ["boots", "heels"]])

@@ -270,13 +270,9 @@ def test_history_and_deadlines(url):
         client.post(f"{at}/tell", json={"decision": 2, "weights": [0.5, 1.0]})
         found = until(lambda: (h := client.get(f"{at}/history?resolution=86400").json())["expired"] and h)
         assert (found["expired"], found["waiting"]) == (2, 0)
-        assert [found["buckets"][-1][key] for key in ("asked", "told", "weight", "mean", "expired")] == [
-            3,
-            2,
-            1.5,
-            1.5,
-            2,
-        ]
+        keys = "asked", "told", "weight", "learnt", "mean", "expired"
+        assert [found["buckets"][-1][key] for key in keys] == [3, 2, 1.5, 3.0, 0.5, 2]
+        assert found["complete"]
         closed = [event for event in client.get(f"{at}/events").json()["events"] if event["event"] == "closed"]
         assert all(event["expired"] and event["default"] == 0.0 for event in closed)
         problem(client.post(f"{at}/tell", json={"decision": 1, "weights": [1, 1]}), 409, "DecisionClosedError")

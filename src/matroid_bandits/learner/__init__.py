@@ -1,7 +1,8 @@
 """The agent, live: ask, act, tell."""
 
+from matroid_bandits.learner._book import Untold
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Forced
 from matroid_bandits.learner._learner import Learner
 
-__all__ = ["BestSet", "Decision", "Estimates", "Explanation", "Forced", "Learner"]
+__all__ = ["BestSet", "Decision", "Estimates", "Explanation", "Forced", "Learner", "Untold"]

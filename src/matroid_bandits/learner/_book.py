@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import FeedbackError
@@ -13,6 +13,14 @@ from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._core import Core
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._wanted import names_of
+
+
+class Untold(NamedTuple):
+    """How many items of a decision were not told yet, of how many, and whether they were drawn at random."""
+
+    n_untold: int
+    n_items: int
+    is_held_out: bool
 
 
 class Book:
@@ -64,15 +72,20 @@ class Book:
                 (self._core.decision(id, self._core.agent.open[id]), time) for id, time in islice(self.times(), limit)
             ]
 
-    def size(self, id: int) -> int:
-        """How many items an open decision chose, including those that were told or have left; 0 if it is not open."""
+    def untold(self, id: int) -> Untold | None:
+        """What an open decision waits for; None of one that is not open."""
         play = self._core.agent.open.get(id)
-        return 0 if play is None else play.items.size
+        if play is None:
+            return None
+        n_items = play.items.size
+        n_untold = n_items if play.told is None else n_items - int(play.told.sum())
+        return Untold(n_untold, n_items, play.note is not None and play.note.is_held_out)
 
-    def is_held_out(self, id: int) -> bool:
-        """Whether an open decision was drawn at random."""
-        play = self._core.agent.open.get(id)
-        return play is not None and play.note is not None and play.note.is_held_out
+    def untold_before(self, end: int) -> list[Untold]:
+        """What each open decision before another one waits for, oldest first."""
+        with self._lock:
+            found = (self.untold(id) for id in takewhile(lambda id: id < end, self._core.agent.open))
+            return [each for each in found if each is not None]
 
     def untouched(self, id: int) -> list[Any] | None:
         """The items in their order, in JSON form, where nothing was told, changed or forgotten since; else None."""

@@ -9,6 +9,9 @@ LEVELS: Final = {1: 900, 60: 1440, 3600: 2400, 86400: 36500}
 
 _MOST_MARKS: Final = 1000
 
+#: The version of what is summed. Sums of version 1, which had none, left out the defaults of decisions that expired.
+VERSION: Final = 2
+
 # What a bucket holds, by place; of decisions drawn at random also how many were made, their weight and their share
 ASKED, TOLD, WEIGHT, SHARE, CLOSED, EXPIRED, HELD_OUT, HELD_WEIGHT, HELD_SHARE, WAITING = range(10)
 _N_SUMS: Final = WAITING
@@ -17,17 +20,28 @@ _N_SUMS: Final = WAITING
 class History:
     """Sums over time, made from the log alone: every server that has read the same events has the same.
 
+    Attributes
+    ----------
+    waiting, expired : int
+        How many decisions wait, and how many have expired since the beginning.
+    marks : list of dict
+        What is on the time line.
+    is_complete : bool
+        False of a history that an earlier version began, until it is made again from the log: what was learnt before
+        is not in it.
+
     Examples
     --------
     >>> history = History()
     >>> history.add(120.5, ASKED, 1)
-    >>> history.tell(121.0, n_items=2, weight=0.75, share=1.0)
+    >>> history.learn(121.0, weight=0.75, share=1.0)
     >>> [(bucket["at"], bucket["mean"]) for bucket in history.buckets(60)]
     [(120, 0.75)]
     """
 
     def __init__(self) -> None:
         self.waiting = self.expired = 0
+        self.is_complete = True
         self.marks: list[dict[str, Any]] = []
         self._levels: dict[int, dict[int, list[float]]] = {width: {} for width in LEVELS}
         self._second = 0
@@ -41,11 +55,13 @@ class History:
             self._second = second
         self._sums[what] += amount
 
-    def tell(self, at: float, n_items: int, weight: float, share: float, is_held_out: bool = False) -> None:
-        """Count an answer: of so many items, with the sum of their weights, which are that part of a decision."""
-        self.add(at, TOLD, n_items)
+    def learn(self, at: float, weight: float, share: float, is_held_out: bool = False) -> None:
+        """Count what was learnt, by an answer or by a default: a sum of weights, and of how many decisions it is.
+
+        The weights of two items of a decision with four count as half a decision.
+        """
+        self.add(at, WEIGHT, weight)
         sums = self._sums
-        sums[WEIGHT] += weight
         sums[SHARE] += share
         if is_held_out:
             sums[HELD_WEIGHT] += weight
@@ -79,6 +95,7 @@ class History:
                 "asked": int(sums[ASKED]),
                 "told": int(sums[TOLD]),
                 "weight": sums[WEIGHT],
+                "learnt": sums[SHARE],
                 "mean": sums[WEIGHT] / sums[SHARE] if sums[SHARE] > 0.0 else None,
                 "closed": int(sums[CLOSED]),
                 "expired": int(sums[EXPIRED]),
@@ -91,6 +108,8 @@ class History:
     def to_dict(self) -> dict[str, Any]:
         """The same as plain JSON."""
         return {
+            "version": VERSION,
+            "complete": self.is_complete,
             "waiting": self.waiting,
             "expired": self.expired,
             "marks": self.marks,
@@ -109,7 +128,16 @@ class History:
             for width in LEVELS
         }
         history._second, history._sums = int(form["second"]), _padded(form["sums"])
+        history.is_complete = form.get("complete", False)
+        if form.get("version") != VERSION:
+            history._forget_learnt()
         return history
+
+    def _forget_learnt(self) -> None:
+        """Leave out what an earlier version summed in another way; how many were asked and told it counted right."""
+        self.is_complete = False
+        for sums in (self._sums, *(sums for level in self._levels.values() for sums in level.values())):
+            sums[WEIGHT] = sums[SHARE] = 0.0
 
     def _flush(self) -> None:
         """Add the second that is over to the buckets it lies in."""

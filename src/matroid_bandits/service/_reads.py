@@ -112,4 +112,5 @@ def history_form(replica: Replica, resolution: int, after: float) -> dict[str, A
         "marks": [mark for mark in history.marks if mark["at"] > after],
         "waiting": history.waiting,
         "expired": history.expired,
+        "complete": history.is_complete,
     }

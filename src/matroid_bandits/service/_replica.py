@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import from_json, to_json
 
 from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
-from matroid_bandits.learner import Learner
+from matroid_bandits.learner import Learner, Untold
 from matroid_bandits.policies import scale_problem
-from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, HELD_OUT, History
+from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, HELD_OUT, TOLD, History
 from matroid_bandits.service._store import EventRow, chained
 
 log = logging.getLogger("matroid_bandits.service")
@@ -34,10 +35,6 @@ CHANGED = "weights have changed"
 _SHARE_S = 0.02
 
 _MARKED = OWN_EVENTS | {"created", "changed", "restarted"}
-
-
-#: Of an answer: the size of its decision, and whether it was drawn at random; else how many decisions wait.
-Before = tuple[int, bool]
 
 
 class Replica:
@@ -78,7 +75,7 @@ class Replica:
         self.weights = math.inf, -math.inf
         self.alarms: dict[int, dict[str, Any]] = {}
         self.is_wide, self.n_alarms = False, 0
-        self._emitted: list[tuple[dict[str, Any], Before]] = []
+        self._emitted: list[tuple[dict[str, Any], list[Untold]]] = []
         self._learner = learner
         if learner is not None:
             learner.record = self.record
@@ -94,12 +91,15 @@ class Replica:
         """Keep an event that the learner records before it happens, until `take`."""
         self._emitted.append((event, self._before(event)))
 
-    def _before(self, event: dict[str, Any]) -> Before:
-        """What `note` must know from before an event."""
-        if event["event"] == "told":
-            book, id = self.learner.book, event["decision"]
-            return book.size(id), book.is_held_out(id)
-        return (self.learner.n_outstanding if event["event"] == "closed" else 0), False
+    def _before(self, event: dict[str, Any]) -> list[Untold]:
+        """What `note` must know from before an event: what the decisions that it tells or closes wait for."""
+        if event["event"] not in ("told", "closed"):
+            return []
+        until = event.get("before")
+        if until is not None:
+            return self.learner.book.untold_before(until)
+        found = self.learner.book.untold(event["decision"])
+        return [] if found is None else [found]
 
     def follow(self, seq: int, at: float, payload: str, trusted: int) -> None:
         """Let the next event of the log happen; up to event `trusted` the log's word is taken for decisions.
@@ -151,7 +151,7 @@ class Replica:
         self.learner.tell(event["decision"], [weight for _, weight in weights])
         return True
 
-    def note(self, event: dict[str, Any], at: float, seq: int, before: Before = (0, False)) -> None:
+    def note(self, event: dict[str, Any], at: float, seq: int, before: Sequence[Untold] = ()) -> None:
         """Take note of an event that has happened to the learner, and of what was `before` it."""
         self.seq = seq
         kind, history, learner = event["event"], self.history, self.learner
@@ -162,14 +162,13 @@ class Replica:
                 history.add(at, HELD_OUT, 1)
         elif kind == "told":
             told = self._widen(event)
-            history.tell(at, len(told), math.fsum(told), len(told) / max(before[0], 1), before[1])
+            _, n_items, is_held_out = before[0]
+            history.add(at, TOLD, len(told))
+            history.learn(at, math.fsum(told), len(told) / max(n_items, 1), is_held_out)
         elif kind == "observed":
             self._widen(event)
         elif kind == "closed":
-            n_closed = before[0] - learner.n_outstanding
-            if event.get("expired"):
-                history.expired += n_closed
-            history.add(at, EXPIRED if event.get("expired") else CLOSED, n_closed)
+            self._note_closed(event, at, before)
         elif kind in _MARKED:
             if kind == "trusted":
                 self.mismatch = ""
@@ -183,6 +182,16 @@ class Replica:
                 self.n_alarms = _n_alarms(learner)
             history.mark(at, seq, kind, _words(event))
         history.waiting = learner.n_outstanding
+
+    def _note_closed(self, event: dict[str, Any], at: float, before: Sequence[Untold]) -> None:
+        """Count decisions that are closed, and the default that their items were learnt with, where there was one."""
+        history, default = self.history, event.get("default")
+        if event.get("expired"):
+            history.expired += len(before)
+        history.add(at, EXPIRED if event.get("expired") else CLOSED, len(before))
+        if default is not None:
+            for n_untold, n_items, is_held_out in before:
+                history.learn(at, default * n_untold, n_untold / max(n_items, 1), is_held_out)
 
     def _note_alarm(self, event: dict[str, Any], at: float, seq: int) -> None:
         kind = alarm_kind(event)
@@ -223,7 +232,7 @@ class Replica:
             learner.record = self.record
         self.put(event, at, rows)
 
-    def put(self, event: dict[str, Any], at: float, rows: list[EventRow], before: Before = (0, False)) -> None:
+    def put(self, event: dict[str, Any], at: float, rows: list[EventRow], before: Sequence[Untold] = ()) -> None:
         """Add an event that has happened to `rows` for the log."""
         self.note(event, at, self.seq + 1, before)
         payload = to_json(event).decode()

@@ -255,8 +255,9 @@ class Bucket(BaseModel):
     at: int
     asked: int
     told: int
-    weight: float
-    mean: float | None = Field(description="Average weight per decision.")
+    weight: float = Field(description="The sum of what was told and of defaults for what was not.")
+    learnt: float = Field(description="Decisions that the weights are of: 0.5 for half of the items of one.")
+    mean: float | None = Field(description="Average weight per decision, of what was told and of defaults.")
     closed: int
     expired: int
     waiting: int
@@ -304,6 +305,7 @@ class HistoryAnswer(BaseModel):
     marks: list[Mark]
     waiting: int
     expired: int
+    complete: bool = Field(description="False while weights of the past are summed anew after an upgrade.")
 
 
 class EventsAnswer(BaseModel):

@@ -150,8 +150,8 @@ async function loadSpark({ name, created }) {
   const recent = buckets.filter((bucket) => bucket.mean !== null && bucket.at > now - 120 * width);
   const parts = cards.get(name);
   const last = recent.filter((bucket) => bucket.at > now - 300);
-  const told = last.reduce((sum, bucket) => sum + bucket.told, 0);
-  parts.averaged = told ? weight(last.reduce((sum, bucket) => sum + bucket.mean * bucket.told, 0) / told) : "–";
+  const learnt = last.reduce((sum, bucket) => sum + bucket.learnt, 0);
+  parts.averaged = learnt ? weight(last.reduce((sum, bucket) => sum + bucket.weight, 0) / learnt) : "–";
   setText(parts.average, parts.averaged);
   if (recent.length < 2) return parts.spark.replaceChildren();
   const means = recent.map((bucket) => bucket.mean);

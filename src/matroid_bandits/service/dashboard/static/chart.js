@@ -25,18 +25,16 @@ export const KINDS = {
 };
 export const isUrgent = (kind) => kind === "alarm" || kind === "stopped";
 
-/** Averages of several buckets around each, weighted by how much was told; null where nothing was. */
+/** Averages of several buckets around each, weighted by how much was learnt; null where nothing was. */
 function smooth(buckets, from, to, resolution) {
   const reach = Math.max(1, Math.round((to - from) / resolution / 60)); // buckets to either side
   const sums = [];
-  let [worth, told] = [0, 0];
+  let [worth, learnt] = [0, 0];
   sums.push([0, 0]);
   for (const bucket of buckets) {
-    if (bucket.mean !== null) {
-      worth += bucket.mean * bucket.told;
-      told += bucket.told;
-    }
-    sums.push([worth, told]);
+    worth += bucket.weight;
+    learnt += bucket.learnt;
+    sums.push([worth, learnt]);
   }
   let [low, high] = [0, 0];
   return buckets.map((bucket) => {

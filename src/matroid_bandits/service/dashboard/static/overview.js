@@ -53,10 +53,10 @@ export function showNumbers(place, { campaign, seconds, bestSet, oldest, expired
   const speed = campaign.decisions ? rate(sum(recent, "asked") / span) : "none yet";
   showNumber(place, "decisions", "Decisions", count(campaign.decisions), speed);
 
-  const told = recent.filter((bucket) => bucket.mean !== null);
-  const n = sum(told, "told");
-  const average = n ? told.reduce((total, bucket) => total + bucket.mean * bucket.told, 0) / n : null;
-  const ofWhat = n ? `of ${counted(n, "item")} told` : "no answers in the last minute";
+  const learnt = sum(recent, "learnt");
+  const average = learnt ? sum(recent, "weight") / learnt : null;
+  const told = counted(sum(recent, "told"), "item");
+  const ofWhat = learnt ? `of ${counted(Math.max(1, Math.round(learnt)), "decision")}, ${told} told` : "no answers in the last minute";
   showNumber(place, "average", `Average${campaign.minimize ? " cost" : ""}, last minute`, weight(average), ofWhat);
 
   const isKnown = Boolean(bestSet) && bestSet.value !== null;
