@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from matroid_bandits._util.names import encode_all
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import CampaignStateError, FeedbackError, MalformedRequestError
 from matroid_bandits.service._limits import check_work
@@ -145,10 +146,20 @@ def change(constraint: Constraint, body: ChangeBody) -> Action:
     def run(replica: Replica, turn: Turn) -> Answer:
         learner = replica.learner
         form = learner.change_form(constraint, priors=body.priors, features=body.features, forget=body.forget)
-        replica.happen(form, turn.at, turn.rows)
+        form |= turnover(learner.constraint, constraint)
+        replica.happen(form | turn.signature, turn.at, turn.rows)
         return Answer(to_json(campaign_form(replica)))
 
     return run
+
+
+def turnover(before: Constraint, after: Constraint) -> dict[str, Any]:
+    """The labels of items that come with a change, and of those that go."""
+    old, new = dict.fromkeys(before.labels), dict.fromkeys(after.labels)
+    return {
+        "came": encode_all([label for label in new if label not in old], "label"),
+        "went": encode_all([label for label in old if label not in new], "label"),
+    }
 
 
 def restart(items: list[Any] | None) -> Action:
@@ -156,7 +167,7 @@ def restart(items: list[Any] | None) -> Action:
 
     def run(replica: Replica, turn: Turn) -> Answer:
         replica.learner.restart(items)
-        replica.take(turn.at, turn.rows)
+        replica.take(turn.at, turn.rows, **turn.signature)
         return Answer(to_json(campaign_form(replica)))
 
     return run
@@ -168,7 +179,7 @@ def acknowledge(until: int | None) -> Action:
     def run(replica: Replica, turn: Turn) -> Answer:
         last = replica.seq if until is None else min(until, replica.seq)
         if any(seq <= last for seq in replica.alarms):
-            replica.put({"event": "acknowledged", "until": last}, turn.at, turn.rows)
+            replica.put({"event": "acknowledged", "until": last} | turn.signature, turn.at, turn.rows)
         return Answer(to_json(alarms_form(replica)))
 
     return run
@@ -189,7 +200,8 @@ def move(verb: str) -> Action:
                     f"expected a campaign that is {source}, got one that is {replica.status}{hint}"
                 )
             replica.status, replica.reason = target, None
-            replica.put({"event": target if verb != "resume" else "resumed"}, turn.at, turn.rows)
+            event = {"event": target if verb != "resume" else "resumed"}
+            replica.put(event | turn.signature, turn.at, turn.rows)
         return Answer(to_json(campaign_form(replica)))
 
     return run

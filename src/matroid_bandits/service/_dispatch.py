@@ -110,7 +110,7 @@ class Call:
             request_id = check_request_id(given.decode("latin-1"))
             what = f"{self.request.method} {self.request.scope['path']}\n".encode()
             digest = hashlib.blake2b(what + self.content, digest_size=16).hexdigest()
-        return await self.service.write(self.name, run, need, request_id, digest)
+        return await self.service.write(self.name, run, need, request_id, digest, self.key.id)
 
 
 def read_integer(name: str, text: str, low: int, high: int) -> int:

@@ -81,9 +81,9 @@ class History:
         days = [*self._levels[86400].values()]  # a copy, made at once: the writer may add a day meanwhile
         return [sum(column) for column in zip(self._sums, *days, strict=False)]
 
-    def mark(self, at: float, seq: int, kind: str, text: str) -> None:
-        """Put something on the time line."""
-        self.marks.append({"at": at, "seq": seq, "kind": kind, "text": text})
+    def mark(self, at: float, seq: int, kind: str, text: str, by: str | None = None) -> None:
+        """Put something on the time line, and whose doing it was where that is known."""
+        self.marks.append({"at": at, "seq": seq, "kind": kind, "text": text, "by": by})
         del self.marks[:-_MOST_MARKS]
 
     def buckets(self, width: int, after: float = 0.0) -> list[dict[str, Any]]:

@@ -17,6 +17,9 @@ from matroid_bandits.service._store import EventRow, RequestRow
 #: What a request needs of its campaign: nothing but that it is there, that it is not archived, that it decides.
 Need = Literal["read", "change", "ask"]
 
+#: Who changed a campaign by a command, or by a file that a server was started with.
+COMMAND_LINE = "command line"
+
 
 @dataclass
 class Answer:
@@ -41,6 +44,8 @@ class Turn:
         Campaigns that an operation left in doubt: nothing of theirs is committed.
     n_run : int
         How many operations were executed.
+    by : str
+        Whose operation is executed: the id of a key, or "command line"; empty where there are no keys.
     """
 
     connection: Connection
@@ -52,6 +57,12 @@ class Turn:
     fresh: list[RequestRow] = field(default_factory=list)
     doubtful: set[int] = field(default_factory=set)
     n_run: int = 0
+    by: str = ""
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """What an event of the operation in hand says of its origin; nothing where that is not known."""
+        return {"by": self.by} if self.by else {}
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +79,8 @@ class Operation:
         What the campaign's state must allow.
     request_id, digest : str
         The client's id of the request, and the hash of what it asks for; empty without one.
+    by : str
+        Whose operation it is, as for `Turn`.
     """
 
     run: Callable[[Any, Any], Any]
@@ -78,6 +91,7 @@ class Operation:
     future: asyncio.Future[Any] | concurrent.futures.Future[Any] | None = None
     result: Any = None
     error: BaseException | None = None
+    by: str = ""
 
     @property
     def is_write(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from matroid_bandits._util.names import decode
 from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.learner import Learner, Untold
@@ -180,7 +181,7 @@ class Replica:
                 self.created = at
             elif kind in ("changed", "restarted"):
                 self.n_alarms = _n_alarms(learner)
-            history.mark(at, seq, kind, _words(event))
+            history.mark(at, seq, kind, _words(event), event.get("by"))
         history.waiting = learner.n_outstanding
 
     def _note_closed(self, event: dict[str, Any], at: float, before: Sequence[Untold]) -> None:
@@ -325,6 +326,9 @@ def read_terms(text: str, name: str) -> dict[str, Any]:
 def _words(event: dict[str, Any]) -> str:
     """What the time line says of an event."""
     kind = event["event"]
+    if kind == "changed" and (event.get("came") or event.get("went")):
+        moved = (f"{_few(event[key])} {key}" for key in ("came", "went") if event[key])
+        return f"the items were changed: {', '.join(moved)}"
     if kind == "changed":
         return "the items were changed"
     if kind == "restarted":
@@ -333,6 +337,12 @@ def _words(event: dict[str, Any]) -> str:
     if kind == "acknowledged":
         return f"alarms up to event {event['until']} were acknowledged"
     return str(event.get("text") or event.get("reason") or kind)
+
+
+def _few(labels: list[Any]) -> str:
+    """Items in words: the first few by name, and how many they are in all."""
+    named = ", ".join(printable(str(decode(label))) for label in labels[:_MOST_NAMED])
+    return named if len(labels) <= _MOST_NAMED else f"{named} and {len(labels) - _MOST_NAMED} more"
 
 
 def alarm_kind(event: dict[str, Any]) -> str:

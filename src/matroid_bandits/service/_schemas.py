@@ -270,6 +270,7 @@ class Mark(BaseModel):
     seq: int
     kind: str
     text: str
+    by: str | None = Field(None, description="The id of a key, or the words command line; null where unknown.")
 
 
 class Alarm(BaseModel):

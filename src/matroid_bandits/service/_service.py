@@ -16,7 +16,7 @@ from matroid_bandits.service._access import Watch
 from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._limits import check_constraint
 from matroid_bandits.service._metrics import Metrics
-from matroid_bandits.service._operation import Answer, Need, Operation, Turn
+from matroid_bandits.service._operation import COMMAND_LINE, Answer, Need, Operation, Turn
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
@@ -115,10 +115,11 @@ class Service:
         need: Need,
         request_id: str = "",
         digest: str = "",
+        by: str = "",
     ) -> Answer:
         """Let the writer execute something, and wait until it is committed."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self.writer.submit(Operation(run, campaign, need, request_id, digest, future))
+        self.writer.submit(Operation(run, campaign, need, request_id, digest, future, by=by))
         return await future
 
     async def read(self, campaign: str, run: Callable[[Replica], Any]) -> Any:
@@ -135,7 +136,7 @@ class Service:
 
     def create(self, spec: CampaignSpec, place: Place | None = None) -> Answer:
         """Create a campaign, from a thread of one's own."""
-        answer: Answer = self.call(Operation(self.creating(spec, place), None, "change"))
+        answer: Answer = self.call(Operation(self.creating(spec, place), None, "change", by=COMMAND_LINE))
         return answer
 
     def creating(self, spec: CampaignSpec, place: Place | None = None) -> Callable[[Any, Turn], Answer]:
@@ -161,7 +162,7 @@ class Service:
             raise LimitError(f"expected at most {self.settings.max_campaigns} campaigns, got one more")
         id = self.database.create(turn.connection, name, to_json(about).decode(), turn.at)
         replica = Replica(id, name, about, learner)
-        replica.put(created, turn.at, turn.rows)
+        replica.put(created | turn.signature, turn.at, turn.rows)
         turn.created.append(replica)
         return Answer(to_json(campaign_form(replica)), 201)
 

@@ -22,6 +22,7 @@ from matroid_bandits.exceptions import (
     SerializationError,
     UnknownCampaignError,
 )
+from matroid_bandits.service._operation import COMMAND_LINE
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, EventRow, chained
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
@@ -297,8 +298,7 @@ def _append(database: Database, name: str, status: str | None, event: dict[str, 
             expected = f"is {status}" if status else "is not archived"
             raise CampaignStateError(f"expected a campaign that {expected}, got {name}, which is {row.status}")
         seq = row.seq + 1
-        if status is None:
-            event |= {"until": row.seq}
+        event |= {"by": COMMAND_LINE} | ({"until": row.seq} if status is None else {})
         payload = to_json(event).decode()
         database.append(connection, [(row.id, seq, row.now, payload)])
         digest = database.digest(connection, row.id, row.seq) if is_trusted else row.digest

@@ -333,6 +333,8 @@ class Writer(threading.Thread):
     def _execute(self, operation: Operation, turn: Turn | None) -> None:
         replica: Replica | None = None
         before = 0, 0
+        if turn is not None:
+            turn.by = operation.by
         try:
             if operation.campaign is not None:
                 replica = self.replicas.find(operation.campaign)
