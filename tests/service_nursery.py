@@ -80,9 +80,8 @@ def wait_until_ready(port, seconds=60.0):
 def _main():
     import matroid_bandits as mb
     from matroid_bandits.service import Settings, run_server
-    from matroid_bandits.service._warm import warm_up
 
-    warm_up(mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM()))
+    mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM()).warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     for line in sys.stdin:
         pid = os.fork()

@@ -204,6 +204,50 @@ def test_a_campaign_of_ones_own_constraint_is_there_after_a_restart():
                 server.kill()
 
 
+SLOW = """
+import pathlib
+import time
+
+import matroid_bandits as mb
+
+
+class Patient(mb.OMM):
+    def select(self, *arguments, **options):
+        while not pathlib.Path("go").exists():  # as a compiler that takes its time
+            time.sleep(0.01)
+        return super().select(*arguments, **options)
+"""
+
+
+@pytest.mark.compiled
+def test_a_server_listens_at_once_and_is_ready_when_all_is_compiled():
+    Path("slow_policy.py").write_text(SLOW)
+    Path("slow.toml").write_text(
+        'policy = { policy = "slow_policy:Patient" }\n[constraint]\nkind = "uniform"\nrows = ["a", "b"]\nrank = 1\n'
+    )
+    environment = {**os.environ, "MATROID_BANDITS_PORT": "0", "PYTHONPATH": str(Path(mb.__file__).parents[1])}
+    command = [sys.executable, "-c", "from matroid_bandits.cli import main; main()", "serve", "slow.toml"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            address = re.match(r"Serving (http://127.0.0.1:\d+) ", server.stdout.readline())[1]
+            with httpx.Client(base_url=address, timeout=60.0) as client:
+                assert client.get("/healthz").status_code == 200
+                ready = client.get("/readyz")
+                assert (ready.status_code, ready.json()["detail"]) == (503, "creating campaign slow, 1 to go")
+                assert client.get("/v1/campaigns").json() == {"campaigns": []}
+                Path("go").touch()
+                assert client.post("/v1/campaigns/slow/ask").json()["decision"] == 1  # it waited
+                assert client.get("/readyz").status_code == 200
+            server.send_signal(signal.SIGTERM)
+            _, errors = server.communicate(timeout=60)
+        finally:
+            server.kill()
+    assert "creating campaign slow, 1 to go" in errors
+    assert "ready: 1 campaigns are loaded" in errors
+
+
 @pytest.mark.compiled
 def test_a_server_from_beginning_to_end(tmp_path):
     """Files, a demo, a variable, a stream that ends when the server drains, a backup that is restored."""

@@ -17,6 +17,7 @@ from matroid_bandits.learner._core import Core, Record
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
 from matroid_bandits.learner._validate import MOST_DECISIONS
+from matroid_bandits.learner._warm import warm_up
 from matroid_bandits.policies import Policy
 
 #: What `ask` is given where nothing is asked for besides a set.
@@ -276,6 +277,27 @@ class Learner:
         """
         with self._lock:
             self._core.tell(decision, weights)
+
+    def warm_up(self) -> float:
+        """Compile, or load from disk, what requests to this learner need; nothing of it changes.
+
+        The first requests of a process otherwise wait for the compiler, the first on a machine for up to a minute.
+
+        Returns
+        -------
+        float
+            The seconds that it took.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> learner = mb.Learner(mb.UniformMatroid(3, 1, labels="abc"), mb.OMM())
+        >>> learner.warm_up() > 0.0
+        True
+        >>> learner.n_decisions
+        0
+        """
+        return warm_up(self)
 
     def check_ask(
         self,

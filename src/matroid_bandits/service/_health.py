@@ -23,7 +23,8 @@ async def _health(call: Call) -> Answer:
 
 async def _ready(call: Call) -> Answer:
     if not call.service.is_ready:
-        raise UnavailableError("the server drains or loads its campaigns, or the database does not answer in time")
+        usual = "the server drains or loads its campaigns, or the database does not answer in time"
+        raise UnavailableError(call.service.progress or usual)
     await run_in_threadpool(call.service.database.probe)
     return Answer(b'{"status":"ready"}')
 

@@ -35,11 +35,13 @@ class Replicas:
         The replicas that are loaded.
     is_shared : bool
         Whether another process has appended to a log since this one began.
+    progress : str
+        What is being loaded, in words; empty otherwise.
     """
 
     def __init__(self, database: Database, snapshot_every: int, figures: Figures | None = None) -> None:
         self.by_id: dict[int, Replica] = {}
-        self.is_shared = False
+        self.is_shared, self.progress = False, ""
         self._database, self._snapshot_every = database, snapshot_every
         self._by_name: dict[str, Replica] = {}
         self._at_risk: dict[int, tuple[Replica, str | None]] = {}  # with the digest of what is known to be in its log
@@ -70,17 +72,27 @@ class Replicas:
 
     def learn(self, rows: list[Any]) -> None:
         """Load the campaigns that are not loaded, archived ones apart."""
-        for row in rows:
-            if row.id in self.by_id or row.status == "archived":
-                continue
-            if row.name in self._broken and self._broken[row.name][1:] == (row.trusted, row.digest):
-                continue
+        missing = [row for row in rows if self._is_missing(row)]
+        for n, row in enumerate(missing, 1):
             self._broken.pop(row.name, None)
+            self.progress = f"loading campaign {row.name}, {n} of {len(missing)}"
+            log.info("%s", self.progress)
+            began = time.perf_counter()
             try:
                 with self._database.reading() as connection:
-                    self._load(row, connection)
+                    replica = self._load(row, connection)
             except MatroidBanditsError:
                 log.error("campaign %s could not be loaded: see its status", row.name)
+            else:
+                seconds = time.perf_counter() - began
+                log.info("campaign %s is loaded at event %d after %.1f seconds", row.name, replica.seq, seconds)
+        self.progress = ""
+
+    def _is_missing(self, row: Any) -> bool:
+        """Whether a campaign is to be loaded: it is not, is not archived, and can be read as far as is known."""
+        if row.id in self.by_id or row.status == "archived":
+            return False
+        return row.name not in self._broken or self._broken[row.name][1:] != (row.trusted, row.digest)
 
     def adopt(self, replica: Replica) -> None:
         """Take a replica of a campaign that was just created."""
@@ -158,7 +170,7 @@ class Replicas:
             self._broken[row.name] = str(error), row.trusted, row.digest
             raise CampaignStoppedError(f"the log of {row.name} cannot be read: {error}") from error
         replica.status, replica.reason = row.status, row.reason
-        warm_up(replica.learner)
+        warm_up(replica.learner, row.name)
         self.adopt(replica)
         self._figures.count("loaded_campaigns")
         return replica

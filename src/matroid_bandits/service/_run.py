@@ -18,7 +18,7 @@ from types import FrameType
 
 import uvicorn
 
-from matroid_bandits.exceptions import AccessError, CampaignStateError, DataError, ScaleWarning
+from matroid_bandits.exceptions import AccessError, DataError, ScaleWarning
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._demo import Demo
 from matroid_bandits.service._logs import set_up_logs
@@ -90,32 +90,37 @@ def run_server(
     sys.setswitchinterval(_SWITCH_S)
     raise_file_limit()
     service.start()
-    try:
-        for spec, place in specs:
-            try:
-                service.create(spec, place)
-            except CampaignStateError:
-                log.info("campaign %s is there already", spec.name)
-    except BaseException:
-        service.stop()
-        listener.close()
-        raise
     visitors = Demo(service) if demo else None
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{host}:{listener.getsockname()[1]}"
 
+    create, failures = service.prepare(specs), list[BaseException]()
+
+    def prepare() -> None:
+        try:
+            create()
+        except BaseException as error:  # told by the thread that runs the server, unless it ends already
+            if not service.is_draining:
+                failures.append(error)
+                server.should_exit = True
+        else:
+            _freeze(service)
+
     def ready() -> None:
         if visitors is not None:
             visitors.start()
-        threading.Thread(target=_freeze, args=(service,), daemon=True).start()
+        threading.Thread(target=prepare, daemon=True).start()
         say(f"Serving {address} from {service.database}; Ctrl-C ends it.")
 
+    server = _Server(server_config(service), service, ready)
     try:
-        _Server(server_config(service), service, ready).run(sockets=[listener])
+        server.run(sockets=[listener])
     finally:
         if visitors is not None:
             visitors.stop()
         listener.close()
+    if failures:
+        raise failures[0]
 
 
 def server_config(service: Service) -> uvicorn.Config:
@@ -159,8 +164,9 @@ class _Server(uvicorn.Server):
 
 def _freeze(service: Service) -> None:
     """Once campaigns are loaded: what lives as long as the server need not be looked at by every collection."""
-    while not service.writer.is_ready and not service.is_draining:
+    while not service.is_ready and not service.is_draining:
         time.sleep(0.05)
+    log.info("ready: %d campaigns are loaded", len(service.writer.replicas.by_id))
     gc.collect()
     gc.freeze()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -24,6 +25,8 @@ from matroid_bandits.service._store import Database, Timeouts
 from matroid_bandits.service._warm import warm_up
 from matroid_bandits.service._writer import Writer
 from matroid_bandits.specs import CampaignSpec, Place
+
+log = logging.getLogger("matroid_bandits.service")
 
 
 class Service:
@@ -62,6 +65,7 @@ class Service:
         self.watch_requests = Watch(settings, self.metrics.figures)
         self.keys = Keys(self.database)
         self.is_draining = False
+        self._awaited: list[str] = []  # campaigns that `prepare` has not created yet
         self.count_connections: Callable[[], int] = lambda: 0  # known to the HTTP server
         self.writer = Writer(
             self.database,
@@ -96,7 +100,36 @@ class Service:
     @property
     def is_ready(self) -> bool:
         """Whether campaigns are loaded, the database answered last time, and the server does not drain."""
-        return self.writer.is_ready and not self.is_draining
+        return self.writer.is_ready and not self.is_draining and not self._awaited
+
+    @property
+    def progress(self) -> str:
+        """What is being done before requests are served, in words; empty where nothing is."""
+        if self._awaited:
+            return f"creating campaign {self._awaited[0]}, {len(self._awaited)} to go"
+        return self.writer.replicas.progress
+
+    def prepare(self, specs: Sequence[tuple[CampaignSpec, Place]]) -> Callable[[], None]:
+        """Announce campaigns that are about to be created, and give what creates them: that may compile for a minute.
+
+        Until then requests for them wait, and the service is not ready. Those whose names are taken are left alone.
+        """
+        self._awaited = [spec.name for spec, _ in specs]
+
+        def create() -> None:
+            for spec, place in specs:
+                log.info("creating campaign %s, %d to go", spec.name, len(self._awaited))
+                try:
+                    self.create(spec, place)
+                except CampaignStateError:
+                    log.info("campaign %s is there already", spec.name)
+                del self._awaited[0]
+
+        return create
+
+    async def _wait_for(self, campaign: str | None) -> None:
+        while campaign in self._awaited and not self.is_draining:
+            await asyncio.sleep(0.05)
 
     def states(self) -> dict[str, tuple[str, float]]:
         """Gauges of this server: what each is, and its value."""
@@ -118,12 +151,16 @@ class Service:
         by: str = "",
     ) -> Answer:
         """Let the writer execute something, and wait until it is committed."""
+        if self._awaited:
+            await self._wait_for(campaign)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self.writer.submit(Operation(run, campaign, need, request_id, digest, future, by=by))
         return await future
 
     async def read(self, campaign: str, run: Callable[[Replica], Any]) -> Any:
         """Let the writer read from a replica that is up to date, between two batches."""
+        if self._awaited:
+            await self._wait_for(campaign)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.writer.submit(Operation(lambda replica, _: run(replica), campaign, "read", future=future))
         return await future
@@ -144,7 +181,7 @@ class Service:
         emitted: list[dict[str, Any]] = []
         check_constraint(spec.learner(place, record=emitted.append).constraint, self.settings)
         learner = Learner.replay([from_json(to_json(emitted[0]))])  # the learner that a replay of the log will make
-        warm_up(learner)
+        warm_up(learner, spec.name)
         about = {
             "title": spec.title,
             "about": spec.about,

@@ -1,4 +1,4 @@
-"""Warming up a campaign's learner."""
+"""Warming up a learner before its first request."""
 
 import copy
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from matroid_bandits.service._warm import warm_up
 
 
 @pytest.fixture
@@ -21,5 +20,5 @@ def test_neither_a_preview_nor_warming_up_copies_a_learner():
         copy.deepcopy(learner)
     learner.ask(features=np.ones((3, 2)))
     learner.preview(features=np.ones((3, 2)))
-    warm_up(learner)
+    assert learner.warm_up() > 0.0
     assert (learner.n_decisions, learner.n_outstanding) == (1, 1)
