@@ -6,7 +6,7 @@ it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).
 
 from typing import TYPE_CHECKING, Any
 
-from matroid_bandits import bounds, compiled, exceptions, gpu, testing
+from matroid_bandits import bounds, compiled, evaluation, exceptions, gpu, testing
 from matroid_bandits._version import __version__
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.environments import (
@@ -131,6 +131,7 @@ __all__ = [
     "compiled",
     "constraint_from_dict",
     "direct_sum",
+    "evaluation",
     "exceptions",
     "gpu",
     "lower_bound_problem",

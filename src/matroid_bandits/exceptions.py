@@ -49,6 +49,10 @@ class SimulationError(MatroidBanditsError, ValueError):
     """A simulation's settings are wrong."""
 
 
+class EvaluationError(MatroidBanditsError, ValueError):
+    """A log cannot answer what is asked of it."""
+
+
 class DeviceError(MatroidBanditsError, RuntimeError):
     """A GPU was asked for and cannot be used: there is none, it lacks memory, or the simulation does not fit."""
 

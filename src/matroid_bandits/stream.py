@@ -27,6 +27,7 @@ HOLDOUT: Final = 4  # which decisions a learner draws at random, and what it dra
 AVAILABILITY: Final = 5  # which items a simulated world offers
 DELAY: Final = 6  # when a simulated world answers
 FEATURES: Final = 7  # what is known of the items of a simulated world in an episode
+INCLUSION: Final = 8  # sets drawn to estimate how often an item is in one
 USER: Final = 16
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "DELAY",
     "FEATURES",
     "HOLDOUT",
+    "INCLUSION",
     "POLICY",
     "ROUNDING",
     "START",
