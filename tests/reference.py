@@ -216,10 +216,7 @@ def remembered(is_independent):
 
 
 class Watched(Environment):
-    """Another environment's weights, and a note of every basis they were asked for: `bases[run]`.
-
-    A run may be begun to see how long it takes, and played again: what was noted last counts, here and in `Diary`.
-    """
+    """Another environment's weights, and a note of every basis they were asked for: `bases[run]`."""
 
     def __init__(self, world):
         super().__init__(world.mean_weights, world.support)
@@ -228,8 +225,6 @@ class Watched(Environment):
     def draw(self, stream, t, items):
         if stream.purpose == WEIGHTS:
             for run, basis in zip(stream.runs.tolist(), items.tolist(), strict=True):
-                if t == 1:
-                    self.bases[run] = []
                 self.bases.setdefault(run, []).append(basis)
         return self.world.draw(stream, t, items)
 
@@ -243,10 +238,8 @@ class Diary(Environment):
 
     def draw(self, stream, t, items):
         if stream.purpose == WEIGHTS:
-            asked = {}
             for run, row in zip(stream.runs.tolist(), items.tolist(), strict=True):
-                asked.setdefault((run, t), []).extend(row)
-            self.asked |= asked
+                self.asked.setdefault((run, t), []).extend(row)
         return self.world.draw(stream, t, items)
 
 

@@ -7,7 +7,7 @@ which order an episode's steps are taken.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -155,7 +155,7 @@ class Agent:
         episode: int = 0,
     ) -> None:
         policy.check(constraint)
-        self._policy, self._waits = policy, waits
+        self._policy, self._waits, self._engine_choice = policy, waits, engine
         self.state = State(constraint, n_runs, minimize, policy, episode)
         self._engine = make_engine(engine, constraint, policy, self.state)
         self.open: dict[int, Play] = {}
@@ -172,6 +172,18 @@ class Agent:
         self._advances = type(policy).advance is not Policy.advance
         self._observes = type(policy).observe is not Policy.observe
         self._refreshes = type(self._engine).refresh is not Engine.refresh
+
+    def part(self, first: int, last: int) -> Agent:
+        """The runs from `first` up to `last` as an agent that shares this one's state; where answers are not late."""
+        part = copy.copy(self)
+        part.state = self.state.part(first, last)
+        part._engine = make_engine(self._engine_choice, self.state.constraint, self._policy, part.state)
+        return part
+
+    def rejoin(self, parts: Sequence[Agent]) -> None:
+        """Take over what has become of these runs in parts, which have come to the same episode."""
+        self.state.rejoin([part.state for part in parts])
+        self._engine = make_engine(self._engine_choice, self.state.constraint, self._policy, self.state)
 
     def decide(self, request: Request) -> Play:
         """Choose a set in every run, and let an episode pass."""

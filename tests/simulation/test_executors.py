@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 from matroid_bandits.compiled import Settings, Slice
 from matroid_bandits.exceptions import SimulationError
-from matroid_bandits.simulation import _cutting, _execute, _worker, named_executor
+from matroid_bandits.simulation import _execute, _sharing, _worker, named_executor
 from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import run_jobs
 from matroid_bandits.simulation._local import Processes, _lifeline
@@ -187,10 +187,9 @@ class Placed(Greedy):
 def test_a_long_job_whose_threads_would_wait_goes_to_processes(kind, monkeypatch, tmp_path):
     """But not a policy that cannot be sent there; the numbers are the same."""
     monkeypatch.setattr(_execute, "n_threads", lambda: 2)
-    monkeypatch.setattr(_cutting, "_LEAST_SAVED_S", -math.inf)
-    monkeypatch.setattr(_cutting, "_LEAST_SAVED", -math.inf)
-    monkeypatch.setattr(_cutting, "_LOOK_S", 0.0)
-    monkeypatch.setattr(_worker, "_LEAST_PROBE_S", 0.0)
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    monkeypatch.setattr(_sharing, "LEAST_SAVED_S", -math.inf)
+    monkeypatch.setattr(_sharing, "LEAST_SAVED", -math.inf)
     policy = Placed(tmp_path) if kind is Placed else Kept()
     world = Settings(PROBLEM, 600, 4, 0, "observe", np.array([600]), "auto")
     done = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -255,6 +256,26 @@ class State:
         for array, values in zip(self._cells, cells, strict=True):
             array[feedback.runs, feedback.items] = values
         self.n_waiting[:], self._totals[:] = n_waiting, totals
+
+    def part(self, first: int, last: int) -> State:
+        """The runs from `first` up to `last` as a state that shares this one's arrays, where nothing waits."""
+        part, n_runs = copy.copy(self), self.n_runs
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray) and value.shape[0] == n_runs:
+                setattr(part, name, value[first:last])
+        part.extra = {name: array[first:last] for name, array in self.extra.items()}
+        return part
+
+    def rejoin(self, parts: Sequence[State]) -> None:
+        """Take over what has become of these runs in parts, one after the other, in the same episode."""
+        self.episode = parts[0].episode
+        for name in parts[0].extra:
+            arrays = [part.extra[name] for part in parts]
+            if name not in self.extra or not all(np.may_share_memory(self.extra[name], array) for array in arrays):
+                self.extra[name] = np.concatenate(arrays)  # a policy may replace its arrays
+        if not self._n_forgotten.size and any(part._n_forgotten.size for part in parts):
+            rows = [part._n_forgotten if part._n_forgotten.size else 0 * part.counts for part in parts]
+            self._n_forgotten = np.concatenate(rows)
 
     def totals(self) -> dict[str, AnyArray]:
         """The exact total of all gains answered, as arrays to store."""

@@ -5,24 +5,32 @@ from __future__ import annotations
 import math
 import pickle
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
-from matroid_bandits._util.threads import n_threads
+from matroid_bandits._util.threads import n_threads, n_threads_asked
 from matroid_bandits.compiled import Part, choose
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Backend
 from matroid_bandits.simulation._cutting import Job, PendingSlice, SliceQueue
 from matroid_bandits.simulation._executors import ExecutorChoice, backend_of
 from matroid_bandits.simulation._local import Processes, Threads
+from matroid_bandits.simulation._play import can_be_parted
 from matroid_bandits.simulation._progress import Reporter
-from matroid_bandits.simulation._worker import Answer, Failed, Pace, Played, Unknown
+from matroid_bandits.simulation._sharing import WAIT_S, Sharing
+from matroid_bandits.simulation._worker import Answer, Failed, Left, Pace, Played, Unknown
 
 #: State a slice may hold, in items times runs; larger problems are simulated a few runs at a time.
 _MAX_SLICE_CELLS = 2**24
 
 #: Seconds that a slice should take, where it is sent to a worker that may be lost.
 SLICE_S = 3.0
+
+#: Seconds after which it is looked what else can be played.
+_AWAKE_S = 0.05
+
+#: Seconds of an episode, about, where it cannot be measured: of each run, and of each item in it.
+_RUN_S, _ITEM_S = 2e-6, 1e-8
 
 #: How many deaths of workers a slice may witness before it is taken for their cause.
 _MOST_DEATHS = 3
@@ -59,9 +67,16 @@ def run_jobs(
     """
     count = (lambda n: None) if report is None else report.add
     by_episode = executor is None and seconds is None
+    cut: Callable[[Job], int | None] = lambda job: None  # noqa: E731 - as all workers need it
+    sharing: Sharing | None = None
+    processes: list[Processes] = []
     if executor is None:
         n = max(1, min(n_threads(), sum(job.last - job.first for job in jobs)))
-        backend: Backend = Threads(n, report=count if by_episode else lambda n: None)
+        if by_episode and n > 1 and n_threads_asked() is None:  # else the number that was asked for
+            cuts = {id(job): _n_slices(job, n) for job in jobs}
+            cut = lambda job: cuts[id(job)]  # noqa: E731
+            sharing = Sharing(n, list(cuts.values()).count(0), lambda: _move(queue, n, processes))
+        backend: Backend = Threads(n, report=count if by_episode else lambda n: None, sharing=sharing)
     else:
         backend = backend_of(executor)
     if seconds is None:
@@ -69,22 +84,20 @@ def run_jobs(
     running: dict[Future[Answer], PendingSlice] = {}
     try:
         n_workers, asked = backend.n_workers(), time.monotonic()
-        queue = SliceQueue(
-            jobs, n_workers, seconds, _MAX_SLICE_CELLS, _enters_python if by_episode else lambda job: False
-        )
+        queue = SliceQueue(jobs, n_workers, seconds, _MAX_SLICE_CELLS, cut)
         again: list[PendingSlice] = []
         while True:
             if time.monotonic() - asked > 1.0:
                 n_workers, asked = backend.n_workers(), time.monotonic()
             while len(running) < n_workers * (1 + backend.n_spare):
-                pending = again.pop() if again else queue.pop()
+                pending = again.pop() if again else queue.pop(sharing.n_at_once if sharing else 0)
                 if pending is None:
                     break
                 running[_submit(backend, pending)] = pending
             if not running:
                 return
-            # awake now and then: not every system lets Ctrl-C end a wait
-            for future in wait(running, timeout=0.1, return_when=FIRST_COMPLETED).done:
+            # awake now and then: not every system lets Ctrl-C end a wait, and more jobs may be played at once
+            for future in wait(running, timeout=_AWAKE_S, return_when=FIRST_COMPLETED).done:
                 pending = running.pop(future)
                 answer = _answer(backend, future, pending)
                 if isinstance(answer, Played):
@@ -95,38 +108,44 @@ def run_jobs(
                     _settle(backend, pending)
                 elif isinstance(answer, Pace):
                     queue.paced(pending, answer)
-                    if (
-                        by_episode
-                        and queue.is_for_processes(pending)
-                        and (processes := _processes(pending, n_workers))
-                    ):
-                        # all begins anew: a job is measured before anything else is played
-                        backend.close([])
-                        backend, by_episode = processes, False
-                        queue = SliceQueue(jobs, n_workers, SLICE_S, _MAX_SLICE_CELLS)
+                elif isinstance(answer, Left):  # the first slice alone was begun
+                    backend.close([])
+                    backend, by_episode = processes[0], False
+                    queue = SliceQueue(jobs, n_workers, SLICE_S, _MAX_SLICE_CELLS)
                 else:
                     again.append(pending)
     finally:
         backend.close(list(running))
+        for other in processes:
+            if other is not backend:
+                other.close([])
 
 
-def _enters_python(job: Job) -> bool:
-    """Whether a job's episodes are not played in compiled code."""
-    return choose(job.settings, job.policy)[0] != "compiled"
+def _n_slices(job: Job, n_workers: int) -> int:
+    """Into how many slices a job is cut for threads; 0 for one that finds out how many threads pay (`Sharing`)."""
+    if choose(job.settings, job.policy)[0] == "compiled":
+        return n_workers
+    if can_be_parted(job.settings, job.policy):
+        return 0
+    episode_s = (job.last - job.first) * (_RUN_S + _ITEM_S * job.settings.problem.n_items)
+    return min(n_workers, max(1, round(math.sqrt(episode_s / WAIT_S))))
 
 
-def _processes(pending: PendingSlice, n: int) -> Backend | None:
-    """Processes for a job whose threads would wait for each other too long; None where they cannot play it."""
+def _move(queue: SliceQueue, n: int, processes: list[Processes]) -> bool:
+    """Whether all jobs can be played in processes, which are then in `processes`; only the first slice was begun."""
+    if not queue.is_all_shared:
+        return False
     try:
         backend = Processes(n)
     except MissingDependencyError:
-        return None
+        return False
+    processes.append(backend)
     try:
-        backend.release(backend.share(pending.state.group.shared))
+        for group in queue.groups:
+            backend.release(backend.share(group))
     except SimulationError:  # of a policy that cannot be sent
-        backend.close([])
-        return None
-    return backend
+        return False
+    return True
 
 
 def _submit(backend: Backend, pending: PendingSlice) -> Future[Answer]:
@@ -142,7 +161,7 @@ def _submit(backend: Backend, pending: PendingSlice) -> Future[Answer]:
         return backend.submit(pending, group.source)
 
 
-def _answer(backend: Backend, future: Future[Answer], pending: PendingSlice) -> Played | Pace | None:
+def _answer(backend: Backend, future: Future[Answer], pending: PendingSlice) -> Played | Pace | Left | None:
     """What a worker answered; None where the slice has to be sent again."""
     try:
         answer = future.result()

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
-from functools import cache
+from functools import cache, partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,6 +18,7 @@ from matroid_bandits._util.threads import n_threads
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Backend, Sending
 from matroid_bandits.simulation._cutting import PendingSlice
+from matroid_bandits.simulation._sharing import Sharing
 from matroid_bandits.simulation._worker import Answer, JobGroup, Report, answer, end_with, work
 
 #: Seconds that processes of ours wait for the next simulation before they are ended.
@@ -30,11 +31,18 @@ _GRACE_S = 0.3
 class Threads(Backend):
     """Threads of this process, since kernels and NumPy release the GIL; nothing is sent.
 
-    With a single worker slices are played in the caller's own thread.
+    With a single worker slices are played in the caller's own thread. `sharing` plays the slices of jobs that find
+    out themselves on how many threads they are played.
     """
 
-    def __init__(self, n: int, pool: ThreadPoolExecutor | None = None, report: Report = lambda n: None) -> None:
-        self._n, self._pool, self._report, self._is_own = n, pool, report, pool is None
+    def __init__(
+        self,
+        n: int,
+        pool: ThreadPoolExecutor | None = None,
+        report: Report = lambda n: None,
+        sharing: Sharing | None = None,
+    ) -> None:
+        self._n, self._pool, self._report, self._is_own, self._sharing = n, pool, report, pool is None, sharing
         self._over = threading.Event()
         if self._is_own and n == 1:
             self.n_spare = 0
@@ -48,6 +56,9 @@ class Threads(Backend):
     def submit(self, pending: PendingSlice, source: JobGroup) -> Future[Answer]:
         arguments = (source, pending.state.policy, pending.first, pending.last, pending.limit)
         call: Callable[[], Answer] = lambda: answer(*arguments, self._report, self._over.is_set)  # noqa: E731
+        if self._sharing is not None and pending.state.is_shared:
+            slice = source.slice(pending.state.policy, pending.first, pending.last)
+            call = partial(self._sharing.play, slice, source.settings, self._report, self._over.is_set)
         if self._is_own and self._n == 1:
             future: Future[Answer] = Future()
             future.set_result(call())
@@ -64,6 +75,8 @@ class Threads(Backend):
         super().close(futures)
         if self._is_own and self._pool is not None:
             self._pool.shutdown()
+            if self._sharing is not None:
+                self._sharing.close()
         elif not self._is_own:
             for future in futures:
                 if not future.cancelled():

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +17,7 @@ from matroid_bandits.compiled import Part, Settings, Slice, Stopped, check_total
 from matroid_bandits.environments import Environment, availability_of, delays_of, features_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import Request
+from matroid_bandits.policies import Policy, Request
 from matroid_bandits.simulation._answers import Answers
 from matroid_bandits.simulation._regret import make_score
 from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, POLICY, START, Stream
@@ -34,82 +38,163 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
             return compiled.play(slice, settings, counted)
         except compiled.Misfit:  # known only now: a coefficient that begins to look at the state, or that fails
             tick = _Counted(tick, counted.n)
-    episodes = _Episodes(settings.n_episodes)
-    try:
-        return _play(slice, settings, tick, episodes)
-    except Stopped:
-        raise
-    except BaseException as error:
-        error.add_note(f"{slice}, episode {episodes.now}")
-        raise
+    game = Game(slice, settings)
+    game.play(settings.n_episodes, tick)
+    return game.result()
 
 
-def _play(slice: Slice, settings: Settings, tick: Callable[[int], bool], episodes: _Episodes) -> Part:
-    problem, n_batch, points = settings.problem, slice.n_runs, settings.checkpoints
-    environment, n_episodes = problem.environment, settings.n_episodes
-    stream = Stream(settings.seed, np.arange(slice.first, slice.last))
-    own, offered, late, known = (stream.with_purpose(purpose) for purpose in (POLICY, AVAILABILITY, DELAY, FEATURES))
-    has_features = slice.policy.n_features is not None  # which fits the environment's: `simulate` has checked it
-    waits = delays_of(environment, late, 1, np.empty((n_batch, 0), np.int64)) is not None
-    agent = Agent(
-        problem.constraint,
-        slice.policy,
-        n_runs=n_batch,
-        minimize=problem.minimize,
-        engine=settings.engine,
-        waits=waits,
-    )
-    if settings.start == "observe":
-        everything = np.tile(np.arange(problem.n_items), (n_batch, 1))
-        request = Request(0, own, features=features_of(environment, known, 0) if has_features else None)
-        agent.observe(request, everything, _draw(environment, stream.with_purpose(START), 0, everything))
-        del everything
-    seen_before = agent.state.counts.copy() if settings.by_run else agent.state.counts.sum(axis=0)
-    answers = Answers(agent, environment, late, n_episodes) if waits else None
-    score = make_score(problem, stream, n_episodes)
-    total = score.returns
-    returns_at = np.empty((n_batch, points.size))
-    regret_at = np.empty((n_batch, points.size))
-    optimum_at = None if score.optimum is None else np.empty((n_batch, points.size))
-    alarms = slice.policy.alarms(agent.state)
-    alarms_at = None if alarms is None else np.empty((n_batch, points.size), np.int64)
-    may_lack = type(environment).availability is not Environment.availability
-    is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
-    point, since = 0, 0
-    for t in episodes:
-        available = availability_of(environment, offered, t) if may_lack else None
-        request = Request(t, own, available)
-        if has_features:
-            request = request._replace(features=features_of(environment, known, t))
-        chosen = agent.decide(request)
-        weights = _weigh(environment, stream, t, chosen, is_full=is_matroid and available is None)
-        score.add(chosen, weights, available)
-        if answers is None:
-            agent.learn(chosen, weights)
-        else:
-            answers.expect(chosen, weights)
-        if t == points[point]:
-            check_totals(environment, total, t)
-            returns_at[:, point], regret_at[:, point] = total, score.regret
-            if optimum_at is not None:
-                optimum_at[:, point] = score.optimum
-            if alarms is not None and alarms_at is not None:
-                alarms_at[:, point] = alarms[0].sum(axis=1)
-            point += 1
-        since += n_batch
-        if since >= _TICK or t % _TICK_EACH == 0 or t == n_episodes:
-            if tick(since):
-                raise Stopped
-            since = 0
-    agent.settle()
-    choices = agent.state.asked if settings.by_run else agent.state.asked.sum(axis=0)
-    choices = choices - seen_before
-    by_item = None if alarms is None else (alarms[0].copy() if settings.by_run else alarms[0].sum(axis=0))
-    if settings.by_run:  # in as few bytes as hold one for each episode
-        choices = choices.astype(np.min_scalar_type(n_episodes))
-    return Part(
-        slice.first, slice.last, returns_at, regret_at, choices, score.surplus, optimum_at, alarms_at, by_item
-    )
+def can_be_parted(settings: Settings, policy: Policy) -> bool:
+    """Whether a `Game` can go on in parts: no answer is late, and no array of the policy grows."""
+    nothing = np.empty((1, 0), np.int64)
+    late = delays_of(settings.problem.environment, Stream(settings.seed, [0], DELAY), 1, nothing)
+    return late is None and all(each.kind != "growing" for each in policy.memory)
+
+
+class Game:
+    """One policy in some runs, played episode by episode by an `Agent`.
+
+    Runs can go on in parts, each of them a game that may be played in a thread of its own, and later together again;
+    parts share the arrays of the whole.
+
+    Attributes
+    ----------
+    t : int
+        The last episode that was begun; 0 before the first.
+    """
+
+    def __init__(self, slice: Slice, settings: Settings) -> None:
+        self.slice, self._settings, self.t = slice, settings, 0
+        with self._noted():
+            self._begin()
+
+    def _begin(self) -> None:
+        settings, n_batch = self._settings, self.slice.n_runs
+        problem, environment = settings.problem, settings.problem.environment
+        self._set_streams(Stream(settings.seed, np.arange(self.slice.first, self.slice.last)))
+        # which fits the environment's: `simulate` has checked it
+        self._has_features = self.slice.policy.n_features is not None
+        waits = delays_of(environment, self._late, 1, np.empty((n_batch, 0), np.int64)) is not None
+        self._agent = Agent(
+            problem.constraint,
+            self.slice.policy,
+            n_runs=n_batch,
+            minimize=problem.minimize,
+            engine=settings.engine,
+            waits=waits,
+        )
+        if settings.start == "observe":
+            everything = np.tile(np.arange(problem.n_items), (n_batch, 1))
+            request = Request(0, self._own, features=self._features(0))
+            weights = _draw(environment, self._stream.with_purpose(START), 0, everything)
+            self._agent.observe(request, everything, weights)
+        self._answers = Answers(self._agent, environment, self._late, settings.n_episodes) if waits else None
+        self._score = make_score(problem, self._stream, settings.n_episodes)
+        shape = n_batch, settings.checkpoints.size
+        self._returns_at, self._regret_at = np.empty(shape), np.empty(shape)
+        self._optimum_at = None if self._score.optimum is None else np.empty(shape)
+        self._alarms = self.slice.policy.alarms(self._agent.state)
+        self._alarms_at = None if self._alarms is None else np.empty(shape, np.int64)
+
+    def _set_streams(self, stream: Stream) -> None:
+        self._stream = stream
+        self._own, self._offered, self._late, self._known = (
+            stream.with_purpose(purpose) for purpose in (POLICY, AVAILABILITY, DELAY, FEATURES)
+        )
+
+    def _features(self, t: int) -> FloatArray | None:
+        return features_of(self._settings.problem.environment, self._known, t) if self._has_features else None
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Give an error a note that says where it happened."""
+        try:
+            yield
+        except Stopped:
+            raise
+        except BaseException as error:
+            error.add_note(f"{self.slice}, episode {self.t}")
+            raise
+
+    def play(self, until: int, tick: Callable[[int], bool]) -> None:
+        """Play on up to the end of episode `until`; `tick` is as in the function `play`."""
+        with self._noted():
+            self._play(until, tick)
+
+    def _play(self, until: int, tick: Callable[[int], bool]) -> None:
+        problem, points = self._settings.problem, self._settings.checkpoints
+        environment, agent, score, n_batch = problem.environment, self._agent, self._score, self.slice.n_runs
+        may_lack = type(environment).availability is not Environment.availability
+        is_matroid = isinstance(problem.constraint, Matroid)  # whose sets are of one size where nothing is masked
+        point, since = int(np.searchsorted(points, self.t + 1)), 0
+        while self.t < until:
+            self.t = t = self.t + 1
+            available = availability_of(environment, self._offered, t) if may_lack else None
+            request = Request(t, self._own, available)
+            if self._has_features:
+                request = request._replace(features=self._features(t))
+            chosen = agent.decide(request)
+            weights = _weigh(environment, self._stream, t, chosen, is_full=is_matroid and available is None)
+            score.add(chosen, weights, available)
+            if self._answers is None:
+                agent.learn(chosen, weights)
+            else:
+                self._answers.expect(chosen, weights)
+            if t == points[point]:
+                self._mark(point)
+                point += 1
+            since += n_batch
+            if since >= _TICK or t % _TICK_EACH == 0 or t == until:
+                if tick(since):
+                    raise Stopped
+                since = 0
+
+    def _mark(self, point: int) -> None:
+        """Take down where the runs are at a checkpoint."""
+        score = self._score
+        check_totals(self._settings.problem.environment, score.returns, self.t)
+        self._returns_at[:, point], self._regret_at[:, point] = score.returns, score.regret
+        if self._optimum_at is not None:
+            self._optimum_at[:, point] = score.optimum
+        if self._alarms is not None and self._alarms_at is not None:
+            self._alarms_at[:, point] = self._alarms[0].sum(axis=1)
+
+    def parts(self, n: int) -> list[Game]:
+        """The runs in n games that go on from here; see `can_be_parted`."""
+        edges = [self.slice.n_runs * i // n for i in range(n + 1)]
+        return [self._part(first, last) for first, last in pairwise(edges)]
+
+    def _part(self, first: int, last: int) -> Game:
+        part, start = copy.copy(self), self.slice.first
+        part.slice = replace(self.slice, first=start + first, last=start + last)
+        part._set_streams(Stream(self._settings.seed, np.arange(start + first, start + last)))
+        part._agent, part._score = self._agent.part(first, last), self._score.part(first, last)
+        part._returns_at, part._regret_at = self._returns_at[first:last], self._regret_at[first:last]
+        part._optimum_at = None if self._optimum_at is None else self._optimum_at[first:last]
+        part._alarms = part.slice.policy.alarms(part._agent.state)
+        part._alarms_at = None if self._alarms_at is None else self._alarms_at[first:last]
+        return part
+
+    def rejoin(self, parts: Sequence[Game]) -> None:
+        """Go on in one from where all `parts` of these runs have come to."""
+        self.t = parts[0].t
+        self._agent.rejoin([part._agent for part in parts])
+        self._alarms = self.slice.policy.alarms(self._agent.state)
+
+    def result(self) -> Part:
+        """What was found, after the last episode."""
+        settings, agent, alarms = self._settings, self._agent, self._alarms
+        agent.settle()
+        n_before = 1 if settings.start == "observe" else 0  # how often each item was seen before the first episode
+        choices = agent.state.asked if settings.by_run else agent.state.asked.sum(axis=0)
+        choices = choices - (n_before if settings.by_run else n_before * self.slice.n_runs)
+        by_item = None if alarms is None else (alarms[0].copy() if settings.by_run else alarms[0].sum(axis=0))
+        if settings.by_run:  # in as few bytes as hold one for each episode
+            choices = choices.astype(np.min_scalar_type(settings.n_episodes))
+        curves = self._returns_at, self._regret_at
+        return Part(
+            self.slice.first, self.slice.last, *curves, choices, self._score.surplus, self._optimum_at,
+            self._alarms_at, by_item,
+        )  # fmt: skip
 
 
 class _Counted:
@@ -122,18 +207,6 @@ class _Counted:
         before = max(self.n, self._n_known)
         self.n += n
         return self._tick(max(self.n, self._n_known) - before)
-
-
-class _Episodes:
-    """The numbers of the episodes, 1 to n; `now` is the one being played, 0 before the first."""
-
-    def __init__(self, n: int) -> None:
-        self._n, self.now = n, 0
-
-    def __iter__(self) -> Iterator[int]:
-        while self.now < self._n:
-            self.now += 1
-            yield self.now
 
 
 def _weigh(environment: Environment, stream: Stream, t: int, play: Play, is_full: bool) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from itertools import pairwise
 
@@ -57,6 +58,15 @@ class Score:
         self._best = np.empty(n_runs)
         statistics.total_means(basis, np.full(n_runs, basis.shape[1]), self._means, self._best)
 
+    def part(self, first: int, last: int) -> Score:
+        """The score of the runs from `first` up to `last`, which is written to this one's arrays."""
+        part = copy.copy(self)
+        part.returns, part.regret = self.returns[first:last], self.regret[first:last]
+        part.surplus = self.surplus[first:last]
+        part._best = self._best[first:last]
+        vars(part).pop("_gains", None)
+        return part
+
     def add(self, play: Play, weights: FloatArray, available: BoolArray | None) -> None:
         """Count one episode: the sets played, a weight for each of their items, and what was available."""
         best = self._best if available is None else self._best_of(available)
@@ -103,6 +113,15 @@ class _MovingScore(Score):
         self._n_ahead = min(_MOST_AHEAD, max(1, _MOST_AHEAD_CELLS // max(1, n_items)))
         self._ahead: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._last = (np.empty(0), np.empty(0))  # the means solved last, and what their best sets are worth
+        self._best = np.empty(n_runs)
+
+    def part(self, first: int, last: int) -> Score:
+        part = super().part(first, last)
+        assert isinstance(part, _MovingScore)
+        part.optimum, part._offsets = self.optimum[first:last], self._offsets[: last - first]
+        part._context = self._context.take(np.arange(first, last))
+        part._ahead, part._last = {}, (np.empty(0), np.empty(0))
+        return part
 
     def add(self, play: Play, weights: FloatArray, available: BoolArray | None) -> None:
         t = play.request.episode

@@ -24,9 +24,9 @@ from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.simulation._play import play
 
-#: Seconds that are played before it is said how long a slice will take, and the fewest where little time is left for
-#: it; its first episodes, which may wait for the compiler, do not count.
-_PROBE_S, _LEAST_PROBE_S = 0.25, 0.05
+#: Seconds that are played before it is said how long a slice will take; its first episodes, which may wait for the
+#: compiler, do not count.
+_PROBE_S = 0.25
 
 #: Problems that a worker remembers.
 _MOST_KNOWN = 8
@@ -84,7 +84,12 @@ class Unknown:
     """The worker has never met the problem, and cannot find it where it was said to be."""
 
 
-Answer: TypeAlias = Played | Pace | Failed | Unknown
+@dataclass(frozen=True)
+class Left:
+    """A slice was given up on threads, since processes are to play it."""
+
+
+Answer: TypeAlias = Played | Pace | Failed | Unknown | Left
 
 #: Called with the episodes played since the last call.
 Report: TypeAlias = Callable[[int], None]
@@ -154,15 +159,12 @@ def answer(
     `is_over` says whether to give up, which raises `Stopped`.
     """
     slice, settings = group.slice(policy, first, last), group.settings
-    probe = min(_PROBE_S, max(limit, _LEAST_PROBE_S))
-    watch = _Watch(
-        slice.n_runs * settings.n_episodes, limit if slice.n_runs > 1 else math.inf, probe, report, is_over
-    )
+    watch = _Watch(slice.n_runs * settings.n_episodes, limit if slice.n_runs > 1 else math.inf, report, is_over)
     try:
         part = play(slice, settings, watch)
     except _TooLong:
         whole = watch.estimate()
-        alone = _Watch(settings.n_episodes, 0.0, probe, lambda n: None, is_over)
+        alone = _Watch(settings.n_episodes, 0.0, lambda n: None, is_over)
         with suppress(_TooLong):
             play(group.slice(policy, first, first + 1), settings, alone)
         single = min(alone.estimate(), whole)
@@ -177,8 +179,8 @@ class _Watch:
     Episodes are reported once it is known that they count.
     """
 
-    def __init__(self, total: int, limit: float, probe: float, report: Report, is_over: Callable[[], bool]) -> None:
-        self._total, self._limit, self._probe, self._report, self._is_over = total, limit, probe, report, is_over
+    def __init__(self, total: int, limit: float, report: Report, is_over: Callable[[], bool]) -> None:
+        self._total, self._limit, self._report, self._is_over = total, limit, report, is_over
         self._began = self._now = 0.0
         self._skipped = self._done = self._held = 0
 
@@ -189,7 +191,7 @@ class _Watch:
             self._began, self._skipped = self._now, n
         else:
             self._done += n
-        if self._done and self._now - self._began >= self._probe and self._limit < math.inf:
+        if self._done and self._now - self._began >= _PROBE_S and self._limit < math.inf:
             if self.estimate() > self._limit:
                 raise _TooLong
             self._limit = math.inf
