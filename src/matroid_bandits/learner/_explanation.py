@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -82,6 +82,29 @@ class Estimates:
             "last_alarms": None if self.last_alarms is None else self.last_alarms.tolist(),
             "minimize": self.minimize,
         }
+
+    def of(self, items: Sequence[int]) -> Estimates:
+        """The same of some items, by their numbers.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> learner = mb.Learner(mb.UniformMatroid(3, 1, labels="abc"), mb.OMM())
+        >>> learner.estimates().of([2, 0]).labels
+        ('c', 'a')
+        """
+        picked = np.asarray(items, np.int64)
+        return replace(
+            self,
+            labels=tuple(self.labels[e] for e in picked.tolist()),
+            counts=self.counts[picked],
+            waiting=self.waiting[picked],
+            means=self.means[picked],
+            indices=self.indices[picked],
+            radii=self.radii[picked],
+            alarms=None if self.alarms is None else self.alarms[picked],
+            last_alarms=None if self.last_alarms is None else self.last_alarms[picked],
+        )
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Estimates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import time
 from collections.abc import Awaitable, Callable
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -40,6 +42,9 @@ HEADERS = {
 
 #: Bytes that are sent at once.
 _PIECE = 1 << 18
+
+#: Answers to reads of at least so many bytes are compressed, where the client takes that, and how much.
+_LEAST_GZIP, _GZIP_LEVEL = 1400, 4
 
 _JSON_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 
@@ -166,6 +171,7 @@ class Endpoint:
 def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable[Response]]:
     """What Starlette calls for an endpoint."""
     label, has_body, done = endpoint.name, endpoint.method == "POST", service.watch_requests.done
+    is_read = endpoint.role in ("read", None)  # asks and answers are small, and wait for nothing more
 
     async def handle(request: Request) -> Response:
         began, who = time.perf_counter(), ""
@@ -177,6 +183,8 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
             content = await read_body(request, headers, service.settings.max_body) if has_body else b""
             answer = await endpoint.handler(Call(service, request, key, name, headers, content))
             response = answer if isinstance(answer, Response) else respond(answer)
+            if is_read and _is_worth_gzip(response, headers):
+                response = await run_in_threadpool(_compressed, response)
         except ClientDisconnect:
             response = Response(status_code=400)
         except asyncio.CancelledError:
@@ -198,6 +206,22 @@ def respond(answer: Answer) -> Response:
     response.raw_headers += _JSON_HEADERS
     if answer.is_replayed:
         response.headers["Idempotency-Replayed"] = "true"
+    return response
+
+
+def _is_worth_gzip(response: Response, headers: dict[bytes, bytes]) -> bool:
+    """Whether an answer is long enough to be compressed, whole, and the client takes it so."""
+    return len(getattr(response, "body", b"")) >= _LEAST_GZIP and b"gzip" in headers.get(b"accept-encoding", b"")
+
+
+def _compressed(response: Response) -> Response:
+    """The same answer with its body compressed."""
+    if not isinstance(response.body, bytes) or "content-encoding" in response.headers:
+        return response
+    response.body = gzip.compress(response.body, _GZIP_LEVEL, mtime=0)
+    response.headers["Content-Length"] = str(len(response.body))
+    response.headers["Content-Encoding"] = "gzip"
+    response.headers["Vary"] = "Accept-Encoding"
     return response
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from matroid_bandits._util.names import decode
 from matroid_bandits.policies import policy_to_dict
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.specs import LONGEST_TITLE
@@ -57,6 +58,8 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "n_items": matroid.n_items,
         "rank": matroid.largest_size,
         "kind": matroid.kind,
+        "rule": replica.rule.words,
+        "categories": [{"name": name, "most": most} for name, most in replica.rule.categories],
         "policy": policy_to_dict(learner.policy, arrays={}),  # without arrays, which may be large
         "minimize": learner.minimize,
         "seed": learner.seed,
@@ -67,9 +70,30 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
     return form | {"constraint": matroid.to_dict()} if constraint else form
 
 
-def estimates_form(replica: Replica, features: Any = None) -> dict[str, Any]:
-    """What is believed of each item."""
-    return replica.learner.estimates(features=features).to_dict() | {"seq": replica.seq}
+def estimates_form(
+    replica: Replica, features: Any = None, items: list[Any] | None = None, offset: int = 0, limit: int | None = None
+) -> dict[str, Any]:
+    """What is believed of each item, of some by label, or of `limit` of them from number `offset` on."""
+    learner, rule = replica.learner, replica.rule
+    found, n_items = learner.estimates(features=features), learner.constraint.n_items
+    numbers = range(n_items)[offset : None if limit is None else offset + limit]
+    if items is not None:
+        listed = [learner.constraint.item(decode(label)) for label in items]
+        found = found.of(listed)
+    elif len(numbers) < n_items:
+        listed = [*numbers]
+        found = found.of(listed)
+    else:
+        listed = [*numbers]
+    counts = replica.recent_counts()
+    return found.to_dict() | {
+        "seq": replica.seq,
+        "items": listed,
+        "n_items": n_items,
+        "recent": len(replica.recent),
+        "chosen": [counts[label] for label in found.labels],
+        "categories": [rule.codes[e] for e in listed] if rule.codes else None,
+    }
 
 
 def best_form(replica: Replica) -> dict[str, Any]:

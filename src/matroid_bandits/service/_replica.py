@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from matroid_bandits._typing import Label
 from matroid_bandits._util.names import decode
 from matroid_bandits._util.text import printable
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.learner import Learner, Untold
 from matroid_bandits.policies import scale_problem
 from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, HELD_OUT, TOLD, History
 from matroid_bandits.service._store import EventRow, chained
+from matroid_bandits.service._words import Rule, rule_of
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -31,6 +35,9 @@ _MOST_NAMED = 5
 
 #: How the text of an alarm of a detector begins.
 CHANGED = "weights have changed"
+
+#: Decisions of which it is counted how often each item was in, and items of all of them together.
+_MOST_RECENT, _MOST_KEPT = 1000, 50_000
 
 #: An operation may take so many seconds while other campaigns wait.
 _SHARE_S = 0.02
@@ -55,6 +62,8 @@ class Replica:
         The campaign's title, what it is about, its answer window in seconds and its default weight.
     history : History
         Sums over time.
+    recent : deque of lists of labels
+        The items of the latest decisions, in JSON form.
     alarms : dict of event to {"seq", "at", "kind", "text"}
         The alarms that were not acknowledged, oldest first: "drift" where a detector found a change, "scale" where
         weights are wider than the policy's scale, "replay" where another build would have decided otherwise.
@@ -76,6 +85,8 @@ class Replica:
         self.weights = math.inf, -math.inf
         self.alarms: dict[int, dict[str, Any]] = {}
         self.is_wide, self.n_alarms = False, 0
+        self.recent: deque[list[Any]] = deque(maxlen=_MOST_RECENT)
+        self._rule: tuple[Constraint | None, Rule] = None, Rule("")
         self._emitted: list[tuple[dict[str, Any], list[Untold]]] = []
         self._learner = learner
         if learner is not None:
@@ -159,6 +170,7 @@ class Replica:
         if kind == "asked":
             learner.book.date(event["decision"], at)
             history.add(at, ASKED, 1)
+            self.remember(event["items"])
             if "held_out" in event:
                 history.add(at, HELD_OUT, 1)
         elif kind == "told":
@@ -249,6 +261,30 @@ class Replica:
             named = _changed_items(self.learner, event.get("decision"))
             text = f"{CHANGED}, and items start anew: {', '.join(named) or n_alarms - self.n_alarms}"
             self.put({"event": "alarm", "kind": "drift", "text": text, "n_alarms": n_alarms}, at, rows)
+
+    def remember(self, items: list[Any]) -> None:
+        """Count the items of a decision among the recent ones; large sets are fewer, since each is kept."""
+        recent = self.recent
+        if len(items) * len(recent) > _MOST_KEPT and recent:
+            recent.popleft()
+        recent.append(items)
+
+    def recent_counts(self) -> Counter[Label]:
+        """How many of the recent decisions have each item, by label."""
+        found: Counter[Label] = Counter()
+        for items in self.recent:
+            found.update(items if all(type(label) is str for label in items) else map(decode, items))
+        return found
+
+    @property
+    def rule(self) -> Rule:
+        """Which sets may be chosen, in words."""
+        constraint, rule = self._rule
+        if constraint is not self.learner.constraint:
+            constraint = self.learner.constraint
+            rule = rule_of(constraint)
+            self._rule = constraint, rule
+        return rule
 
     def spend(self, seconds: float) -> None:
         """Take note of the time that an operation took: since the last snapshot, and what was more than its share."""

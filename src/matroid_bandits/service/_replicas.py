@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from pydantic_core import from_json
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -170,6 +171,12 @@ class Replicas:
             self._broken[row.name] = str(error), row.trusted, row.digest
             raise CampaignStoppedError(f"the log of {row.name} cannot be read: {error}") from error
         replica.status, replica.reason = row.status, row.reason
+        if replica.saved:  # what a snapshot does not hold
+            replica.recent.clear()
+            for payload in self._database.tail(connection, row.id, row.seq, 2 * (replica.recent.maxlen or 0)):
+                event = from_json(payload)
+                if event["event"] == "asked":
+                    replica.remember(event["items"])
         warm_up(replica.learner, row.name)
         self.adopt(replica)
         self._figures.count("loaded_campaigns")

@@ -21,6 +21,9 @@ from matroid_bandits.service._stream import LAST_EVENT, stream
 from matroid_bandits.specs import CampaignSpec, parse
 
 _FAR = 1e15
+
+#: The largest number of an item that is asked for.
+LAST_ITEM = 10**9
 _NOTHING = (b"", b"{}")
 
 
@@ -123,13 +126,18 @@ async def _show(call: Call) -> Answer:
 
 
 async def _estimates(call: Call) -> Answer:
-    features = call.body(forms.EstimatesBody).features
-    return await _read(call, lambda replica: reads.estimates_form(replica, features))
+    body = call.body(forms.EstimatesBody)
+    offset, limit = call.integer("offset", 0, 0, LAST_ITEM), call.integer("limit", LAST_ITEM, 1, LAST_ITEM)
+    return await _read(call, lambda replica: reads.estimates_form(replica, body.features, body.items, offset, limit))
 
 
 async def _explain(call: Call) -> Answer:
     body = call.body(forms.ExplainBody)
     wanted = act.request_of(body)
+    if body.as_decided:
+        if body.decision is None or wanted:
+            raise MalformedRequestError("expected as_decided with a decision and no request, got another")
+        return _answer(await run_in_threadpool(call.service.past.explain, str(call.name), body.item, body.decision))
     return await _read(call, lambda replica: reads.explanation_form(replica, body.item, wanted, body.decision))
 
 
@@ -230,9 +238,9 @@ ENDPOINTS = (
     Endpoint("POST", f"{_ONE}/acknowledge", _acknowledge, "admin", "Take alarms as seen.", forms.AcknowledgeBody,
              forms.AlarmsAnswer),
     Endpoint("GET", f"{_ONE}/estimates", _estimates, "read", "What is believed of each item.", None,
-             forms.EstimatesAnswer),
-    Endpoint("POST", f"{_ONE}/estimates", _estimates, "read", "What is believed of each item, given features.",
-             forms.EstimatesBody, forms.EstimatesAnswer),
+             forms.EstimatesAnswer, query={"offset": "integer", "limit": "integer"}),
+    Endpoint("POST", f"{_ONE}/estimates", _estimates, "read", "What is believed of some items, or given features.",
+             forms.EstimatesBody, forms.EstimatesAnswer, query={"offset": "integer", "limit": "integer"}),
     Endpoint("POST", f"{_ONE}/explain", _explain, "read", "Why an item is in or out.", forms.ExplainBody,
              forms.ExplanationAnswer),
     Endpoint("POST", f"{_ONE}/preview", _preview, "read", "What the next ask would choose.", forms.AskBody,

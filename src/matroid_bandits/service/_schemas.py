@@ -84,8 +84,9 @@ class EmptyBody(Body):
 
 
 class EstimatesBody(Body):
-    """For which request to estimate."""
+    """For which request to estimate, and of which items."""
 
+    items: Labels | None = Field(None, description="The items; null for all.")
     features: Features = Field(None, description="What is known of every item, for policies that use it.")
 
 
@@ -94,6 +95,10 @@ class ExplainBody(AskBody):
 
     item: Label
     decision: int | None = Field(None, description="A decision that waits for answers.")
+    as_decided: bool = Field(
+        False,
+        description="By what was believed when the decision was made, also of one that is answered; else by today's.",
+    )
 
 
 class DecisionAnswer(BaseModel):
@@ -163,6 +168,13 @@ class Summaries(BaseModel):
     campaigns: list[Summary]
 
 
+class Category(BaseModel):
+    """A category of items, and how many of them a set may have."""
+
+    name: Any
+    most: int
+
+
 class CampaignAnswer(Summary):
     """A campaign."""
 
@@ -171,6 +183,8 @@ class CampaignAnswer(Summary):
     n_items: int
     rank: int
     kind: str
+    rule: str = Field(description="Which sets may be chosen, in words.")
+    categories: list[Category] = Field(description="The categories of items; none where they have none.")
     policy: dict[str, Any]
     minimize: bool
     seed: int
@@ -184,6 +198,8 @@ class EstimatesAnswer(BaseModel):
     """What is believed of each item."""
 
     seq: int
+    items: list[int] = Field(description="The number of each item.")
+    n_items: int = Field(description="How many items the campaign has.")
     labels: Labels
     counts: list[int]
     waiting: list[int]
@@ -193,6 +209,9 @@ class EstimatesAnswer(BaseModel):
     alarms: list[int] | None = Field(None, description="How often each item started anew; null without a detector.")
     last_alarms: list[int] | None = Field(None, description="After which decision it did so last; 0 for none.")
     minimize: bool
+    recent: int = Field(description="How many of the latest decisions are counted in `chosen`.")
+    chosen: list[int] = Field(description="In how many of them each item was.")
+    categories: list[int] | None = Field(description="The category of each item by its place; null without any.")
 
 
 class ForcedAnswer(BaseModel):

@@ -18,6 +18,7 @@ from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._limits import check_constraint
 from matroid_bandits.service._metrics import Metrics
 from matroid_bandits.service._operation import COMMAND_LINE, Answer, Need, Operation, Turn
+from matroid_bandits.service._past import Past
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
@@ -64,6 +65,7 @@ class Service:
         self.metrics = Metrics()
         self.watch_requests = Watch(settings, self.metrics.figures)
         self.keys = Keys(self.database)
+        self.past = Past(self.database)
         self.is_draining = False
         self._awaited: list[str] = []  # campaigns that `prepare` has not created yet
         self.count_connections: Callable[[], int] = lambda: 0  # known to the HTTP server

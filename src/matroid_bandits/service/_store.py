@@ -262,6 +262,12 @@ class Database:
         with connection.execute(self._after, given, execution_options={"yield_per": chunk}) as found:
             yield from found
 
+    def tail(self, connection: Connection, campaign: int, until: int, limit: int) -> list[str]:
+        """The payloads of the last events up to one, oldest first."""
+        newest = select(events.c.payload).where(events.c.campaign == campaign, events.c.seq <= until)
+        found = connection.execute(newest.order_by(events.c.seq.desc()).limit(limit)).scalars().all()
+        return [*reversed(found)]
+
     def page(self, connection: Connection, campaign: int, after: int, limit: int, most: int) -> list[Any]:
         """The next events of a campaign after one, up to `limit` events and `most` characters; one at least."""
         found: list[Any] = []

@@ -1,0 +1,110 @@
+"""Why a decision was as it was: the campaign as it stood just before it, from a snapshot and the log."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from pydantic_core import from_json
+from sqlalchemy import Connection
+
+from matroid_bandits._util.names import decode
+from matroid_bandits.exceptions import LimitError, UnknownCampaignError, UnknownDecisionError
+from matroid_bandits.service import _snapshots
+from matroid_bandits.service._replica import Replica, read_terms
+from matroid_bandits.service._store import Database
+
+#: Events that are replayed to explain a decision; snapshots are 20,000 apart unless told otherwise.
+_MOST_REPLAYED = 100_000
+
+#: Events that are read at once to find a decision.
+_CHUNK = 64
+
+
+class Past:
+    """Campaigns as they stood before their decisions. The last one is kept: its items are asked for one by one.
+
+    Parameters
+    ----------
+    database : Database
+        Where the logs are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()  # one replay at a time
+        self._last: tuple[str, int, Replica, dict[str, Any]] | None = None
+
+    def explain(self, name: str, item: Any, decision: int) -> dict[str, Any]:
+        """Why an item is in or out of a decision, by what was believed when it was made.
+
+        Raises
+        ------
+        UnknownDecisionError
+            There is no such decision in the log.
+        LimitError
+            It was made too long before or after the snapshots that there are.
+        """
+        with self._lock:
+            if self._last is None or self._last[:2] != (name, decision):
+                self._last = name, decision, *self._stand_before(name, decision)
+            _, _, replica, asked = self._last
+            learner = replica.learner
+            if asked.get("held_out"):
+                found = learner.explain(item, decision=decision)
+            else:
+                given = (key for key in ("available", "exclude", "pinned") if key in asked)
+                wanted: dict[str, Any] = {key: [*map(decode, asked[key])] for key in given}
+                found = learner.explain(item, **wanted, features=asked.get("features"))
+        return found.to_dict() | {"text": str(found)}
+
+    def _stand_before(self, name: str, decision: int) -> tuple[Replica, dict[str, Any]]:
+        """A replica just before the event of a decision, after it where it was drawn at random; and the event."""
+        database = self._database
+        with database.reading() as connection:
+            row = database.find(connection, name)
+            if row is None:
+                raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+            database.take_time(connection)
+            seq, asked = self._find(connection, row, decision)
+            replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
+            _snapshots.restore(connection, replica, seq - 1)
+            n_between = seq - replica.seq
+            if n_between > _MOST_REPLAYED:
+                raise LimitError(
+                    f"expected a decision at most {_MOST_REPLAYED:,} events after a snapshot, got {n_between:,}"
+                )
+            until = seq if asked.get("held_out") else seq - 1
+            for event in database.log(connection, row.id, replica.seq, until - replica.seq):
+                replica.follow(event.seq, event.at, event.payload, event.seq)  # by the log's word
+            return replica, asked
+
+    def _find(self, connection: Connection, row: Any, decision: int) -> tuple[int, dict[str, Any]]:
+        """The event of a decision: their numbers rise along the log."""
+        low, high = 0, row.seq  # events after `low`, up to `high`
+        while high > low:
+            middle = (low + high) // 2
+            found = self._next_asked(connection, row, middle, high)
+            if found is None or found[1]["decision"] > decision:
+                high = middle
+            elif found[1]["decision"] == decision:
+                return found
+            else:
+                low = found[0]
+        raise UnknownDecisionError(f"expected a decision of {row.name} that is in its log, got {decision}")
+
+    def _next_asked(
+        self, connection: Connection, row: Any, after: int, until: int
+    ) -> tuple[int, dict[str, Any]] | None:
+        """The first decision after an event."""
+        while after < until:
+            chunk = [*self._database.log(connection, row.id, after, min(_CHUNK, until - after))]
+            for event in chunk:
+                if event.seq > until:
+                    return None
+                if event.payload.startswith('{"event":"asked"'):
+                    return event.seq, from_json(event.payload)
+            if not chunk:
+                return None
+            after = chunk[-1].seq
+        return None
