@@ -154,7 +154,6 @@ class Agent:
         waits: bool = True,
         episode: int = 0,
     ) -> None:
-        policy.check(constraint)
         self._policy, self._waits, self._engine_choice = policy, waits, engine
         self.state = State(constraint, n_runs, minimize, policy, episode)
         self._engine = make_engine(engine, constraint, policy, self.state)
@@ -277,7 +276,7 @@ class Agent:
     def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
         """Let `items` (n,) count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
         self.state.set_priors(items, means, counts)
-        self._policy.welcome(self.state, items)
+        self._policy.rearranged(self.state, items)
         self.refresh(items)
 
     def check_learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
@@ -329,7 +328,7 @@ class Agent:
 
     def renew(self) -> None:
         """Let the policy take the plays that wait anew, after items or plays were rearranged."""
-        self._policy.rearranged(self.state)
+        self._policy.rearranged(self.state, np.empty(0, np.int64))
 
     def _waiting(self) -> Iterator[Plays]:
         return (play.waiting() for play in self.open.values())

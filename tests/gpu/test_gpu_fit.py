@@ -51,8 +51,7 @@ class Hidden(mb.OMM):
 class Alarmed(mb.OMM):
     """OMM that counts alarms, of which there are none."""
 
-    def alarms(self, state):
-        return np.zeros_like(state.counts), np.zeros_like(state.counts)
+    memory = tuple(mb.Memory(name, dtype=np.int64) for name in ("n_alarms", "last_alarm"))
 
 
 class Unknown(mb.Environment):
@@ -81,7 +80,7 @@ DRIFT = mb.DriftingEnvironment(COINS, to=[0.1, 0.2, 0.3, 0.4], over=9)
         (PROBLEM.constraint, COINS, Own(), r"Own has lines\(\) of its own"),
         (PROBLEM.constraint, COINS, Rescaled(), r"Rescaled has exponent\(\) of its own"),
         (PROBLEM.constraint, COINS, Hidden(), "Hidden has affine of its own"),
-        (PROBLEM.constraint, COINS, Alarmed(), r"Alarmed has alarms\(\) of its own"),
+        (PROBLEM.constraint, COINS, Alarmed(), r"Alarmed has memory of its own"),
         (PROBLEM.constraint, COINS, mb.DiscountedOMM(0.9), "DiscountedOMM "),
         (PROBLEM.constraint, COINS, mb.SlidingWindowOMM(9), "SlidingWindowOMM "),
         (PROBLEM.constraint, COINS, mb.Restarting(mb.OMM()), "Restarting has no compiled form"),

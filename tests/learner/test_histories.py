@@ -193,7 +193,7 @@ class History:
         newcomers = [label for label in labels if label not in ledger.known or label in forget]
         priors = self.priors(learner.policy, newcomers) or {}
         settings = {"priors": priors} if learner.policy.takes_priors else {}
-        if learner.policy.features_of(np.empty(0, np.int64)) is not None and newcomers:
+        if learner.policy.item_features is not None and newcomers:
             settings["features"] = {label: ROWS[label] for label in newcomers}
         learner.change(self.matroid(labels), forget=forget, **settings)
         ledger.change(labels, priors, forget)

@@ -338,12 +338,12 @@ def test_widths_are_right_whatever_the_scales(size, prior_scale, noise, n_seen, 
 
 
 def test_a_covariance_of_an_early_file_that_is_not_definite_has_a_factor():
-    policy = mb.CombLinTS(np.eye(3))
+    converted = {each.former: each.converted for each in mb.CombLinTS(np.eye(3)).memory}["covariance"]
     indefinite = np.diag([1.0, 0.5, -1e-9])[None]
-    root = policy.converted("covariance", indefinite)
+    root = converted(indefinite)
     assert np.allclose(root @ root.transpose(0, 2, 1), indefinite, rtol=0, atol=1e-8)
     with pytest.raises(PolicyError, match="finite"):
-        policy.converted("covariance", np.full((1, 3, 3), np.nan))
+        converted(np.full((1, 3, 3), np.nan))
 
 
 # Baselines

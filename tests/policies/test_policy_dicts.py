@@ -73,7 +73,7 @@ def test_arrays_can_be_kept_apart():
     form = mb.policy_to_dict(mb.Restarting(mb.CombLinTS(FEATURES)), arrays)
     assert list(arrays) == ["base.features"]
     assert "features" not in form["base"]
-    assert np.array_equal(mb.policy_from_dict(form, arrays).base.features_of(np.arange(3)), FEATURES)
+    assert np.array_equal(mb.policy_from_dict(form, arrays).base.item_features, FEATURES)
 
 
 def test_the_form_of_earlier_logs_is_read():

@@ -148,7 +148,7 @@ def test_an_item_starts_anew_and_the_others_do_not(delay, engine):
                     means[e] = everything / n_answers
     assert agent.state.counts[0].tolist() == counts.tolist()
     assert agent.state.asked[0].tolist() == asked.tolist()
-    assert [array[0].tolist() for array in policy.alarms(agent.state)] == [n_alarms.tolist(), last.tolist()]
+    assert [array[0].tolist() for array in agent.state.alarms] == [n_alarms.tolist(), last.tolist()]
     assert n_alarms.sum() > 5
 
 

@@ -434,7 +434,7 @@ def test_an_array_as_long_as_the_items_is_as_declared():
 class Remembering(mb.Policy):
     """Keeps what it worked out for a constraint where every other constraint finds it."""
 
-    def check(self, constraint):
+    def prepare(self, constraint):
         self.bonus = np.arange(constraint.n_items) * (-1.0) ** constraint.rank
 
     def indices(self, state, request):

@@ -125,7 +125,7 @@ def _explanation(
         margins = np.where(U[rivals] == U[item], 0.0, U[rivals] - U[item])
     order = np.argsort(margins, kind="stable")
     sign = -1.0 if state.minimize else 1.0
-    alarms = core.policy.alarms(state)
+    alarms = state.alarms
     return Explanation(
         item=item,
         label=labels[item],

@@ -124,7 +124,7 @@ class Core:
 
     def alarms(self) -> tuple[IntArray, IntArray] | None:
         """How often each item has started anew by itself, and after which decision last."""
-        alarms = self.policy.alarms(self.agent.state)
+        alarms = self.agent.state.alarms
         return None if alarms is None else (alarms[0][0].copy(), alarms[1][0].copy())
 
     def outstanding(self) -> tuple[Decision, ...]:
@@ -456,8 +456,7 @@ class Core:
         if policy.n_features is None:
             if features is None:
                 return None, newcomers
-            own = policy.features_of(np.empty(0, np.int64))
-            width = None if own is None else own.shape[1]
+            width = None if policy.item_features is None else policy.item_features.shape[1]
             return read_rows(constraint, features, width, newcomers, is_strict=not self.is_replaying), newcomers
         if self.features is not None:
             return read_features(constraint, policy, features), newcomers

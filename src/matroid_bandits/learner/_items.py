@@ -284,8 +284,8 @@ def changed(
     is_gone[sources[stays]] = False
     leaving = [e for e in np.flatnonzero(is_gone).tolist() if old.constraint.labels[e] not in forgotten]
     left = {name: array[:, leaving] for name, array in columns.items()}
-    if (own := policy.features_of(np.array(leaving, np.int64))) is not None:
-        left["features"] = own[None]
+    if policy.item_features is not None:
+        left["features"] = policy.item_features[None, leaving]
     gone = (label for label in {*places, *forgotten} if departed.code(label) is not None)
     turnover = departed.plan(gone, [old.constraint.labels[e] for e in leaving], left, most_departed)
 

@@ -94,13 +94,13 @@ def load(
             _validate.check_layouts(layouts, header["n_items"], len(header["departed"]))
             constraint = _constraint(header, constraint)
             policy = _policy(header, archive, constraint, policy)
-            policy.check(constraint)
-            former = {f"extra/{each.former}": f"extra/{each.name}" for each in policy.memory if each.former}
-            layouts = {former.get(name, name): layout for name, layout in layouts.items()}
+            policy.prepare(constraint)
+            former = {f"extra/{each.former}": each for each in policy.memory if each.former}
+            layouts = {f"extra/{former[name].name}" if name in former else name: layouts[name] for name in layouts}
             _validate.check_extra(layouts, policy, constraint.n_items)
             arrays = archive.read()
             for old in former.keys() & arrays.keys():
-                arrays[former[old]] = policy.converted(old.removeprefix("extra/"), arrays.pop(old))
+                arrays[f"extra/{former[old].name}"] = former[old].converted(arrays.pop(old))
             _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
             _validate.check_plays(arrays, header, constraint)
         core = Core(

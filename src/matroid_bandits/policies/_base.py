@@ -1,4 +1,4 @@
-"""The interface of a policy, and how everybody asks one for its indices."""
+"""The interface of a policy, and how its indices are computed and checked."""
 
 from __future__ import annotations
 
@@ -26,19 +26,25 @@ POLICIES: dict[str, type[Policy]] = {}
 class Policy(ABC, Described):
     """Turns what was seen into an index per item; the set of largest total index is then chosen.
 
-    A policy of one's own is one method, `indices`, over arrays with a row per run. It sees gains (costs are
-    negated before they reach it), so it always maximises, and works in both directions. An agent calls, in this
-    order:
+    `indices` is the one required method, over arrays with a row per run. A policy sees gains (costs are negated
+    before they reach it), so it always maximises, and works in both directions. Every other method is optional:
 
-    1. `check` and `prepare` with the constraint, once, before anything else;
-    2. for every episode `indices`, and after the set was chosen `advance`;
-    3. `observe` for every piece of feedback, whenever it comes: at once, in parts, episodes later, never. The state
-       has counted it by then;
-    4. `wait` when plays have not been answered by the time something else happens, and `drop` when they never will
-       be; most policies go by the state's counts of those. `welcome` when items come with priors, `rearranged` when a
-       learner's items have changed or were forgotten;
-    5. `forget` when an item is to start anew, where a `Restarting` policy has it beside a detector;
-    6. `check_extra` when a live learner is saved or loaded.
+    =============================  ==================================================================================
+    a policy that                  overrides
+    =============================  ==================================================================================
+    learns more than the state     `memory`, which declares its arrays, and `observe`, called with every answer:
+    counts                         at once, in parts, episodes later, never
+    ages                           `advance`, called once an episode, after its set was chosen
+    needs the constraint           `prepare`, called once, before anything else
+    makes more of late answers     `wait` and `drop`; most policies go by the state's counts of plays that wait
+    than the state does
+    shares memory between items    `change`, `rearranged` and `forget`, called when items come, go or start anew;
+                                   memory per item follows its item by itself
+    reports other beliefs than     `beliefs` and `spreads`
+    the state's means
+    is saved with a learner        `check_extra`, where files with impossible numbers are to be refused
+    has a compiled form            `compiled`; `AffinePolicy` has one
+    =============================  ==================================================================================
 
     One object plays in many problems and threads, so it stays as it was made: what it keeps of a history is its
     declared `memory`, and what it works out for a constraint is what `prepare` returns.
@@ -55,6 +61,8 @@ class Policy(ABC, Described):
         Whether items may come with a mean and a number of plays that it is worth.
     n_features : int, or None
         How many numbers per item the policy needs with every request; None, the default, for one that takes none.
+    item_features : float64 array (L, d), or None
+        The features of the items that the policy was made with; None, the default, for one made without.
     memory : sequence of Memory
         The arrays in ``state.extra``, declared; none by default.
     takes_all : bool
@@ -65,8 +73,8 @@ class Policy(ABC, Described):
     affine : AffinePolicy, or None
         The lines that the index is made of, for engines that follow them; None for any other index.
     kind : str, or None
-        The name of a class of one's own in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to
-        be changed when what the class does changes. None, the default, for a class that is not stored.
+        The name of a user's class in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to be
+        changed when what the class does changes. None, the default, for a class that is not stored.
 
     Notes
     -----
@@ -93,6 +101,7 @@ class Policy(ABC, Described):
     takes_all: bool = False
     is_clairvoyant: bool = False
     n_features: int | None = None
+    item_features: FloatArray | None = None
     kind: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -109,12 +118,7 @@ class Policy(ABC, Described):
     def indices(self, state: State, request: Request) -> FloatArray:
         """The index of every item in the request's episode, shape (R, L); not NaN."""
 
-    def check(self, constraint: Constraint) -> None:
-        """Raise `PolicyError` when the policy cannot play under the constraint."""
-
-    def prepare(self, constraint: Constraint) -> Any:
-        """Work out, once, what is needed of a constraint that fits; hooks find it in ``state.prepared``."""
-        return None
+    # What a policy declares
 
     @property
     def memory(self) -> Sequence[Memory]:
@@ -124,6 +128,25 @@ class Policy(ABC, Described):
     @property
     def affine(self) -> AffinePolicy | None:
         """The lines that the index is made of; None for any other index."""
+        return None
+
+    def compiled(self) -> forms.PolicyForm | None:
+        """The policy as compiled episodes know it (see `kernels.forms`); None, the default, for one they do not.
+
+        A class that overrides a hook of the class that declared it loses it by that.
+        """
+        return None
+
+    # What happens in an episode
+
+    def prepare(self, constraint: Constraint) -> Any:
+        """Work out, once, what is needed of a constraint; hooks find it in ``state.prepared``.
+
+        Raises
+        ------
+        PolicyError
+            The policy cannot play under the constraint.
+        """
         return None
 
     def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
@@ -140,38 +163,22 @@ class Policy(ABC, Described):
         """Update the memory with what was answered; `state` has counted it."""
 
     def wait(self, state: State, plays: Plays) -> None:
-        """Take note that plays wait for an answer from now on; `state` has counted them."""
+        """Update the memory when plays begin to wait for an answer; `state` has counted them."""
 
     def drop(self, state: State, dropped: Sequence[Plays]) -> None:
-        """Take note that no answer will come to some plays that waited; those of ``state.pending()`` still do."""
+        """Update the memory when no answer will come to some plays that waited.
 
-    def rearranged(self, state: State) -> None:
-        """Take note that items have come, gone, changed places or were forgotten, and plays that waited with them.
-
-        The memory of every item has been moved, or is as it was at first; those of ``state.pending()`` wait now.
+        The plays of ``state.pending()`` still wait.
         """
 
-    def welcome(self, state: State, items: IntArray) -> None:
-        """Take note that `items` (n,) have come with priors; `state` has them."""
+    # Items that start anew, come and go
 
-    def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
-        """What a live learner reports of its items: mean gains, answered plays, and all plays behind the index.
+    def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
+        """Start anew with `items` (n,), each in its run (n,); called by `Restarting`, when `state` has done so.
 
-        Each has shape (R, L). A mean is NaN where nothing was answered and there is no prior. By default they are the
-        state's; a policy that forgets says what it still goes by.
+        By default what the memory has of them becomes as it was at first.
         """
-        is_known = state.counts > 0
-        if state.has_priors:
-            is_known = is_known | (state.prior_counts > 0.0)
-        return np.where(is_known, state.means, np.nan), state.counts, state.plays
-
-    def spreads(self, state: State, request: Request) -> FloatArray:
-        """Half the width of the interval that a live learner reports around each mean, shape (R, L).
-
-        By default what the index adds to the mean. A policy that samples gives the standard deviation of what it
-        samples from, which no draw changes; one whose index says nothing of the mean gives NaN.
-        """
-        return np.abs(evaluate(self, state, request) - self.beliefs(state)[0])
+        state.renew(self.memory, runs, items)
 
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         """The policy that goes on when a learner's items change.
@@ -194,34 +201,33 @@ class Policy(ABC, Described):
             raise PolicyError(f"expected no features of the new items, since {self!r} has none of the old; got some")
         return self
 
-    def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
-        """Start anew with `items` (n,), each in its run (n,); called by `Restarting`, when `state` has done so.
+    def rearranged(self, state: State, newcomers: IntArray) -> None:
+        """Update the memory after items have come, gone, changed places or were forgotten, and plays with them.
 
-        By default what the memory has of them becomes as it was at first.
+        The memory of every item has been moved, or is as it was at first; the plays of ``state.pending()`` wait now.
+        `newcomers` (n,) have just been given the priors that `state` has of them.
         """
-        state.renew(self.memory, runs, items)
 
-    def alarms(self, state: State) -> tuple[IntArray, IntArray] | None:
-        """How often each item started anew by itself, and in which episode last; None for a policy that never does.
+    # What a live learner reports, saves and loads
 
-        Both are of shape (R, L); the episode is 0 for an item that never did.
+    def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
+        """What a live learner reports of its items: mean gains, answered plays, and all plays behind the index.
+
+        Each has shape (R, L). A mean is NaN where nothing was answered and there is no prior. By default they are the
+        state's; a policy that forgets says what it still goes by.
         """
-        return None
+        is_known = state.counts > 0
+        if state.has_priors:
+            is_known = is_known | (state.prior_counts > 0.0)
+        return np.where(is_known, state.means, np.nan), state.counts, state.plays
 
-    def features_of(self, items: IntArray) -> FloatArray | None:
-        """The features (n, d) that the policy was made with for some items; None for a policy made without."""
-        return None
+    def spreads(self, state: State, request: Request) -> FloatArray:
+        """Half the width of the interval that a live learner reports around each mean, shape (R, L).
 
-    def compiled(self) -> forms.PolicyForm | None:
-        """The policy as compiled episodes know it (see `kernels.forms`); None, the default, for one they do not.
-
-        A class that overrides a hook of the class that declared it loses it by that.
+        By default what the index adds to the mean. A policy that samples gives the standard deviation of what it
+        samples from, which no draw changes; one whose index says nothing of the mean gives NaN.
         """
-        return None
-
-    def converted(self, name: str, array: AnyArray) -> AnyArray:
-        """What an array by its `former` name, in a file of an earlier version, is now; of the same type and shape."""
-        return array
+        return np.abs(evaluate(self, state, request) - self.beliefs(state)[0])
 
     def check_extra(self, state: State) -> None:
         """Raise `PolicyError` when the memory cannot be what the other hooks have made.

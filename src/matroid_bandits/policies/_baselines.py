@@ -118,12 +118,6 @@ class FixedSet(Policy):
             return np.array(sorted(self._items), np.int64)  # type: ignore[type-var]
         return self._items
 
-    def check(self, constraint: Constraint) -> None:
-        try:
-            constraint.as_items(self._items)
-        except ItemError as error:
-            raise PolicyError(str(error)) from None
-
     def params(self) -> dict[str, Any]:
         items = self._items if isinstance(self._items, np.ndarray) else list(self._items)
         return {"items": items} | ({"away": list(self._away)} if self._away else {})
@@ -145,7 +139,10 @@ class FixedSet(Policy):
 
     def prepare(self, constraint: Constraint) -> IntArray:
         """The numbers of the items."""
-        return self._numbers(constraint)
+        try:
+            return self._numbers(constraint)
+        except ItemError as error:
+            raise PolicyError(str(error)) from None
 
     def _numbers(self, constraint: Constraint) -> IntArray:
         """The items of the set that are there."""

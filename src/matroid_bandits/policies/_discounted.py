@@ -167,14 +167,11 @@ class DiscountedOMM(AffinePolicy):
             runs, items, episode = plays[:3]
             discount.drop(runs, items, *self._weigh(state, episode), *self._arrays(state))
 
-    def rearranged(self, state: State) -> None:
-        """Bring everything up to date: an item that returns has missed some divisions."""
-        self._update(state)
-
-    def welcome(self, state: State, items: IntArray) -> None:
-        """Let priors weigh as much as plays made now."""
-        g = state.extra["clock"][:, None, _G]
-        state.extra["cells"][:, items, discount.PRIOR] = state.prior_counts[:, items] / g
+    def rearranged(self, state: State, newcomers: IntArray) -> None:
+        """Let new priors weigh as much as plays made now, and items that return catch up on divisions."""
+        if newcomers.size:
+            g = state.extra["clock"][:, None, _G]
+            state.extra["cells"][:, newcomers, discount.PRIOR] = state.prior_counts[:, newcomers] / g
         self._update(state)
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:

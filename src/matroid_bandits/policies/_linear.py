@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_FEATURE, as_integer, as_number
 from matroid_bandits._util.names import rows_of
@@ -49,7 +49,7 @@ class _LinearPolicy(Policy):
                 "expected either features, which the items keep, or n_features, the number of those that come with "
                 f"every request; got {given}"
             )
-        self._features = None if features is None else _as_features(features)
+        self._features = self.item_features = None if features is None else _as_features(features)
         if n_features is not None:
             self.n_features = as_integer("n_features", n_features, 1, 2**15, error=PolicyError)
         self._prior_scale = as_number("prior_scale", prior_scale, 1e-50, 1e50, error=PolicyError)
@@ -61,7 +61,7 @@ class _LinearPolicy(Policy):
             params["n_features"] = self._n_columns  # a list of no rows does not say how long they are
         return params
 
-    def check(self, constraint: Constraint) -> None:
+    def prepare(self, constraint: Constraint) -> None:
         if self._features is not None and self._features.shape[0] != constraint.n_items:
             raise PolicyError(f"expected features for {constraint.n_items} items, got {self._features.shape[0]} rows")
 
@@ -81,9 +81,6 @@ class _LinearPolicy(Policy):
             rows[is_new] = features[is_new]
         return type(self)(**self.params() | {"features": rows, "n_features": None})
 
-    def features_of(self, items: IntArray) -> FloatArray | None:
-        return None if self._features is None else self._features[items]
-
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Start anew with the belief, which all items share; it is narrowed by the plays that wait."""
         for each in self.memory:
@@ -96,8 +93,8 @@ class _LinearPolicy(Policy):
         prior = self._prior_scale * np.eye(d)
         return (
             Memory("theta", "run", shape=(d,)),
-            Memory("root", "run", shape=(d, d), initial=prior, former="covariance"),
-            Memory("narrowed_root", "run", shape=(d, d), initial=prior, former="narrowed"),
+            Memory("root", "run", shape=(d, d), initial=prior, former="covariance", converted=_cholesky),
+            Memory("narrowed_root", "run", shape=(d, d), initial=prior, former="narrowed", converted=_cholesky),
         )
 
     def check_extra(self, state: State) -> None:
@@ -117,12 +114,6 @@ class _LinearPolicy(Policy):
             )
         if np.triu(root, 1).any() or not (np.diagonal(root, axis1=1, axis2=2) >= 0.0).all():
             raise PolicyError("expected the Cholesky factor of a covariance, lower triangular, got another matrix")
-
-    def converted(self, name: str, array: AnyArray) -> AnyArray:
-        """The Cholesky factor of a covariance, which early versions kept."""
-        if not np.isfinite(array).all():
-            raise PolicyError("expected a finite covariance, got NaN or infinity")
-        return _cholesky(array)
 
     def observe(self, state: State, feedback: Feedback) -> None:
         theta, root = state.extra["theta"], state.extra["root"]
@@ -153,7 +144,7 @@ class _LinearPolicy(Policy):
                 statistics.widen(plays.runs[is_crowded], rows, self._noise**2, state.extra["narrowed_root"])
         self._rest(state)
 
-    def rearranged(self, state: State) -> None:
+    def rearranged(self, state: State, newcomers: IntArray) -> None:
         self._mark(state, np.arange(state.n_runs))
         state.extra["narrowed_root"][:] = self._narrowed(state)
         self._rest(state)
@@ -348,6 +339,8 @@ def _values(features: FloatArray, theta: FloatArray) -> FloatArray:
 
 def _cholesky(covariance: FloatArray) -> FloatArray:
     """The Cholesky factor of a covariance, for each run; the nearest where rounding has made it indefinite."""
+    if not np.isfinite(covariance).all():
+        raise PolicyError("expected a finite covariance, got NaN or infinity")
     try:
         factor = np.asarray(np.linalg.cholesky(covariance), np.float64)
     except np.linalg.LinAlgError:

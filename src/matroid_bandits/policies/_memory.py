@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,6 +17,10 @@ MemoryKind = Literal["item", "run", "time", "growing"]
 
 #: The initial value that is the last episode which has passed.
 NOW = "now"
+
+
+def _same(array: AnyArray) -> AnyArray:
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +45,9 @@ class Memory:
     initial : number or array of that shape, or "now"
         What a cell is at first; "now" stands for the last episode that has passed.
     former : str, optional
-        The name of what files of an earlier version have in its place; see `Policy.converted`.
+        The name of what files of an earlier version have in its place.
+    converted : callable, optional
+        Gives the array of what stood under the `former` name, of the same type and shape; by default the same.
 
     Examples
     --------
@@ -57,6 +64,7 @@ class Memory:
     shape: tuple[int, ...] = ()
     initial: Any = 0
     former: str | None = None
+    converted: Callable[[AnyArray], AnyArray] = _same
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, IntArray
+from matroid_bandits._typing import AnyArray
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.policies._base import Policy
@@ -98,12 +98,9 @@ class Restarting(PolicyWrapper):
             state.extra["n_alarms"][runs, items] += 1
             state.extra["last_alarm"][runs, items] = 0 if feedback.is_early else feedback.episode
 
-    def alarms(self, state: State) -> tuple[IntArray, IntArray]:
-        return state.extra["n_alarms"], state.extra["last_alarm"]
-
     def check_extra(self, state: State) -> None:
         self._base.check_extra(state)
-        n, last = self.alarms(state)
+        n, last = state.extra["n_alarms"], state.extra["last_alarm"]
         is_wrong = (n < 0) | (last < 0) | ((n == 0) & (last > 0))
         if is_wrong.any():
             e = int(is_wrong[0].argmax())

@@ -156,6 +156,15 @@ class State:
         """Whether every item has been asked for in every run, or came with a prior."""
         return not self.is_unseen.any()
 
+    @property
+    def alarms(self) -> tuple[IntArray, IntArray] | None:
+        """How often each item started anew by itself, and in which episode last, 0 for never; each (R, L).
+
+        They are the policy's memory called "n_alarms" and "last_alarm"; None for a policy without.
+        """
+        n, last = self.extra.get("n_alarms"), self.extra.get("last_alarm")
+        return None if n is None or last is None else (n, last)
+
     def absorb(self, feedback: Feedback) -> None:
         """Count what was answered where nothing ever waits; an item has at most one answer for each run."""
         statistics.absorb(

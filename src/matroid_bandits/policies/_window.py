@@ -156,7 +156,7 @@ class SlidingWindowOMM(AffinePolicy):
             none = np.zeros(plays.runs.size)
             self._enter(state, plays.runs, plays.items, none, kernels.LOST, plays.episode)
 
-    def rearranged(self, state: State) -> None:
+    def rearranged(self, state: State, newcomers: IntArray) -> None:
         """Add everything up anew, for the items and plays that are there now."""
         extra = state.extra
         self._name(state, anew=True)
@@ -171,10 +171,6 @@ class SlidingWindowOMM(AffinePolicy):
             extra["first_counts"][:], extra["first_sums"][:] = 0, 0.0
         self._take_priors(state)
         self._recount(state, None if is_full else sums)
-
-    def welcome(self, state: State, items: IntArray) -> None:
-        self._take_priors(state)
-        self._update(state, np.repeat(np.arange(state.n_runs), items.size), np.tile(items, state.n_runs))
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Let the answered plays of some items be nobody's."""

@@ -42,7 +42,8 @@ class PolicyWrapper(Policy):
             raise PolicyError(f"expected base to be a Policy, got {shown(base)}")
         self._base = base
         self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors
-        self.takes_all, self.is_clairvoyant, self.n_features = base.takes_all, base.is_clairvoyant, base.n_features
+        self.takes_all, self.is_clairvoyant = base.takes_all, base.is_clairvoyant
+        self.n_features, self.item_features = base.n_features, base.item_features
 
     @property
     def base(self) -> Policy:
@@ -60,9 +61,6 @@ class PolicyWrapper(Policy):
     def indices(self, state: State, request: Request) -> FloatArray:
         return self._base.indices(state, request)
 
-    def check(self, constraint: Constraint) -> None:
-        self._base.check(constraint)
-
     def prepare(self, constraint: Constraint) -> Any:
         return self._base.prepare(constraint)
 
@@ -78,14 +76,11 @@ class PolicyWrapper(Policy):
     def drop(self, state: State, dropped: Sequence[Plays]) -> None:
         self._base.drop(state, dropped)
 
-    def rearranged(self, state: State) -> None:
-        self._base.rearranged(state)
+    def rearranged(self, state: State, newcomers: IntArray) -> None:
+        self._base.rearranged(state, newcomers)
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         self._base.forget(state, runs, items)
-
-    def welcome(self, state: State, items: IntArray) -> None:
-        self._base.welcome(state, items)
 
     def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
         return self._base.beliefs(state)
@@ -95,15 +90,6 @@ class PolicyWrapper(Policy):
 
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         return type(self)(**self.params() | {"base": self._base.change(before, sources, features)})
-
-    def alarms(self, state: State) -> tuple[IntArray, IntArray] | None:
-        return self._base.alarms(state)
-
-    def features_of(self, items: IntArray) -> FloatArray | None:
-        return self._base.features_of(items)
-
-    def converted(self, name: str, array: AnyArray) -> AnyArray:
-        return self._base.converted(name, array)
 
     def check_extra(self, state: State) -> None:
         self._base.check_extra(state)

@@ -92,7 +92,7 @@ class Game:
         shape = n_batch, settings.checkpoints.size
         self._returns_at, self._regret_at = np.empty(shape), np.empty(shape)
         self._optimum_at = None if self._score.optimum is None else np.empty(shape)
-        self._alarms = self.slice.policy.alarms(self._agent.state)
+        self._alarms = self._agent.state.alarms
         self._alarms_at = None if self._alarms is None else np.empty(shape, np.int64)
 
     def _set_streams(self, stream: Stream) -> None:
@@ -170,7 +170,7 @@ class Game:
         part._agent, part._score = self._agent.part(first, last), self._score.part(first, last)
         part._returns_at, part._regret_at = self._returns_at[first:last], self._regret_at[first:last]
         part._optimum_at = None if self._optimum_at is None else self._optimum_at[first:last]
-        part._alarms = part.slice.policy.alarms(part._agent.state)
+        part._alarms = part._agent.state.alarms
         part._alarms_at = None if self._alarms_at is None else self._alarms_at[first:last]
         return part
 
@@ -178,7 +178,7 @@ class Game:
         """Go on in one from where all `parts` of these runs have come to."""
         self.t = parts[0].t
         self._agent.rejoin([part._agent for part in parts])
-        self._alarms = self.slice.policy.alarms(self._agent.state)
+        self._alarms = self._agent.state.alarms
 
     def result(self) -> Part:
         """What was found, after the last episode."""

@@ -156,7 +156,7 @@ def check_policies(problem: Problem, policies: Mapping[str, Policy] | Iterable[P
         if not isinstance(policy, Policy):
             hint = " (the class; an instance is needed)" if isinstance(policy, type) else ""
             raise SimulationError(f"expected {name!r} to be a Policy, got {policy!r}{hint}")
-        policy.check(problem.constraint)
+        policy.prepare(problem.constraint)
         check_fit(policy, problem.environment)
     return named
 

@@ -98,7 +98,7 @@ class PolicySpec(Spec):
             values["items"] = [ground.numbers([e], at)[0] if isinstance(e, str) else e for e in items]
         policy: Policy = made(kind, values, place)
         try:
-            policy.check(ground.constraint)
+            policy.prepare(ground.constraint)
         except MatroidBanditsError as error:
             raise place.error(str(error)) from error
         return policy

@@ -195,7 +195,7 @@ class PolicySuite(Suite):
         others = [labels[1:], labels, [*labels, "newcomer"], labels[::-1], labels]
         for t in range(1, self.n_episodes + 1):
             for some in others if t % 3 == 0 else ():
-                own = self.policy.features_of(np.zeros(min(self.n_items, 1), np.int64))
+                own = self.policy.item_features
                 rows = {"newcomer": own[0]} if own is not None and "newcomer" in some else None
                 changing.change(UniformMatroid(len(some), min(_SET_SIZE, len(some)), labels=some), features=rows)
             self._compare("a change of its items and back", t, plain, changing)
@@ -521,8 +521,7 @@ class _Watched(PolicyWrapper):
         return [a.copy(), np.ldexp(b, -self._affine.exponent(state))]
 
     def _n_alarms(self, state: State) -> IntArray:
-        alarms = self._base.alarms(state)
-        return np.zeros(state.counts.shape, np.int64) if alarms is None else alarms[0].copy()
+        return np.zeros(state.counts.shape, np.int64) if state.alarms is None else state.alarms[0].copy()
 
 
 def _compare_directions(gains: list[FloatArray], costs: list[FloatArray]) -> None:
@@ -604,7 +603,7 @@ def _check_memory(state: State, policy: Policy) -> None:
 def _fits(constraint: Constraint, policy: Policy) -> bool:
     """Whether a policy can play under a constraint."""
     try:
-        policy.check(constraint)
+        policy.prepare(constraint)
     except Exception:  # whatever a user's class raises
         return False
     return True
