@@ -47,7 +47,7 @@ def test_alarms_of_earlier_versions_can_be_acknowledged(url):
         extra = json.loads(row.extra)
         del extra["open_alarms"]
         early = dict(row._mapping) | {"extra": json.dumps(extra)}
-        early["checksum"] = _snapshots._checksum(early)
+        early["checksum"] = _snapshots.checksum(early)
         connection.execute(sa.delete(snapshots))
         connection.execute(sa.insert(snapshots).values(early))
         connection.execute(sa.update(campaigns).values(alarms=0))

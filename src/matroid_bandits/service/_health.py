@@ -24,7 +24,8 @@ async def _health(call: Call) -> Answer:
 async def _ready(call: Call) -> Answer:
     if not call.service.is_ready:
         usual = "the server drains or loads its campaigns, or the database does not answer in time"
-        raise UnavailableError(call.service.progress or usual)
+        reading = "".join(f", {name} at event {n:,} of {last:,}" for name, (n, last) in call.service.reading.items())
+        raise UnavailableError((call.service.progress or usual) + reading)
     await run_in_threadpool(call.service.database.probe)
     return Answer(b'{"status":"ready"}')
 

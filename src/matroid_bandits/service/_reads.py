@@ -25,11 +25,12 @@ def summary_form(replica: Replica) -> dict[str, Any]:
         "waiting": replica.learner.n_outstanding,
         "created": replica.created,
         "alarms": len(replica.alarms),
+        "loading": None,
     }
 
 
-def row_form(row: Any, spec: dict[str, Any]) -> dict[str, Any]:
-    """A campaign at a glance, from its row in the database."""
+def row_form(row: Any, spec: dict[str, Any], progress: tuple[int, int] | None = None) -> dict[str, Any]:
+    """A campaign at a glance, from its row in the database, and how far its log is read where it is being loaded."""
     return {
         "name": row.name,
         "title": _title(spec),
@@ -40,6 +41,7 @@ def row_form(row: Any, spec: dict[str, Any]) -> dict[str, Any]:
         "waiting": row.waiting,
         "created": row.created,
         "alarms": row.alarms,
+        "loading": None if progress is None else progress[0] / progress[1],
     }
 
 

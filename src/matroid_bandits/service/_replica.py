@@ -73,6 +73,12 @@ class Replica:
         Seconds that operations took since the last snapshot, and what slow ones lately took beyond their share.
     mismatch : str
         Why the learner does not decide as the log says it did; empty while it does.
+    difference : str
+        The same of what another build wrote, which is to be told by an alarm, and does not stop the campaign.
+    build : str
+        The build that wrote the snapshot that the replica began with; empty without one.
+    is_unsaved : bool
+        Whether a snapshot is wanted before `saved` lies far behind.
     """
 
     def __init__(self, id: int, name: str, spec: dict[str, Any], learner: Learner | None = None) -> None:
@@ -80,6 +86,7 @@ class Replica:
         self.seq, self.digest, self.saved = 0, "", 0
         self.history = History()
         self.mismatch, self.spent, self.excess = "", 0.0, 0.0
+        self.difference, self.build, self.is_unsaved = "", "", False
         self.status, self.created = "active", 0.0
         self.reason: str | None = None
         self.weights = math.inf, -math.inf
@@ -208,6 +215,8 @@ class Replica:
 
     def _note_alarm(self, event: dict[str, Any], at: float, seq: int) -> None:
         kind = alarm_kind(event)
+        if kind == "replay":  # known, as for every other replay of this log
+            self.mismatch = self.difference = ""
         self.is_wide |= kind == "scale"
         self.n_alarms = event.get("n_alarms", self.n_alarms)
         self.alarms[seq] = {"seq": seq, "at": at, "kind": kind, "text": event["text"]}

@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError, ReplayError, UnknownCampaignError
 from matroid_bandits.service import _snapshots
+from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._replica import Replica, read_terms
 from matroid_bandits.service._store import Database, reason_of
@@ -25,6 +26,13 @@ log = logging.getLogger("matroid_bandits.service")
 
 #: A snapshot is also made after operations that took so many seconds together, which a replay would take again.
 _MOST_REPLAY_S = 10.0
+
+
+#: Events between two looks at the progress of a replay, and seconds between two lines in the log about it.
+_SHOWN, _SAY_EVERY_S = 1024, 5.0
+
+#: A history that was made in the background may be so many events behind; the writer's thread adds those.
+_NEAR = 1000
 
 
 class Replicas:
@@ -38,9 +46,17 @@ class Replicas:
         Whether another process has appended to a log since this one began.
     progress : str
         What is being loaded, in words; empty otherwise.
+    reading : dict of name to (int, int)
+        The last event that was read of a long log that is being loaded, and the last one it has.
     """
 
-    def __init__(self, database: Database, snapshot_every: int, figures: Figures | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        snapshot_every: int,
+        figures: Figures | None = None,
+        checker: Checker | None = None,
+    ) -> None:
         self.by_id: dict[int, Replica] = {}
         self.is_shared, self.progress = False, ""
         self._database, self._snapshot_every = database, snapshot_every
@@ -49,6 +65,9 @@ class Replicas:
         self._broken: dict[str, tuple[str, int, str]] = {}  # what is wrong, and of which log
         self._figures = figures or Figures()
         self._background = _Background(self._figures)
+        self._checker = checker or Checker(database)
+        self.reading: dict[str, tuple[int, int]] = {}
+        self._said = 0.0
 
     def find(self, name: str) -> Replica:
         """The replica of a campaign, loaded if it is not.
@@ -133,7 +152,8 @@ class Replicas:
         """What happened to these replicas is in the log now; save those that are far from their last snapshot."""
         for id, replica in replicas.items():
             self._at_risk.pop(id, None)
-            if replica.seq - replica.saved >= self._snapshot_every or replica.spent > _MOST_REPLAY_S:
+            is_far = replica.seq - replica.saved >= self._snapshot_every or replica.spent > _MOST_REPLAY_S
+            if is_far or replica.is_unsaved:
                 self._save(replica)
 
     def loaded(self, name: str | None) -> Replica | None:
@@ -155,7 +175,7 @@ class Replicas:
     def close(self) -> None:
         """Save what has changed, and end."""
         for replica in self.by_id.values():
-            if replica.seq - replica.saved >= min(100, self._snapshot_every):
+            if replica.is_unsaved or replica.seq - replica.saved >= min(100, self._snapshot_every):
                 self._save(replica)
         self._background.stop()
 
@@ -180,20 +200,31 @@ class Replicas:
         warm_up(replica.learner, row.name)
         self.adopt(replica)
         self._figures.count("loaded_campaigns")
+        self._checker.loaded(replica, row)
         return replica
 
     def _read(self, row: Any, connection: Connection) -> Replica:
-        """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1."""
-        replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
-        _snapshots.restore(connection, replica, row.seq)
-        if replica.saved:
+        """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1.
+
+        Where another build wrote the snapshot, a decision since then that would be another here is told, and the
+        campaign goes on by the log's word.
+        """
+        terms = read_terms(row.spec, row.name)
+        for seq in _snapshots.numbers(connection, row.id, row.seq):
+            replica = Replica(row.id, row.name, terms)
+            if not _snapshots.restore(connection, replica, seq):
+                continue
             try:
                 self._follow(replica, row, connection)
-                if replica.digest == row.digest:
-                    return replica
             except MatroidBanditsError:
                 log.warning("a snapshot of campaign %s does not fit its log", row.name)
-            replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
+                continue
+            if replica.digest == row.digest:
+                if replica.build != _snapshots.BUILD:
+                    replica.difference, replica.mismatch = replica.mismatch, ""
+                    replica.is_unsaved = True
+                return replica
+        replica = Replica(row.id, row.name, terms)
         self._follow(replica, row, connection)
         if replica.digest != row.digest:
             replica.mismatch = replica.mismatch or "the events in its log are not those that were written"
@@ -207,14 +238,56 @@ class Replicas:
                 if event.seq > row.seq:  # committed since the row was read
                     break
                 replica.follow(event.seq, event.at, event.payload, row.trusted)
+                if event.seq % _SHOWN == 0 and row.seq - first > _SHOWN:
+                    self._show_progress(replica, row, began)
         finally:
+            self.reading.pop(row.name, None)
             self._figures.count("replayed_events", amount=replica.seq - first)
             self._figures.count("replay_seconds", amount=time.perf_counter() - began)
         if replica.seq < row.seq:
             raise ReplayError(f"expected event {replica.seq + 1} of {replica.name}, got the end of its log")
 
+    def _show_progress(self, replica: Replica, row: Any, began: float) -> None:
+        """Say how far a long replay is, in the log now and then."""
+        is_first = row.name not in self.reading
+        self.reading[row.name] = replica.seq, row.seq
+        seconds = time.perf_counter() - began
+        if is_first or seconds > self._said + _SAY_EVERY_S:
+            self._said = 0.0 if is_first else seconds
+            log.info("campaign %s: replaying its log, event %d of %d", row.name, replica.seq, row.seq)
+
+    def heed(self, rows: list[Any]) -> None:
+        """Take what was found in the background: differences between logs and snapshots, and histories."""
+        for row in rows:
+            replica = self.by_id.get(row.id)
+            if replica is None:
+                continue
+            text, is_own = self._checker.differences.get(row.id, ("", False))
+            if text and is_own:
+                replica.mismatch = replica.mismatch or text
+            elif text and all(alarm["text"] != text for alarm in replica.alarms.values()):
+                replica.difference = text
+            if text and (row.status == "stopped" or not (replica.mismatch or replica.difference)):
+                del self._checker.differences[row.id]
+            if row.id in self._checker.histories:
+                self._take_history(replica, row)
+
+    def _take_history(self, replica: Replica, row: Any) -> None:
+        """Take a history that was made from the log, once it has come to where the replica is."""
+        made = self._checker.histories[replica.id]
+        if replica.seq - made.seq > _NEAR:
+            self._checker.go_on(self._checker.histories.pop(replica.id), replica.seq)
+        elif replica.seq >= made.seq:
+            del self._checker.histories[replica.id]
+            with self._database.reading() as connection:
+                for event in self._database.log(connection, replica.id, made.seq, replica.seq - made.seq):
+                    made.follow(event.seq, event.at, event.payload, event.seq)
+            if made.digest == replica.digest:
+                replica.history, replica.is_unsaved = made.history, True
+                log.info("campaign %s: its history is complete", replica.name)
+
     def _save(self, replica: Replica) -> None:
-        replica.saved, replica.spent = replica.seq, 0.0
+        replica.saved, replica.spent, replica.is_unsaved = replica.seq, 0.0, False
         if not replica.mismatch:
             try:
                 self._background.put(partial(self._store, _snapshots.take(replica)))

@@ -117,7 +117,9 @@ async def _list(call: Call) -> Answer:
 
     only = call.key.campaign
     rows = [row for row in await run_in_threadpool(read) if only is None or row.name == only]
-    return _answer({"campaigns": [reads.row_form(row, stored_terms(row.spec)) for row in rows]})
+    reading = call.service.reading
+    forms = [reads.row_form(row, stored_terms(row.spec), reading.get(row.name)) for row in rows]
+    return _answer({"campaigns": forms})
 
 
 async def _show(call: Call) -> Answer:

@@ -160,6 +160,9 @@ class Summary(BaseModel):
     waiting: int
     created: float = Field(description="Seconds since 1970.")
     alarms: int = Field(description="How many alarms were not acknowledged.")
+    loading: float | None = Field(
+        description="The part of a long log that this server has read at its start, in [0, 1]."
+    )
 
 
 class Summaries(BaseModel):

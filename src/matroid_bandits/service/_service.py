@@ -133,6 +133,11 @@ class Service:
         while campaign in self._awaited and not self.is_draining:
             await asyncio.sleep(0.05)
 
+    @property
+    def reading(self) -> dict[str, tuple[int, int]]:
+        """How far each long log is read that is being loaded: the last event so far, and the last one there is."""
+        return self.writer.reading
+
     def states(self) -> dict[str, tuple[str, float]]:
         """Gauges of this server: what each is, and its value."""
         return {

@@ -1,4 +1,4 @@
-"""Learners as files in the database: checksummed, and skipped where torn, foreign or of another build."""
+"""Learners as files in the database: versioned by their own format, checksummed, skipped where torn or foreign."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import logging
 import os
 import platform
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,14 +23,21 @@ from matroid_bandits.learner import Learner
 from matroid_bandits.service._history import History
 from matroid_bandits.service._replica import CHANGED, Replica
 from matroid_bandits.service._store import Database
-from matroid_bandits.service._tables import snapshots
+from matroid_bandits.service._tables import campaigns, snapshots
 
 log = logging.getLogger("matroid_bandits.service")
 
-#: What decisions may depend on besides the log: a snapshot of another build is not used, so that a replay checks it.
+#: What decisions may depend on besides the log. A snapshot of another build is used, and what was logged before it is
+#: replayed in the background: see `Checker`.
 BUILD = " ".join((*(f"{name} {version}" for name, version in versions().items()), platform.machine()))
 
-_KEPT = 2
+#: The format of snapshots that are written, and those that are read. The checksum of format 1 does not cover the
+#: digest, and open decisions may lie beside the learner.
+FORMAT = 2
+KNOWN = (1, 2)
+
+#: How many are kept besides those that logs begin at: the newest, and those before it that it is checked against.
+_KEPT = 3
 _IN_MEMORY = "/dev/shm"
 
 T = TypeVar("T")
@@ -37,12 +45,6 @@ T = TypeVar("T")
 
 def take(replica: Replica) -> dict[str, Any]:
     """A row of the table of snapshots, with the learner as it is now."""
-
-    def write_and_read(file: Path) -> bytes:
-        replica.learner.save(file)
-        return file.read_bytes()
-
-    data = _through_a_file(write_and_read)
     extra = json.dumps(
         {
             "id": replica.learner.id,
@@ -53,8 +55,28 @@ def take(replica: Replica) -> dict[str, Any]:
             "history": replica.history.to_dict(),
         }
     )
-    row = {"campaign": replica.id, "seq": replica.seq, "build": BUILD, "extra": extra, "data": data}
-    return row | {"digest": replica.digest, "checksum": _checksum(row)}
+    row = {
+        "campaign": replica.id,
+        "seq": replica.seq,
+        "digest": replica.digest,
+        "build": BUILD,
+        "format": FORMAT,
+        "kept": 0,
+        "at": time.time(),
+        "extra": extra,
+        "data": state_of(replica),
+    }
+    return row | {"checksum": checksum(row)}
+
+
+def state_of(replica: Replica) -> bytes:
+    """The learner as a file: the same bytes for the same state."""
+
+    def write_and_read(file: Path) -> bytes:
+        replica.learner.save(file)
+        return file.read_bytes()
+
+    return _through_a_file(write_and_read)
 
 
 def store(database: Database, row: dict[str, Any]) -> None:
@@ -62,43 +84,53 @@ def store(database: Database, row: dict[str, Any]) -> None:
     same = (snapshots.c.campaign == row["campaign"]) & (snapshots.c.seq == row["seq"])
     with database.writing() as connection:
         database.take_time(connection)
+        is_there = select(campaigns.c.id).where(campaigns.c.id == row["campaign"])
+        if connection.execute(is_there).first() is None:
+            return  # deleted meanwhile
         if connection.execute(select(snapshots.c.seq).where(same)).first() is None:
             connection.execute(sa.insert(snapshots).values(row))
-        of_it = snapshots.c.campaign == row["campaign"]
+        of_it = (snapshots.c.campaign == row["campaign"]) & (snapshots.c.kept == 0)
         newest = select(snapshots.c.seq).where(of_it).order_by(snapshots.c.seq.desc())
         kept = [found.seq for found in connection.execute(newest.limit(_KEPT))]
-        connection.execute(sa.delete(snapshots).where(of_it, snapshots.c.seq < kept[-1]))
+        if kept:
+            connection.execute(sa.delete(snapshots).where(of_it, snapshots.c.seq < kept[-1]))
 
 
-def restore(connection: Connection, replica: Replica, until: int) -> None:
-    """Bring a fresh replica to the newest sound snapshot that lies within its log; without one it stays as it is."""
-    newest = (
-        select(snapshots.c.seq)
-        .where(snapshots.c.campaign == replica.id, snapshots.c.seq <= until)
-        .order_by(snapshots.c.seq.desc())
-    )
-    for found in connection.execute(newest).all():
-        same = (snapshots.c.campaign == replica.id) & (snapshots.c.seq == found.seq)
-        row = connection.execute(select(snapshots).where(same)).first()
-        if row is not None and _fill(replica, row):
-            return
+def numbers(connection: Connection, campaign: int, until: int) -> list[int]:
+    """The events after which there are snapshots of a campaign, newest first."""
+    of_it = (snapshots.c.campaign == campaign) & (snapshots.c.seq <= until)
+    return [*connection.execute(select(snapshots.c.seq).where(of_it).order_by(snapshots.c.seq.desc())).scalars()]
 
 
-def _fill(replica: Replica, row: Any) -> bool:
+def restore(connection: Connection, replica: Replica, seq: int) -> bool:
+    """Bring a fresh replica to the snapshot after an event; False, and nothing changed, where it is not sound."""
+    row = find(connection, replica.id, seq)
+    return row is not None and fill(replica, row)
+
+
+def find(connection: Connection, campaign: int, seq: int) -> dict[str, Any] | None:
+    """The row of a snapshot."""
+    same = (snapshots.c.campaign == campaign) & (snapshots.c.seq == seq)
+    row = connection.execute(select(snapshots).where(same)).first()
+    return None if row is None else dict(row._mapping)
+
+
+def fill(replica: Replica, row: dict[str, Any]) -> bool:
     """Give a replica what a snapshot holds; False, and nothing changed, where it is not sound."""
-    if row.build != BUILD:
+    if row["format"] not in KNOWN:
+        log.warning("a snapshot of format %s is not known here and was skipped", row["format"])
         return False
-    if _checksum(row._mapping) != row.checksum:
+    if checksum(row) != row["checksum"]:
         log.warning("a snapshot is damaged and was skipped")
         return False
 
     def write_and_load(file: Path) -> Learner:
-        file.write_bytes(row.data)
+        file.write_bytes(row["data"])
         return Learner.load(file, record=replica.record)
 
     try:
         learner = _through_a_file(write_and_load)
-        extra = json.loads(row.extra)
+        extra = json.loads(row["extra"])
         history = History.from_dict(extra["history"])
         for id, at, *_ in extra.get("waiting", ()):  # where times were before learners kept them
             learner.book.date(id, at)
@@ -112,9 +144,9 @@ def _fill(replica: Replica, row: Any) -> bool:
     replica._learner, replica.history = learner, history
     replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
     replica.alarms, replica.is_wide, replica.n_alarms = alarms, is_wide, n_alarms
-    replica.created = extra["created"]
-    replica.seq = replica.saved = row.seq
-    replica.digest = row.digest
+    replica.created, replica.build = extra["created"], row["build"]
+    replica.seq = replica.saved = row["seq"]
+    replica.digest = row["digest"]
     return True
 
 
@@ -122,11 +154,18 @@ def _early_alarms(extra: dict[str, Any]) -> list[dict[str, Any]]:
     """The alarms in a snapshot from before they could be acknowledged: those on its time line."""
     marks = [mark for mark in extra["history"]["marks"] if mark["kind"] == "alarm"]
     kinds = ("drift" if mark["text"].startswith(CHANGED) else "scale" for mark in marks)
-    return [mark | {"kind": kind} for mark, kind in zip(marks, kinds, strict=True)]
+    return [
+        {"seq": mark["seq"], "at": mark["at"], "kind": kind, "text": mark["text"]}
+        for mark, kind in zip(marks, kinds, strict=True)
+    ]
 
 
-def _checksum(row: Any) -> str:
-    found = hashlib.sha256(f"{row['campaign']} {row['seq']} {row['build']}\n{row['extra']}\n".encode())
+def checksum(row: dict[str, Any]) -> str:
+    """The checksum of a snapshot's row."""
+    head = f"{row['campaign']} {row['seq']} {row['build']}"
+    if row["format"] > 1:
+        head += f" {row['format']} {row['digest']}"
+    found = hashlib.sha256(f"{head}\n{row['extra']}\n".encode())
     found.update(row["data"])
     return found.hexdigest()
 

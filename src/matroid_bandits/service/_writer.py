@@ -22,6 +22,7 @@ from matroid_bandits.exceptions import (
     UnavailableError,
     UnknownCampaignError,
 )
+from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer, Operation, Turn, check_state
@@ -66,6 +67,8 @@ class Writer(threading.Thread):
         Called with the names of campaigns that have new events, and how many operations the batch had.
     figures : Figures, optional
         Where errors, snapshots and replays are counted.
+    checker : Checker, optional
+        What replays logs in the background.
     """
 
     def __init__(
@@ -76,12 +79,14 @@ class Writer(threading.Thread):
         keep_ids: float = 7 * 86400.0,
         on_commit: Callable[[set[str], int], None] = lambda names, n: None,
         figures: Figures | None = None,
+        checker: Checker | None = None,
     ) -> None:
         super().__init__(name="matroid-bandits-writer", daemon=True)
         self._figures = figures = figures or Figures()
-        self._options = database, tick_every, snapshot_every, keep_ids, on_commit, figures
+        self._checker = checker = checker or Checker(database)
+        self._options = database, tick_every, snapshot_every, keep_ids, on_commit, figures, checker
         self._apart: dict[str, Lane] = {}
-        self.database, self.replicas = database, Replicas(database, snapshot_every, figures)
+        self.database, self.replicas = database, Replicas(database, snapshot_every, figures, checker)
         self._is_ready, self._busy_since = False, 0.0
         self._tick_every, self._keep_ids, self._on_commit = tick_every, keep_ids, on_commit
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
@@ -120,6 +125,11 @@ class Writer(threading.Thread):
         lanes = {self, *self._apart.values()}
         return next((found for lane in lanes if (found := lane.replicas.by_id.get(id)) is not None), None)
 
+    @property
+    def reading(self) -> dict[str, tuple[int, int]]:
+        """The last event that was read of each long log that is being loaded, and the last one it has."""
+        return dict(self.replicas.reading)
+
     def stop(self, timeout: float = 30.0) -> None:
         """Serve what is in the queue, save snapshots, and end."""
         self._is_stopping = True
@@ -144,6 +154,7 @@ class Writer(threading.Thread):
             self._busy_since = 0.0
         for lane in {*self._apart.values()}:
             lane.stop()
+        self._checker.stop()
         self.replicas.close()
         self._disconnect()
 
@@ -328,6 +339,9 @@ class Writer(threading.Thread):
                 replica.status, replica.reason = "stopped", replica.mismatch
                 replica.put({"event": "stopped", "reason": replica.mismatch}, at, turn.rows)
                 log.error("campaign %s is stopped: its log does not replay here", replica.name)
+            if replica.difference and row.status != "archived":
+                replica.put({"event": "alarm", "kind": "replay", "text": replica.difference}, at, turn.rows)
+                log.error("campaign %s: this build decides otherwise than its log says, which is taken", replica.name)
         return turn
 
     def _execute(self, operation: Operation, turn: Turn | None) -> None:
@@ -395,12 +409,17 @@ class Writer(threading.Thread):
             rows = self._rows()
             self.replicas.learn(rows)
             self._catch_up(None, rows)
+            self.replicas.heed(rows)
             overdue = [
                 Operation(_expire, row.name, "change")
                 for row in rows
                 if row.status != "archived"
                 and (replica := self.replicas.by_id.get(row.id)) is not None
-                and (replica.expired(row.now) is not None or (replica.mismatch and row.status != "stopped"))
+                and (
+                    replica.expired(row.now) is not None
+                    or (replica.mismatch and row.status != "stopped")
+                    or replica.difference
+                )
             ]
             if rows and time.monotonic() >= self._next_forgetting:
                 self.replicas.forget_ids(rows[0].now - self._keep_ids)

@@ -109,10 +109,8 @@ function show() {
     setText(parts.title, one.title || one.name);
     parts.status.className = `badge ${one.status}`;
     setText(parts.status, STATUS_WORDS[one.status] ?? one.status);
-    setText(
-      parts.note,
-      one.reason || (one.title && one.title !== one.name ? one.name : `since ${when(one.created, 60)}`),
-    );
+    const note = one.reason || (one.title && one.title !== one.name ? one.name : `since ${when(one.created, 60)}`);
+    setText(parts.note, one.loading === null ? note : `The server reads its log: ${Math.floor(100 * one.loading)}%`);
     setText(parts.decisions, count(one.decisions));
     setText(
       parts.speed,

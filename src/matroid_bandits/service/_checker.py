@@ -1,0 +1,149 @@
+"""Replays stretches of logs in the background: whether they still lead to what was saved, and for histories."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
+from matroid_bandits.service import _snapshots
+from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._store import Database, reason_of
+
+log = logging.getLogger("matroid_bandits.service")
+
+#: Events that are replayed at a time, and how much longer than that the thread rests, so that requests do not wait.
+_CHUNK, _REST = 256, 4.0
+
+#: Where the log's word is to be taken for every decision.
+_ALL = 2**62
+
+
+class Checker(threading.Thread):
+    """Checks, once for each campaign and process, that the log before its snapshot leads to that snapshot.
+
+    A restart replays what came after the newest snapshot. What lies between that and the one before it is replayed
+    here, while requests are served; so a difference that another build of the package, another version of NumPy or
+    another processor makes is found without waiting for it.
+
+    Attributes
+    ----------
+    differences : dict of campaign to (text, bool)
+        What was found, and whether the same build had written it; taken by the thread that serves the campaign.
+    histories : dict of campaign to Replica
+        Replicas that were made from whole logs, since the history in a snapshot was of an earlier version.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(name="matroid-bandits-checker", daemon=True)
+        self.differences: dict[int, tuple[str, bool]] = {}
+        self.histories: dict[int, Replica] = {}
+        self._database = database
+        self._seen: set[int] = set()
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._is_over = threading.Event()
+        self._lock = threading.Lock()
+
+    def loaded(self, replica: Replica, row: Any) -> None:
+        """Check the log of a campaign that was loaded, and make its history anew where that is needed."""
+        with self._lock:
+            if replica.id in self._seen:
+                return
+            self._seen.add(replica.id)
+        if replica.saved:
+            self.put(partial(self._verify, replica.id, replica.name, replica.saved, row.trusted))
+        if not replica.history.is_complete:
+            self.go_on(Replica(replica.id, replica.name, replica.spec), replica.seq)
+
+    def go_on(self, replica: Replica, until: int) -> None:
+        """Let a replica follow its log up to an event, for its history."""
+        self.put(partial(self._rebuild, replica, until))
+
+    def put(self, job: Callable[[], None]) -> None:
+        """Do something in the background, after what was put before."""
+        with self._lock:
+            if not self._is_over.is_set():
+                if not self.is_alive():
+                    self.start()
+                self._queue.put(job)
+
+    def run(self) -> None:
+        """Do one thing after the other."""
+        while (job := self._queue.get()) is not None and not self._is_over.is_set():
+            try:
+                job()
+            except _OverError:
+                return
+            except SQLAlchemyError as error:
+                log.warning("the database could not be read in the background: %s", reason_of(error))
+            except Exception as error:  # the next one may go well
+                log.warning("what is done in the background failed: %s", type(error).__name__)
+
+    def stop(self) -> None:
+        """End, in the middle of what is done."""
+        with self._lock:
+            self._is_over.set()
+            self._queue.put(None)
+        if self.is_alive():
+            self.join(30.0)
+
+    def walk(self, replica: Replica, until: int, trusted: int) -> None:
+        """Let a replica follow its log up to an event, a few events at a time, with rests between them."""
+        while replica.seq < until:
+            began, first = time.perf_counter(), replica.seq
+            with self._database.reading() as connection:
+                most = min(_CHUNK, until - replica.seq)
+                for event in self._database.log(connection, replica.id, replica.seq, most):
+                    replica.follow(event.seq, event.at, event.payload, trusted)
+            if replica.seq == first:
+                raise ReplayError(f"expected event {first + 1} of {replica.name}, got the end of its log")
+            if self._is_over.wait(_REST * (time.perf_counter() - began)):
+                raise _OverError
+
+    def _verify(self, id: int, name: str, seq: int, trusted: int) -> None:
+        """Replay what lies between a snapshot and the one before it, and compare."""
+        earlier, saved = Replica(id, name, {}), Replica(id, name, {})
+        with self._database.reading() as connection:
+            if not _snapshots.restore(connection, saved, seq):
+                return
+            for number in _snapshots.numbers(connection, id, seq - 1):
+                if _snapshots.restore(connection, earlier, number):
+                    break
+        first = earlier.seq
+        try:
+            self.walk(earlier, seq, trusted)
+            text = earlier.mismatch or self._compare(earlier, saved)
+        except MatroidBanditsError as error:
+            text = str(error)
+        if not text:
+            log.info("campaign %s: events %d to %d lead to its snapshot", name, first + 1, seq)
+            return
+        text = f"events {first + 1} to {seq} do not lead to what was saved: {text}"
+        log.error("campaign %s: events %d to %d do not lead to its snapshot", name, first + 1, seq)
+        builds = {build for build in (earlier.build, saved.build) if build}
+        self.differences[id] = text, builds == {_snapshots.BUILD}
+
+    @staticmethod
+    def _compare(replayed: Replica, saved: Replica) -> str:
+        if replayed.digest != saved.digest:
+            return "the events in the log are not those that were written"
+        if _snapshots.state_of(replayed) != _snapshots.state_of(saved):
+            return "decisions are the same, and what was learnt is not"
+        return ""
+
+    def _rebuild(self, replica: Replica, until: int) -> None:
+        if not replica.seq:
+            log.info("campaign %s: its history is made anew from its log", replica.name)
+        self.walk(replica, until, _ALL)
+        self.histories[replica.id] = replica
+
+
+class _OverError(Exception):
+    """The server ends."""
