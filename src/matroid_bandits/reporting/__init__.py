@@ -19,11 +19,11 @@ from matroid_bandits.reporting._measures import (
     report_checkpoints,
     size_note,
 )
-from matroid_bandits.reporting._records import plain, simulation_record
 from matroid_bandits.reporting._report import Report
+from matroid_bandits.reporting._results_file import plain, simulation_record
 from matroid_bandits.reporting._simulation import simulation_chapter
+from matroid_bandits.reporting._simulation_blocks import basis_table, curve_plot, policy_table
 from matroid_bandits.reporting._sweep import sweep_chapter
-from matroid_bandits.reporting._tables import basis_table, curve_plot, policy_table
 from matroid_bandits.reporting._terminal import open_console, print_chapter, styled
 from matroid_bandits.simulation import curve_panel, regret_panel
 

@@ -18,7 +18,7 @@ from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import MissingDependencyError
 from matroid_bandits.reporting._blocks import STANDIN_NOTE, Block, Claim, Table, unknown_block
 from matroid_bandits.reporting._chapter import Chapter, DataSource
-from matroid_bandits.reporting._figures import KINDS, styles
+from matroid_bandits.reporting._images import KINDS, styles
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -13,11 +13,11 @@ from matroid_bandits._util.files import write_file
 from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import DataError
-from matroid_bandits.reporting import _figures
+from matroid_bandits.reporting import _images
 from matroid_bandits.reporting._blocks import Plot
 from matroid_bandits.reporting._chapter import Chapter
 from matroid_bandits.reporting._html import Section, read_sections, render_page, render_section
-from matroid_bandits.reporting._records import plain
+from matroid_bandits.reporting._results_file import plain
 
 _FORMAT = "matroid-bandits/report"
 
@@ -78,10 +78,10 @@ class Report:
             write_file(self.folder / "results.json", self.to_json())
             write_file(self.folder / "index.html", self.to_html())
             for plot in chapter.plots:
-                figure = _figures.draw(plot)
-                write_file(self.folder / "figures" / f"{plot.name}.svg", _figures.to_svg(figure, plot.name))
-                write_file(self.folder / "figures" / f"{plot.name}.png", _figures.to_png(figure))
-                write_file(self.folder / "figures" / f"{plot.name}.pdf", _figures.to_pdf(figure))
+                figure = _images.draw(plot)
+                write_file(self.folder / "figures" / f"{plot.name}.svg", _images.to_svg(figure, plot.name))
+                write_file(self.folder / "figures" / f"{plot.name}.png", _images.to_png(figure))
+                write_file(self.folder / "figures" / f"{plot.name}.pdf", _images.to_pdf(figure))
         except OSError as error:
             raise DataError(f"cannot write the report to {self.folder} ({error.strerror})") from error
 
@@ -111,7 +111,7 @@ def _draw_panels(plot: Plot) -> Iterator[tuple[str, str]]:
     """One small SVG for each panel: the page lays them out to fit its width."""
     for number, panel in enumerate(plot.panels):
         name = f"{plot.name}-{number}"
-        yield name, _figures.to_svg(_figures.draw(plot, (panel,), has_legend=False), name)
+        yield name, _images.to_svg(_images.draw(plot, (panel,), has_legend=False), name)
 
 
 def _record(chapter: Chapter) -> dict[str, object]:

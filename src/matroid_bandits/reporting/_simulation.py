@@ -8,8 +8,8 @@ from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.reporting._blocks import Block
 from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
-from matroid_bandits.reporting._records import simulation_record
-from matroid_bandits.reporting._tables import basis_table, curve_plot, policy_table
+from matroid_bandits.reporting._results_file import simulation_record
+from matroid_bandits.reporting._simulation_blocks import basis_table, curve_plot, policy_table
 from matroid_bandits.simulation import SimulationResult
 
 

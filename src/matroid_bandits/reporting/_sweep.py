@@ -9,7 +9,7 @@ from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.reporting._blocks import Block, Cell, Column, Estimate, Plot, Table
 from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
 from matroid_bandits.reporting._measures import size_note
-from matroid_bandits.reporting._records import simulation_record
+from matroid_bandits.reporting._results_file import simulation_record
 from matroid_bandits.simulation import Sweep, parameter_panels, regret_panels
 
 

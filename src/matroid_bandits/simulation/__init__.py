@@ -1,12 +1,12 @@
 """Experiments: policies times runs of a problem, or of many, and what came of it."""
 
 from matroid_bandits.simulation._executors import ExecutorChoice, named_executor
-from matroid_bandits.simulation._families import Family
 from matroid_bandits.simulation._plot import curve_panel, regret_panel
 from matroid_bandits.simulation._progress import Progress
 from matroid_bandits.simulation._result import PolicyResult, SimulationResult
 from matroid_bandits.simulation._simulate import check_fit, simulate
 from matroid_bandits.simulation._sweep import sweep
+from matroid_bandits.simulation._sweep_families import Family
 from matroid_bandits.simulation._sweep_plot import parameter_panels, regret_panels
 from matroid_bandits.simulation._sweep_result import Best, Difference, Sweep
 

@@ -20,8 +20,8 @@ from matroid_bandits.exceptions import PolicyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
-from matroid_bandits.simulation._device import DeviceChoice, choose_device, run_anywhere
 from matroid_bandits.simulation._executors import ExecutorChoice
+from matroid_bandits.simulation._on_gpu import DeviceChoice, choose_device, run_anywhere
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.simulation._tally import Tally

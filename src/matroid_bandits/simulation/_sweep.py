@@ -17,14 +17,14 @@ from matroid_bandits.exceptions import MatroidBanditsError, SimulationError, Swe
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
-from matroid_bandits.simulation._device import DeviceChoice, jobs_for_gpu, run_anywhere
 from matroid_bandits.simulation._digests import problem_digest
 from matroid_bandits.simulation._execute import SLICE_S
 from matroid_bandits.simulation._executors import ExecutorChoice
-from matroid_bandits.simulation._families import Family, expand
+from matroid_bandits.simulation._on_gpu import DeviceChoice, jobs_for_gpu, run_anywhere
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.simulation._simulate import check_settings
+from matroid_bandits.simulation._sweep_families import Family, expand
 from matroid_bandits.simulation._sweep_result import Sweep
 from matroid_bandits.simulation._sweep_store import Cell, Interval, Store, covered, missing
 from matroid_bandits.simulation._tally import Tally

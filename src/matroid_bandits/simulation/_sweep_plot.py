@@ -26,7 +26,7 @@ from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation._plot import check_bounds, draw_bounds, regret_panel
 
 if TYPE_CHECKING:
-    from matroid_bandits.simulation._families import Family
+    from matroid_bandits.simulation._sweep_families import Family
     from matroid_bandits.simulation._sweep_result import Sweep
 
 #: A parameter whose largest value is so many times the least is shown on a log axis.

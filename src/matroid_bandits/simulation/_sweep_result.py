@@ -17,8 +17,8 @@ from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import _sweep_plot
-from matroid_bandits.simulation._families import Family
 from matroid_bandits.simulation._result import SimulationResult
+from matroid_bandits.simulation._sweep_families import Family
 
 if TYPE_CHECKING:
     import pandas

@@ -45,7 +45,7 @@ from matroid_bandits.specs._environment import (
 from matroid_bandits.specs._file import SimulationPlan, json_schema, read_file, read_simulation
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._labels import Features, Label, Priors, Weights
-from matroid_bandits.specs._limits import out_of_range
+from matroid_bandits.specs._numbers import out_of_range
 from matroid_bandits.specs._operations import (
     ConstrainedSpec,
     ConstraintSpec,

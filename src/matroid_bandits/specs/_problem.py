@@ -12,7 +12,7 @@ from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import check_fit
 from matroid_bandits.specs._ground import Ground
-from matroid_bandits.specs._limits import RANGES, out_of_range
+from matroid_bandits.specs._numbers import RANGES, out_of_range
 from matroid_bandits.specs._operations import ConstrainedSpec
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec, unknown_policy

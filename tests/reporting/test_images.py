@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from matroid_bandits.reporting import Curve, Panel, Plot
-from matroid_bandits.reporting import _figures as figures
+from matroid_bandits.reporting import _images as figures
 
 SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 
