@@ -1,13 +1,23 @@
 """Whole episodes in compiled code: a simulation's compiled form, for both devices, and how the CPU plays it."""
 
 from matroid_bandits.compiled._choice import choose, explain
-from matroid_bandits.compiled._forms import Misfit, ProblemForms, Rows, Schedule, World, check_length, optimum_of
+from matroid_bandits.compiled._forms import (
+    Misfit,
+    Optimum,
+    ProblemForms,
+    Rows,
+    Schedule,
+    World,
+    check_length,
+    powers_of,
+)
 from matroid_bandits.compiled._play import play
 from matroid_bandits.compiled._slices import Part, Settings, Slice, Start, Stopped, check_totals, described
 from matroid_bandits.compiled._warm import warm_up
 
 __all__ = [
     "Misfit",
+    "Optimum",
     "Part",
     "ProblemForms",
     "Rows",
@@ -22,7 +32,7 @@ __all__ = [
     "choose",
     "described",
     "explain",
-    "optimum_of",
     "play",
+    "powers_of",
     "warm_up",
 ]

@@ -14,7 +14,7 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.declared import override
 from matroid_bandits._util.text import counted
 from matroid_bandits.environments import Environment
-from matroid_bandits.kernels.forms import MatroidForm, MovingForm, PiecesForm, PolicyForm, WorldForm
+from matroid_bandits.kernels.forms import FADING, MatroidForm, MovingForm, PiecesForm, PolicyForm, WorldForm
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -29,9 +29,6 @@ _FREE_OF_POLICIES = (
 )  # fmt: skip
 _FREE_OF_ENVIRONMENTS = ("content", "mean_range", "support_of")
 _FREE_OF_MATROIDS = ("fields", "from_fields", "content", "dual", "replaceable", "has_quick_coloops")
-
-#: Episodes whose worth is added up at once, for the sake of memory.
-_CHUNK = 2**20
 
 
 class Misfit(Exception):
@@ -330,31 +327,48 @@ class _Blank:
         )
 
 
-def optimum_of(forms: ProblemForms, checkpoints: IntArray) -> FloatArray | None:
-    """What the best sets were worth in all by each checkpoint (C,), where means change; None where they stay.
+class Optimum:
+    """What the best sets were worth in all by each checkpoint, `values` (C,), of episodes that come in turn.
 
     Added up episode by episode, as the `Agent`'s loop does, so that the last digits are the same.
 
     Examples
     --------
     >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import ProblemForms, optimum_of
-    >>> day, night = mb.BernoulliEnvironment([0.75, 0.5]), mb.BernoulliEnvironment([0.0, 0.25])
-    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.PiecewiseEnvironment([day, night], [3]))
-    >>> optimum_of(ProblemForms(problem), np.array([2, 4]))
+    >>> from matroid_bandits.compiled import Optimum
+    >>> optimum = Optimum(np.array([2, 4]))
+    >>> optimum.add(np.array([0.75]), 1, 2)  # the first two episodes
+    >>> optimum.add(np.array([0.25]), 3, 2)
+    >>> optimum.values
     array([1.5, 2. ])
     """
-    if forms.problem.environment.is_stationary:
-        return None
-    starts = np.array([world.first for world in forms.worlds])
-    best = np.array([world.rows(1, 1).best[0] for world in forms.worlds])
-    found, total, t = np.empty(checkpoints.size), 0.0, 1
-    for place, point in enumerate(checkpoints):
-        while t <= point:
-            episodes = np.arange(t, min(point + 1, t + _CHUNK))
-            worth = best[np.searchsorted(starts, episodes, side="right") - 1]
-            total = float(np.add.accumulate(np.append(total, worth))[-1])
-            t += episodes.size
-        found[place] = total
-    return found
+
+    def __init__(self, checkpoints: IntArray) -> None:
+        self.values: FloatArray = np.empty(checkpoints.size)
+        self._points, self._total = checkpoints, 0.0
+
+    def add(self, best: FloatArray, t: int, n: int) -> None:
+        """Count the n episodes from t on, of which each has its best worth (n,), or all the same (1,)."""
+        worth = np.add.accumulate(np.append(self._total, np.broadcast_to(best, n)))
+        lo, hi = np.searchsorted(self._points, [t, t + n])
+        self.values[lo:hi] = worth[self._points[lo:hi] - t + 1]
+        self._total = float(worth[-1])
+
+
+def powers_of(forms: ProblemForms, policy: Policy, n_episodes: int) -> FloatArray:
+    """What is left of a play after so many episodes, by NumPy, as `DiscountedThompson` computes it; (1,) for others.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import ProblemForms, powers_of
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> powers_of(ProblemForms(problem), mb.DiscountedThompson(0.5), 2)
+    array([1.  , 0.5 , 0.25])
+    """
+    form = forms.schedule(policy).form
+    n = n_episodes + 1 if form.kind == FADING else 1
+    powers: FloatArray = forms.once(
+        ("powers", form.kind, form.number, n), lambda: form.number ** np.arange(n, dtype=np.float64)
+    )
+    return powers

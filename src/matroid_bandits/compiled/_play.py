@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, IntArray
 from matroid_bandits.compiled import _ready
 from matroid_bandits.compiled._families import Family, check_cpu
-from matroid_bandits.compiled._forms import Misfit, Rows, World
+from matroid_bandits.compiled._forms import Misfit, Optimum, Rows, World, powers_of
 from matroid_bandits.compiled._slices import Part, Settings, Slice, Stopped, check_totals
 from matroid_bandits.engines import KineticEngine
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import discount
 from matroid_bandits.kernels import forms as codes
-from matroid_bandits.kernels.forms import PolicyForm
 
 #: Seconds that a call of a kernel takes, about: what Ctrl-C and progress wait for.
 _CALL_S = 0.1
@@ -76,7 +75,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
         else:
             choices += counts.sum(axis=0)
         first += size
-        optimum = group.optimum
+        optimum = group.optimum.values
     for point, t in enumerate(points.tolist()):
         try:
             check_totals(settings.problem.environment, returns[:, point], t)
@@ -140,9 +139,9 @@ class _Group:
         self._room = _room(family, n_runs, n_items)
         self._totals = np.zeros((n_runs, 2))
         self.curves = np.empty((n_runs, 2, settings.checkpoints.size))
-        self.optimum, self._best = np.empty(settings.checkpoints.size), 0.0
+        self.optimum = Optimum(settings.checkpoints)
         number = float(settings.problem.minimize) if form.kind == codes.KL else form.number  # of gains in [-1, 0]
-        powers = settings.forms.once(("powers", form.kind, form.number), lambda: _powers(form, settings.n_episodes))
+        powers = powers_of(settings.forms, slice.policy, settings.n_episodes)
         self._policy = (form.kind, number, form.window, powers)
 
     def advance(self, pace: _Pace) -> int:
@@ -160,17 +159,9 @@ class _Group:
         rows = world.rows(t, n)
         self._call(world, rows, t, schedule)
         pace.learn(n * self._n_runs, time.perf_counter() - began)
-        self._add_up(rows, t, n)
+        self.optimum.add(rows.best, t, n)
         self.t += n
         return n * self._n_runs
-
-    def _add_up(self, rows: Rows, t: int, n: int) -> None:
-        """Add up what best sets are worth, episode by episode, so that the last digits are those of an `Agent`."""
-        points = self._settings.checkpoints
-        worth = np.add.accumulate(np.append(self._best, np.broadcast_to(rows.best, n)))
-        lo, hi = np.searchsorted(points, [t, t + n])
-        self.optimum[lo:hi] = worth[points[lo:hi] - t + 1]
-        self._best = float(worth[-1])
 
     def _call(self, world: World, rows: Rows, t: int, schedule: AnyArray) -> None:
         settings = self._settings
@@ -210,10 +201,3 @@ def _room(family: Family, n_runs: int, n_items: int) -> Any:
         np.empty((n_trees, int(tree_starts[-1]), 4)),
         np.empty((n_trees, int(reserve_starts[-1])), np.int64),
     )
-
-
-def _powers(form: PolicyForm, n_episodes: int) -> FloatArray:
-    """What is left of a play after so many episodes, by NumPy, as `DiscountedThompson` computes it."""
-    n = n_episodes + 1 if form.kind == codes.FADING else 1
-    powers: FloatArray = form.number ** np.arange(n, dtype=np.float64)
-    return powers

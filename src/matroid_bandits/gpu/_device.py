@@ -1,9 +1,15 @@
 """Functions of `kernels/` compiled for the GPU: the same source, so the same bits."""
 
+import hashlib
+from functools import cache
+from pathlib import Path
 from types import FunctionType
 
+import numpy as np
+
+from matroid_bandits import kernels
 from matroid_bandits.gpu._cuda import is_simulated, load
-from matroid_bandits.kernels import compiling, episodes, kinetic, random, sparse
+from matroid_bandits.kernels import compiling, discount, episodes, kinetic, linear, random, sparse, transversal
 
 cuda = load()
 types = cuda.types
@@ -17,21 +23,47 @@ def on_device(function, **callees):
 
     The simulator takes it as it is.
     """
-    plain = getattr(function, "py_func", function)
-    copy = FunctionType(plain.__code__, {**plain.__globals__, **callees}, plain.__name__, plain.__defaults__)
+    copy = _copy(function, callees)
     return copy if is_simulated() else cuda.jit(device=True)(copy)
 
 
-def kernel(function):
-    """A function compiled as a kernel, and kept on disk where Numba finds a place for it."""
+def by_block(function, **callees):
+    """As `on_device`, of a function that uses `cuda` by itself, which the simulator has to know."""
+    return cuda.jit(device=True)(_copy(function, callees))
+
+
+def kernel(function, name, **callees):
+    """As `on_device`, compiled as a kernel, and kept on disk where Numba finds a place for it.
+
+    Numba does not notice edits of what a kernel calls, so the name under which it is kept says what all sources are.
+    """
+    copy = _copy(function, callees)
+    copy.__name__ = copy.__qualname__ = name if is_simulated() else f"{name}_{_digest()}"
     if is_simulated():
-        return cuda.jit(function)
+        return cuda.jit(copy)
     try:
-        return cuda.jit(cache=True, max_registers=MOST_REGISTERS)(function)
+        return cuda.jit(cache=True, max_registers=MOST_REGISTERS)(copy)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
-        return cuda.jit(max_registers=MOST_REGISTERS)(function)
+        return cuda.jit(max_registers=MOST_REGISTERS)(copy)
+
+
+def _copy(function, callees):
+    plain = getattr(function, "py_func", function)
+    copy = FunctionType(plain.__code__, {**plain.__globals__, **callees}, plain.__name__, plain.__defaults__)
+    copy.__module__ = plain.__module__
+    return copy
+
+
+@cache
+def _digest():
+    """A word for all sources of the kernels."""
+    digest = hashlib.sha256()
+    for package in (kernels.__file__, __file__):
+        for path in sorted(Path(package).parent.glob("*.py")):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _rounded(x, y):
@@ -64,3 +96,22 @@ coin = on_device(episodes.coin)
 place_of = on_device(episodes.place_of)
 chance_of = on_device(episodes.chance_of)
 radius_of = on_device(episodes.radius_of)
+noisy = on_device(episodes.noisy, times=times)
+catch_up = on_device(discount._catch_up)
+faded_line = on_device(discount._line)
+inverse = on_device(linear._inverse)
+reduce = on_device(linear._reduce)
+
+
+def _lowest(bits):
+    """The number of the lowest bit of 64 that is set."""
+    low = np.uint32(bits & np.uint64(0xFFFFFFFF))
+    if low != np.uint32(0):
+        return np.int64(cuda.ffs(low)) - 1
+    return np.int64(cuda.ffs(np.uint32(bits >> np.uint64(32)))) + 31
+
+
+lowest = by_block(_lowest)
+augment_masks = on_device(transversal._augment_masks, _lowest=lowest)
+#: The stamp of a vertex that is not entered again, which fits in the 32 bits of the work space.
+augment = on_device(transversal._augment, _DEAD=np.int32(2**31 - 1))

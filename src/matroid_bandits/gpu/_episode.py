@@ -1,4 +1,9 @@
-"""What the threads of a block do in an episode of their run, whatever the matroid: index, draw, learn, add up.
+"""Whole episodes of a run, played by a block of threads: the frame that all kernels share.
+
+`play` is the frame. Kernels are copies of it in which `own_room` and `choose` are a family's: the shared memory that
+the family needs besides, and how a block chooses a set. The rest of this file is what an item goes through: index,
+draw, learn, add up. Copies in which `is_line`, `index_at`, `weigh`, `absorb`, `advance`, `state_of`, `world_at` and
+`score_at` are those of `_general.py` know more policies and worlds, and need more registers.
 
 A run's arrays are its rows of the state in the GPU's memory; the tuples `state`, `policy`, `world` and `words` keep
 together what goes together. Functions that synchronise must be called by all threads of a block.
@@ -10,6 +15,7 @@ from matroid_bandits.gpu._codes import GO_ON, OBSERVE
 from matroid_bandits.gpu._device import (
     address,
     beta_at,
+    by_block,
     chance_of,
     coin,
     cuda,
@@ -20,10 +26,11 @@ from matroid_bandits.gpu._device import (
     place_of,
     radius_of,
     sampled_mean,
+    types,
     uniform_at,
 )
 from matroid_bandits.kernels.episodes import RUN_ITEM
-from matroid_bandits.kernels.forms import BERNOULLI, BETA, CHANCE, DENSE, EPSILON, EXPONENTIAL, NORMAL
+from matroid_bandits.kernels.forms import AFFINE, BERNOULLI, BETA, CHANCE, DENSE, EPSILON, EXPONENTIAL, NORMAL
 from matroid_bandits.stream import POLICY, ROUNDING, START, WEIGHTS
 
 _SIGN = np.uint64(1 << 63)
@@ -40,10 +47,16 @@ def key_of(x):
 
 
 @on_device
-def index_at(policy, is_random, state, e, words, run):
-    """The index of item e, as the `indices` of a policy that is not affine gives it."""
-    kind, number = policy
-    _, counts, means, radii, successes = state
+def is_line(kind):
+    """Whether the index of a policy of this kind is the line of means and radii."""
+    return kind == AFFINE
+
+
+@on_device
+def index_at(policy, is_random, state, e, words, run, t):
+    """The index of item e in episode t, as the `indices` of a policy that is not affine gives it."""
+    kind, number = policy[0], policy[1]
+    counts, means, radii, successes = state[1], state[2], state[3], state[4]
     c1, c2, c3, k0 = words
     item = np.uint64(e)
     if kind == BETA:
@@ -61,15 +74,38 @@ def index_at(policy, is_random, state, e, words, run):
 @on_device
 def explores(policy, words, run):
     """Whether epsilon-greedy takes a random set in this episode."""
-    kind, number = policy
     c1, c2, c3, k0 = words
-    return kind == EPSILON and uniform_at(RUN_ITEM, c1, c2, c3, k0, run) < number
+    return policy[0] == EPSILON and uniform_at(RUN_ITEM, c1, c2, c3, k0, run) < policy[1]
+
+
+@on_device
+def policy_words(seed, t):
+    """The part of the address that a policy's own random numbers of an episode share."""
+    return address(seed, t, POLICY)
+
+
+@on_device
+def world_at(worlds, i):
+    """The world of the i-th episode of a launch, of which all are alike here; -1 for what is seen before."""
+    return worlds[0], worlds[1][0], worlds[2][0], worlds[3], worlds[4], worlds[5], worlds[6]
+
+
+@on_device
+def score_at(score, i):
+    """The expected weights in the i-th episode of a launch, and what the best set is worth."""
+    return score[0][0], score[1][0]
+
+
+@on_device
+def state_of(states, place):
+    """The rows of a run."""
+    return states[0][place], states[1][place], states[2][place], states[3][place], states[4][place]
 
 
 @on_device
 def weigh(world, row, e, words, run):
     """The weight of item e, as the environment's `draw` gives it; `row` is that of a table."""
-    kind, values, _, table, indptr, indices = world
+    kind, values, _, _, table, indptr, indices = world
     c1, c2, c3, k0 = words
     if kind == BERNOULLI:
         return coin(uniform_at(np.uint64(e), c1, c2, c3, k0, run), values[e])
@@ -83,17 +119,19 @@ def weigh(world, row, e, words, run):
 @on_device
 def row_at(world, words, run):
     """Which row of a table a run sees in an episode."""
-    kind, _, n_rows, _, _, _ = world
     c1, c2, c3, k0 = words
-    if kind >= DENSE:
-        return place_of(uniform_at(RUN_ITEM, c1, c2, c3, k0, run), n_rows)
+    if world[0] >= DENSE:
+        return place_of(uniform_at(RUN_ITEM, c1, c2, c3, k0, run), world[3])
     return np.int64(0)
 
 
 @on_device
-def absorb(policy, state, e, weight, is_cost, words, run):
-    """Count the weight of item e, as `kernels.statistics.absorb` and the policy's `observe` do."""
-    sums, counts, means, radii, successes = state
+def absorb(policy, schedule, state, e, weight, is_cost, words, run, i, t, k):
+    """Count the weight of item e, as `kernels.statistics.absorb` and the policy's `observe` do.
+
+    It is the k-th that was chosen in episode t, the i-th of the launch; i is -1 for what is seen before the first.
+    """
+    sums, counts, means, radii = state[0], state[1], state[2], state[3]
     gain = -weight if is_cost else weight
     n = counts[e] + 1
     total = sums[e] + gain
@@ -104,37 +142,49 @@ def absorb(policy, state, e, weight, is_cost, words, run):
     if policy[0] == BETA:
         c1, c2, c3, k0 = words
         if uniform_at(np.uint64(e), c1, c2, c3, k0, run) < chance_of(gain, is_cost):
-            successes[e] += 1
+            state[4][e] += 1
 
 
-@cuda.jit(device=True)
-def begin(start, policy, world, state, is_cost, seed, run, tid, n_threads):
+@on_device
+def advance(policy, schedule, state, i, t, tid, n_threads):
+    """Let an episode pass after its set was chosen: nothing fades here."""
+
+
+@on_device
+def clear(policy, state, e):
+    """Let item e be one never seen."""
+    state[0][e], state[1][e], state[2][e], state[3][e] = 0.0, 0, 0.0, np.inf
+    if policy[0] == BETA:
+        state[4][e] = 0
+
+
+@by_block
+def begin(start, policy, schedule, world, state, is_cost, seed, run, tid, n_threads):
     """Bring a run's state to where episode 1 finds it; nothing where a launch goes on."""
-    sums, counts, means, radii, successes = state
     if start != GO_ON:
         words, rounding = address(seed, 0, START), address(seed, 0, ROUNDING)
         row = row_at(world, words, run)
-        n_items, e = np.uint32(sums.shape[0]), tid
+        n_items, e = np.uint32(state[0].shape[0]), tid
         while e < n_items:
-            sums[e], counts[e], means[e], radii[e] = 0.0, 0, 0.0, np.inf
-            if policy[0] == BETA:
-                successes[e] = 0
+            clear(policy, state, e)
             if start == OBSERVE:
-                absorb(policy, state, e, weigh(world, row, e, words, run), is_cost, rounding, run)
+                weight = weigh(world, row, e, words, run)
+                absorb(policy, schedule, state, e, weight, is_cost, rounding, run, -1, 0, e)
             e = np.uint32(e + n_threads)
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@by_block
 def mark(bits, e):
     """Set the bit of item e."""
     cuda.atomic.or_(bits, np.uint32(e) >> _FIVE, _ONE << (np.uint32(e) & _31))
 
 
-@cuda.jit(device=True)
-def list_marked(bits, width, partial, items, tid):
-    """Write the items whose bits are set into `items`, ascending; a thread looks at `width` words of bits."""
+@by_block
+def list_marked(bits, partial, items, tid, n_threads):
+    """Write the items whose bits are set into `items`, ascending; a thread looks at neighbouring words of bits."""
     n_words = np.uint32(bits.shape[0])
+    width = np.uint32((n_words + n_threads - 1) // n_threads)
     first = min(np.uint32(tid * width), n_words)
     last = min(np.uint32(first + width), n_words)
     n = np.int32(0)
@@ -160,8 +210,8 @@ def list_marked(bits, width, partial, items, tid):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
-def learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, run, tid, n_threads):
+@by_block
+def learn(policy, schedule, world, mean_weights, state, items, numbers, is_cost, seed, i, t, run, tid, n_threads):
     """Draw the weights of the chosen items and count them; `numbers` keeps them, and behind them their means."""
     words, rounding = address(seed, t, WEIGHTS), address(seed, t, ROUNDING)
     row = row_at(world, words, run)
@@ -172,7 +222,7 @@ def learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, 
         weight = weigh(world, row, e, words, run)
         numbers[k] = weight
         numbers[size + k] = mean_weights[e]
-        absorb(policy, state, e, weight, is_cost, rounding, run)
+        absorb(policy, schedule, state, e, weight, is_cost, rounding, run, i, t, k)
         k = np.uint32(k + n_threads)
     cuda.syncthreads()
 
@@ -194,34 +244,8 @@ def add_up(numbers, size, total, best, is_cost, tid):
     return total + ((amount - best) if is_cost else (best - amount))
 
 
-@on_device
-def policy_words(seed, t):
-    """The part of the address that a policy's own random numbers of an episode share."""
-    return address(seed, t, POLICY)
-
-
-@cuda.jit(device=True)
-def end_episode(
-    policy, world, mean_weights, best, state, bits, width, partial, items, numbers, is_cost, seed, t, run, points,
-    point, curves, place, total, tid, n_threads,
-):  # fmt: skip
-    """List the items whose bits are set, learn their weights, add them up and keep totals at a checkpoint.
-
-    Returns the run's total, as `add_up` does, and the number of the next checkpoint.
-    """
-    list_marked(bits, width, partial, items, tid)
-    learn(policy, world, mean_weights, state, items, numbers, is_cost, seed, t, run, tid, n_threads)
-    if tid < 2:
-        total = add_up(numbers, np.uint32(items.shape[0]), total, best, is_cost, tid)
-    if t == points[point]:
-        if tid < 2:
-            curves[tid, place, point] = total
-        point += 1
-    return total, point
-
-
-@cuda.jit(device=True)
-def finish(is_last, n_before, state, total, totals, choices, place, tid, n_threads):
+@by_block
+def finish(is_last, n_before, counts, total, totals, choices, place, tid, n_threads):
     """Keep a run's totals for the next launch, or add up how often its items were chosen after the last one.
 
     `n_before` is how often every item was seen before episode 1.
@@ -229,9 +253,64 @@ def finish(is_last, n_before, state, total, totals, choices, place, tid, n_threa
     if tid < 2:
         totals[tid, place] = total
     if is_last:
-        counts = state[1]
         n_items, e = np.uint32(counts.shape[0]), tid
         while e < n_items:
             if counts[e] > n_before:
                 cuda.atomic.add(choices, e, np.uint64(counts[e] - n_before))
             e = np.uint32(e + n_threads)
+
+
+def own_room(family, at, n_threads):
+    """The shared memory of a family, from its eight-byte word number `at` on."""
+    raise NotImplementedError
+
+
+def choose(family, room, policy, state, c, i, seed, t, run, items, bits, partial, tid, n_threads):
+    """Set the bits of the items of a best set, and synchronise; returns whether they are a basis."""
+    raise NotImplementedError
+
+
+def play(family, when, policy, schedule, worlds, score, states, results):
+    """Play some episodes in every run, a block each; `_play.py` says what the arguments are.
+
+    `family` begins with the size of a set. `_fit.py` counts the shared memory: here the weights of the chosen items
+    and their means, the chosen items, a bit for each item, and a word for each thread.
+    """
+    tid, n_threads, place = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x), cuda.blockIdx.x
+    seed, first_run, first_t, n_episodes, start, n_before, is_last, is_cost, points, first_point = when
+    totals, curves, choices, failed = results
+    run = np.uint64(first_run + place)
+    state = state_of(states, place)
+    rank, n_words = family[0], (state[0].shape[0] + 31) // 32
+
+    marks = cuda.shared.array(0, types.uint32)
+    numbers = cuda.shared.array(0, types.float64)[: 2 * rank]
+    at = 4 * rank
+    items = marks[at : at + rank]
+    at += rank
+    bits = marks[at : at + n_words]
+    at += n_words
+    partial = marks[at : at + n_threads]
+    room = own_room(family, (at + n_threads + 1) // 2, n_threads)
+
+    begin(start, policy, schedule, world_at(worlds, -1), state, is_cost, seed, run, tid, n_threads)
+    total = totals[tid, place] if tid < 2 else 0.0
+    point = first_point
+    for i in range(n_episodes):
+        t = first_t + i
+        c = schedule[0][i]
+        if not choose(family, room, policy, state, c, i, seed, t, run, items, bits, partial, tid, n_threads):
+            failed[place] = 1
+            break
+        list_marked(bits, partial, items, tid, n_threads)
+        advance(policy, schedule, state, i, t, tid, n_threads)
+        mean_weights, best = score_at(score, i)
+        world = world_at(worlds, i)
+        learn(policy, schedule, world, mean_weights, state, items, numbers, is_cost, seed, i, t, run, tid, n_threads)
+        if tid < 2:
+            total = add_up(numbers, np.uint32(rank), total, best, is_cost, tid)
+        if t == points[point]:
+            if tid < 2:
+                curves[tid, place, point] = total
+            point += 1
+    finish(is_last, n_before, state[1], total, totals, choices, place, tid, n_threads)

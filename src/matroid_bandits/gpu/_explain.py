@@ -8,8 +8,7 @@ from matroid_bandits._util.text import counted
 from matroid_bandits.compiled import Misfit, ProblemForms
 from matroid_bandits.exceptions import DeviceError
 from matroid_bandits.gpu._cuda import Device, find_device
-from matroid_bandits.gpu._fit import check_fit
-from matroid_bandits.gpu._play import threads_of
+from matroid_bandits.gpu._fit import check_fit, check_room
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
@@ -20,7 +19,7 @@ LEAST_EPISODES = 10_000_000
 def obstacle(problem: Problem, policy: Policy, n_episodes: int = 1, device: Device | None = None) -> str | None:
     """What of a problem or a policy keeps it off a GPU, as a sentence; None where all fits.
 
-    With a `device` it may also be that a run needs more than that one's fast memory.
+    With a `device` it may also be that a run needs more than that one's fast memory, or all of its memory.
 
     Examples
     --------
@@ -28,13 +27,14 @@ def obstacle(problem: Problem, policy: Policy, n_episodes: int = 1, device: Devi
     >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.1]))
     >>> mb.gpu.obstacle(problem, mb.OMM()) is None
     True
-    >>> mb.gpu.obstacle(problem, mb.KLOSM())[:44]
-    'KLOSM is not among the policies for a GPU: a'
+    >>> mb.gpu.obstacle(problem, mb.KLOSM())
+    'KLOSM takes logarithms, which have other last digits on a GPU'
     """
     try:
-        family = check_fit(ProblemForms(problem), policy, n_episodes)
+        forms = ProblemForms(problem)
+        family = check_fit(forms, policy, n_episodes)
         if device is not None:
-            threads_of(family, problem.n_items, device)
+            check_room(family, problem, forms.schedule(policy).form, n_episodes, device)
     except Misfit as misfit:
         return str(misfit)
     return None

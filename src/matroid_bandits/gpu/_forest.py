@@ -1,6 +1,6 @@
-"""Whole episodes on a graph: the best spanning forest by Boruvka's algorithm.
+"""The best spanning forest of a graph by Boruvka's algorithm.
 
-A block plays a run. In every round each tree of the forest so far takes the best edge that leaves it, where better
+In every round each tree of the forest so far takes the best edge that leaves it, where better
 is a larger index or an equal one of a smaller item. That order is total, so no cycle arises, and the forest is the
 one that Kruskal's algorithm finds along it. Bridges are in every forest: they are contracted beforehand, marked in
 `always`, and take no part. Between rounds an edge knows the trees at its ends as they were called when it was last
@@ -9,56 +9,26 @@ looked at, in one word; an edge within a tree is 0.
 
 import numpy as np
 
-from matroid_bandits.gpu._device import cuda, index, kernel, types
-from matroid_bandits.gpu._episode import (
-    begin,
-    end_episode,
-    explores,
-    finish,
-    index_at,
-    key_of,
-    mark,
-    policy_words,
-)
-from matroid_bandits.kernels.forms import AFFINE
+from matroid_bandits.gpu._device import by_block, cuda, index, types
+from matroid_bandits.gpu._episode import explores, index_at, is_line, key_of, mark, policy_words
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _16, _END = np.uint32(16), np.uint32(0xFFFF)
 
 
-@kernel
-def play_forest(
-    pool, all_ends, n_vertices, n_wanted, always, rank,
-    seed, first_run, first_t, start, n_before, is_last, is_cost, best, points, first_point, coefficients, policy_kind,
-    number, world_kind, values, n_rows, table, indptr, indices, mean_weights,
-    all_sums, all_counts, all_means, all_radii, all_successes, totals, curves, choices,
-):  # fmt: skip
-    """Play an episode per coefficient in every run; `_play.py` says what the arguments are.
-
-    Of this family: the edges that may be in a forest or not, ascending, and the two ends of each after contraction in
-    one word; how many of them are in every forest; the bits of the bridges. `_fit.py` counts the shared memory.
-    """
-    tid, n_threads, place = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x), cuda.blockIdx.x
-    run = np.uint64(first_run + place)
-    policy = (policy_kind, number)
-    world = (world_kind, values, n_rows, table, indptr, indices)
-    state = (all_sums[place], all_counts[place], all_means[place], all_radii[place], all_successes[place])
-    n_pool, n_words = np.uint32(pool.shape[0]), np.uint32(always.shape[0])
-    n_vertices = np.uint32(n_vertices)
-
+@by_block
+def room_of_forests(family, at, n_threads):
+    """Of each edge its key, also by halves, and its ends; what trees need; how many edges a round found."""
+    n_pool, n_vertices = family[1].shape[0], family[3]
     longs = cuda.shared.array(0, types.uint64)
-    reals = cuda.shared.array(0, types.float64)
     shorts = cuda.shared.array(0, types.int32)
     marks = cuda.shared.array(0, types.uint32)
-    keys, halves = longs[:n_pool], marks[: 2 * n_pool]
-    at = n_pool
-    rest = longs[
-        at : at + n_vertices
-    ]  # of the best edge of a tree: the lower half of its key, and its place reversed
-    at += n_vertices
-    numbers = reals[at : at + 2 * rank]
-    at = 2 * (at + 2 * rank)
+    keys, halves = longs[at : at + n_pool], marks[2 * at : 2 * (at + n_pool)]
+    at += n_pool
+    # of the best edge of a tree: the lower half of its key, and its place reversed
+    rest = longs[at : at + n_vertices]
+    at = 2 * (at + n_vertices)
     upper = marks[at : at + n_vertices]  # the upper half of the best key that leaves a tree
     at += n_vertices
     tree = marks[at : at + n_vertices]  # how a tree is called after the last round, by one of its vertices
@@ -67,103 +37,98 @@ def play_forest(
     at += n_vertices
     ends = marks[at : at + n_pool]
     at += n_pool
-    items = marks[at : at + rank]
-    at += rank
-    bits = marks[at : at + n_words]
-    at += n_words
-    partial = shorts[at : at + n_threads]
-    at += n_threads
     n_found = shorts[at : at + 2]
+    return keys, halves, rest, upper, tree, joined, ends, n_found
 
-    width = np.uint32((n_words + n_threads - 1) // n_threads)
-    begin(start, policy, world, state, is_cost, seed, run, tid, n_threads)
-    total = totals[tid, place] if tid < 2 else 0.0
-    point = first_point
-    for i in range(coefficients.shape[0]):
-        t = first_t + i
-        c, p = coefficients[i], tid
-        if policy_kind == AFFINE:  # apart, since most of the time is spent here
-            while p < n_pool:
-                keys[p] = key_of(index(state[2][pool[p]], state[3][pool[p]], c))
-                ends[p] = all_ends[p]
-                p = np.uint32(p + n_threads)
-        else:
-            words = policy_words(seed, t)
-            is_random = explores(policy, words, run)
-            while p < n_pool:
-                keys[p] = key_of(index_at(policy, is_random, state, pool[p], words, run))
-                ends[p] = all_ends[p]
-                p = np.uint32(p + n_threads)
+
+@by_block
+def choose_forest(family, room, policy, state, c, i, seed, t, run, items, bits, partial, tid, n_threads):
+    """Set the bits of the edges of the best forest.
+
+    Of this family: the edges that may be in a forest or not, ascending, and the two ends of each after contraction in
+    one word; how many of them are in every forest; the bits of the bridges.
+    """
+    _, pool, all_ends, n_vertices, n_wanted, always = family
+    keys, halves, rest, upper, tree, joined, ends, n_found = room
+    n_pool, n_words = np.uint32(pool.shape[0]), np.uint32(always.shape[0])
+    n_vertices, p = np.uint32(n_vertices), tid
+    if is_line(policy[0]):  # apart, since most of the time is spent here
+        while p < n_pool:
+            keys[p] = key_of(index(state[2][pool[p]], state[3][pool[p]], c))
+            ends[p] = all_ends[p]
+            p = np.uint32(p + n_threads)
+    else:
+        words = policy_words(seed, t)
+        is_random = explores(policy, words, run)
+        while p < n_pool:
+            keys[p] = key_of(index_at(policy, is_random, state, pool[p], words, run, t))
+            ends[p] = all_ends[p]
+            p = np.uint32(p + n_threads)
+    v = tid
+    while v < n_vertices:
+        tree[v], joined[v], upper[v], rest[v] = v, v, 0, 0
+        v = np.uint32(v + n_threads)
+    w = tid
+    while w < n_words:
+        bits[w] = always[w]
+        w = np.uint32(w + n_threads)
+    if tid < 2:
+        n_found[tid] = 0
+    cuda.syncthreads()
+
+    left, side = n_wanted, 0
+    while left > 0:
+        p = tid
+        while p < n_pool:
+            u, v = tree[ends[p] & _END], tree[ends[p] >> _16]
+            if u != v:
+                ends[p] = u | (v << _16)
+                half = halves[2 * p + 1]
+                if upper[u] < half:
+                    cuda.atomic.max(upper, u, half)
+                if upper[v] < half:
+                    cuda.atomic.max(upper, v, half)
+            else:
+                ends[p] = 0
+            p = np.uint32(p + n_threads)
+        cuda.syncthreads()
+        p = tid
+        while p < n_pool:
+            if ends[p] != 0:
+                u, v, half = ends[p] & _END, ends[p] >> _16, halves[2 * p + 1]
+                if upper[u] == half or upper[v] == half:
+                    lower = ((keys[p] & _LOW) << _HALF) | (_LOW - np.uint64(p))
+                    if upper[u] == half and rest[u] < lower:
+                        cuda.atomic.max(rest, u, lower)
+                    if upper[v] == half and rest[v] < lower:
+                        cuda.atomic.max(rest, v, lower)
+            p = np.uint32(p + n_threads)
+        cuda.syncthreads()
         v = tid
         while v < n_vertices:
-            tree[v], joined[v], upper[v], rest[v] = v, v, 0, 0
+            if upper[v] > 0:
+                taken = np.uint32(_LOW - (rest[v] & _LOW))
+                u = ends[taken] & _END
+                if u == v:
+                    u = ends[taken] >> _16
+                # of two trees that take the same edge one joins the other
+                if v > u or upper[u] != upper[v] or rest[u] != rest[v]:
+                    joined[v] = u
+                    mark(bits, pool[taken])
+                    cuda.atomic.add(n_found, side, 1)
             v = np.uint32(v + n_threads)
-        w = tid
-        while w < n_words:
-            bits[w] = always[w]
-            w = np.uint32(w + n_threads)
-        if tid < 2:
-            n_found[tid] = 0
         cuda.syncthreads()
-
-        left, side = n_wanted, 0
-        while left > 0:
-            p = tid
-            while p < n_pool:
-                u, v = tree[ends[p] & _END], tree[ends[p] >> _16]
-                if u != v:
-                    ends[p] = u | (v << _16)
-                    half = halves[2 * p + 1]
-                    if upper[u] < half:
-                        cuda.atomic.max(upper, u, half)
-                    if upper[v] < half:
-                        cuda.atomic.max(upper, v, half)
-                else:
-                    ends[p] = 0
-                p = np.uint32(p + n_threads)
-            cuda.syncthreads()
-            p = tid
-            while p < n_pool:
-                if ends[p] != 0:
-                    u, v, half = ends[p] & _END, ends[p] >> _16, halves[2 * p + 1]
-                    if upper[u] == half or upper[v] == half:
-                        lower = ((keys[p] & _LOW) << _HALF) | (_LOW - np.uint64(p))
-                        if upper[u] == half and rest[u] < lower:
-                            cuda.atomic.max(rest, u, lower)
-                        if upper[v] == half and rest[v] < lower:
-                            cuda.atomic.max(rest, v, lower)
-                p = np.uint32(p + n_threads)
-            cuda.syncthreads()
-            v = tid
-            while v < n_vertices:
-                if upper[v] > 0:
-                    taken = np.uint32(_LOW - (rest[v] & _LOW))
-                    u = ends[taken] & _END
-                    if u == v:
-                        u = ends[taken] >> _16
-                    # of two trees that take the same edge one joins the other
-                    if v > u or upper[u] != upper[v] or rest[u] != rest[v]:
-                        joined[v] = u
-                        mark(bits, pool[taken])
-                        cuda.atomic.add(n_found, side, 1)
-                v = np.uint32(v + n_threads)
-            cuda.syncthreads()
-            left -= n_found[side]
-            side = 1 - side
-            if tid == 0:
-                n_found[side] = 0
-            v = tid
-            while v < n_vertices:
-                if upper[v] > 0:
-                    u = joined[v]
-                    while u != joined[u]:
-                        u = joined[u]
-                    tree[v], upper[v], rest[v] = u, 0, 0
-                v = np.uint32(v + n_threads)
-            cuda.syncthreads()
-
-        total, point = end_episode(
-            policy, world, mean_weights, best, state, bits, width, partial, items, numbers, is_cost, seed, t, run,
-            points, point, curves, place, total, tid, n_threads,
-        )  # fmt: skip
-    finish(is_last, n_before, state, total, totals, choices, place, tid, n_threads)
+        left -= n_found[side]
+        side = 1 - side
+        if tid == 0:
+            n_found[side] = 0
+        v = tid
+        while v < n_vertices:
+            if upper[v] > 0:
+                u = joined[v]
+                while u != joined[u]:
+                    u = joined[u]
+                tree[v], upper[v], rest[v] = u, 0, 0
+            v = np.uint32(v + n_threads)
+        cuda.syncthreads()
+    return True

@@ -50,15 +50,15 @@ def _line(run, e, cell, prior_means, means, radii):
     if cell[PLAYS] + n0 >= LEAST:
         if n0 > 0.0:
             means[run, e] = (cell[SUMS] + n0 * prior_means[run, e]) / (cell[PLAYS] + n0)
-            radii[run, e] = 1.0 / np.sqrt(cell[PLAYS] + cell[WAITING] + n0)
+            radii[run, e] = 1.0 / math.sqrt(cell[PLAYS] + cell[WAITING] + n0)
         else:
             means[run, e] = cell[SUMS] / cell[PLAYS]
-            radii[run, e] = 1.0 / np.sqrt(cell[PLAYS] + cell[WAITING])
+            radii[run, e] = 1.0 / math.sqrt(cell[PLAYS] + cell[WAITING])
         return
     cell[PLAYS] = cell[SUMS] = cell[PRIOR] = 0.0
     asked = cell[WAITING] + cell[LOST]
     if asked >= LEAST:
-        radii[run, e] = 1.0 / np.sqrt(asked)
+        radii[run, e] = 1.0 / math.sqrt(asked)
     else:
         means[run, e], radii[run, e] = 0.0, np.inf
 

@@ -1,0 +1,378 @@
+"""Sets that a greedy algorithm finds along the order of the indices: matchings and independent vectors.
+
+A block sorts the items, then goes along the order; `choose_along` is the frame of this, and copies of it have a
+`greedy` each. Matchings are grown by one thread. A vector is eliminated by all threads, a column each; over prime
+fields the accepted ones are kept in reduced echelon form, as in `kernels.linear`, so that columns do not wait for
+each other. In floats the operations on each number are those of the CPU, in the same order.
+"""
+
+import numpy as np
+
+from matroid_bandits.gpu._device import (
+    augment,
+    augment_masks,
+    by_block,
+    cuda,
+    index,
+    inverse,
+    lowest,
+    reduce,
+    times,
+    types,
+)
+from matroid_bandits.gpu._episode import explores, index_at, is_line, key_of, mark, policy_words
+
+_ONE = np.uint64(1)
+
+
+@by_block
+def _sort(keys, order, tid, n_threads):
+    """Sort `order` by keys, larger first, and equal ones by number, bitonically; there are 2^n of them."""
+    n = np.uint32(keys.shape[0])
+    half = np.uint32(n >> 1)
+    size = np.uint32(2)
+    while size <= n:
+        stride = np.uint32(size >> 1)
+        while stride > 0:
+            j = tid
+            while j < half:
+                low = np.uint32(2 * j - (j & np.uint32(stride - 1)))
+                high = np.uint32(low + stride)
+                a, b = keys[low], keys[high]
+                is_late = b > a or (b == a and order[high] < order[low])
+                if is_late == ((low & size) == 0):
+                    keys[low], keys[high] = b, a
+                    order[low], order[high] = order[high], order[low]
+                j = np.uint32(j + n_threads)
+            cuda.syncthreads()
+            stride = np.uint32(stride >> 1)
+        size = np.uint32(size << 1)
+
+
+def greedy(family, room, bits, tid, n_threads):
+    """Set the bits of the items that the greedy algorithm takes; returns how many there are."""
+    raise NotImplementedError
+
+
+def choose_along(family, room, policy, state, c, i, seed, t, run, items, bits, partial, tid, n_threads):
+    """Set the bits of the items of a best set, and say whether they are a basis.
+
+    Of these families: the items that may be in a set or not, and those that always are.
+    """
+    pool, keys, order = family[1], room[0], room[1]
+    n_pool, n_places, n_words = np.uint32(pool.shape[0]), np.uint32(keys.shape[0]), np.uint32(bits.shape[0])
+    p = tid
+    if is_line(policy[0]):
+        while p < n_pool:
+            keys[p], order[p] = key_of(index(state[2][pool[p]], state[3][pool[p]], c)), p
+            p = np.uint32(p + n_threads)
+    else:
+        words = policy_words(seed, t)
+        is_random = explores(policy, words, run)
+        while p < n_pool:
+            keys[p], order[p] = key_of(index_at(policy, is_random, state, pool[p], words, run, t)), p
+            p = np.uint32(p + n_threads)
+    while p < n_places:  # behind all others
+        keys[p], order[p] = 0, p
+        p = np.uint32(p + n_threads)
+    w = tid
+    while w < n_words:
+        bits[w] = 0
+        w = np.uint32(w + n_threads)
+    cuda.syncthreads()
+    _sort(keys, order, tid, n_threads)
+    n = greedy(family, room, bits, tid, n_threads)
+    cuda.syncthreads()
+    return n == family[0]
+
+
+@by_block
+def _item(pool, taken, order, j):
+    """The j-th item on the way: those that are always taken come first."""
+    n_taken = taken.shape[0]
+    return taken[j] if j < n_taken else pool[order[j - n_taken]]
+
+
+@by_block
+def room_of_masks(family, at, n_threads):
+    """Keys and order; who has each right vertex, and by which other one it is reached; how many were taken."""
+    n = family[3]
+    longs, shorts = cuda.shared.array(0, types.uint64), cuda.shared.array(0, types.int32)
+    marks = cuda.shared.array(0, types.uint32)
+    keys, at = longs[at : at + n], 2 * (at + n)
+    order = marks[at : at + n]
+    at += n
+    return keys, order, shorts[at : at + 64], shorts[at + 64 : at + 128], shorts[at + 128 : at + 129]
+
+
+@by_block
+def greedy_masks(family, room, bits, tid, n_threads):
+    """As `kernels.transversal.greedy_mask_matchings`: bit r of an item's mask lets it use right vertex r."""
+    rank, pool, taken, _, masks, n_right = family
+    keys, order, mate, via, n_found = room
+    n_taken, n = np.uint32(taken.shape[0]), np.uint32(taken.shape[0] + pool.shape[0])
+    p = tid
+    while p < np.uint32(pool.shape[0]):  # the keys have done their work
+        keys[p] = masks[pool[order[p]]]
+        p = np.uint32(p + n_threads)
+    cuda.syncthreads()
+    if tid == 0:
+        is_free, is_dead = (~np.uint64(0)) >> np.uint64(64 - n_right), np.uint64(0)
+        k, j = 0, np.uint32(0)
+        while k < rank and j < n:
+            open_ = (masks[taken[j]] if j < n_taken else keys[j - n_taken]) & ~is_dead
+            is_taken = False
+            if open_ & is_free != np.uint64(0):
+                r = lowest(open_ & is_free)
+                is_free &= ~(_ONE << np.uint64(r))
+                mate[r] = _item(pool, taken, order, j)
+                is_taken = True
+            elif open_ != np.uint64(0):
+                for r in range(n_right):
+                    via[r] = -1
+                left = is_free
+                is_free, is_dead = augment_masks(_item(pool, taken, order, j), masks, mate, is_free, is_dead, via)
+                is_taken = is_free != left
+            if is_taken:
+                mark(bits, _item(pool, taken, order, j))
+                k += 1
+            j = np.uint32(j + 1)
+        n_found[0] = k
+    cuda.syncthreads()
+    return n_found[0]
+
+
+@by_block
+def room_of_lists(family, at, n_threads):
+    """Keys and order; of right vertices who has each, stamps, how they are reached and a queue; the items' places."""
+    n, n_items, n_right = family[3], family[4].shape[0] - 1, family[6]
+    longs, shorts = cuda.shared.array(0, types.uint64), cuda.shared.array(0, types.int32)
+    marks = cuda.shared.array(0, types.uint32)
+    keys, at = longs[at : at + n], 2 * (at + n)
+    order = marks[at : at + n]
+    at += n
+    mate = shorts[at : at + n_right]
+    at += n_right
+    stamp = shorts[at : at + n_right]
+    at += n_right
+    via = shorts[at : at + n_right]
+    at += n_right
+    queue = shorts[at : at + n_right + 1]
+    at += n_right + 1
+    slot = shorts[at : at + n_items]
+    at += n_items
+    return keys, order, mate, stamp, via, queue, slot, shorts[at : at + 1]
+
+
+@by_block
+def greedy_lists(family, room, bits, tid, n_threads):
+    """As `kernels.transversal.greedy_matchings`: item e may use rights[starts[e]:starts[e + 1]]."""
+    rank, pool, taken, _, starts, rights, _ = family
+    _, order, mate, stamp, via, queue, slot, n_found = room
+    n_items, n_right, r = np.uint32(slot.shape[0]), np.uint32(mate.shape[0]), tid
+    while r < n_right:
+        mate[r], stamp[r] = -1, 0
+        r = np.uint32(r + n_threads)
+    e = tid
+    while e < n_items:
+        slot[e] = -1
+        e = np.uint32(e + n_threads)
+    cuda.syncthreads()
+    if tid == 0:
+        k, j, n = 0, 0, taken.shape[0] + pool.shape[0]
+        while k < rank and j < n:
+            item = np.int32(_item(pool, taken, order, j))
+            j += 1
+            if slot[item] < 0 and augment(item, starts, rights, mate, slot, stamp, j, queue, via):
+                mark(bits, np.uint32(item))
+                k += 1
+        n_found[0] = k
+    cuda.syncthreads()
+    return n_found[0]
+
+
+@by_block
+def room_of_residues(family, at, n_threads):
+    """Keys and order; for each prime the rows of an echelon form and their pivots; a vector; factors; a column."""
+    rank, n = family[0], family[3]
+    n_primes, _, n_columns = family[4].shape
+    longs, shorts = cuda.shared.array(0, types.uint64), cuda.shared.array(0, types.int32)
+    marks = cuda.shared.array(0, types.uint32)
+    keys, at = longs[at : at + n], 2 * (at + n)
+    order = marks[at : at + n]
+    at += n
+    rows = marks[at : at + n_primes * rank * n_columns]
+    at += n_primes * rank * n_columns
+    pivots = shorts[at : at + n_primes * rank]
+    at += n_primes * rank
+    ys = marks[at : at + n_primes * n_columns]
+    at += n_primes * n_columns
+    factors = marks[at : at + rank]
+    at += rank
+    return keys, order, rows, pivots, ys, factors, shorts[at : at + 1]
+
+
+@by_block
+def _entry_left(vectors, q, e, c, rows, pivots, rank, k, p):
+    """Entry c of vector e less its projection on the first k rows, modulo p; see `kernels.linear._remainder`."""
+    n_columns = vectors.shape[2]
+    batch = min(np.int64(1) << 30, np.int64(2**63 - 1) // (p * p) - 1)
+    y, pending, reciprocal = np.int64(vectors[q, e, c]), np.int64(0), 1.0 / p
+    for i in range(k):
+        coefficient = np.int64(vectors[q, e, pivots[q * rank + i]])
+        if coefficient != 0:
+            y += (p - coefficient) * np.int64(rows[(q * rank + i) * n_columns + c])
+            pending += 1
+            if pending == batch:
+                y, pending = reduce(y, p, reciprocal), np.int64(0)
+    return reduce(y, p, reciprocal) if pending > 0 else y
+
+
+@by_block
+def _absorb(q, n_columns, rows, pivots, ys, factors, column, rank, k, p, tid, n_threads):
+    """Make ys, of prime number q, row k of its reduced echelon form; see `kernels.linear._absorb`."""
+    reciprocal, first, row = 1.0 / p, q * n_columns, (q * rank + k) * n_columns
+    c = np.int64(tid)
+    while c < n_columns:
+        if ys[first + c] != 0:
+            column[0] = c  # that of one of the threads
+        c += n_threads
+    cuda.syncthreads()
+    pivot = np.int64(column[0])
+    scale = np.int64(ys[first + pivot])
+    if scale != 1 and scale != p - 1:
+        scale = inverse(scale, p)
+    i = np.int64(tid)
+    while i < k:
+        found = np.int64(rows[(q * rank + i) * n_columns + pivot])
+        factors[i] = p - found if found != 0 else 0
+        i += n_threads
+    c = np.int64(tid)
+    while c < n_columns:
+        rows[row + c] = reduce(np.int64(ys[first + c]) * scale, p, reciprocal)
+        c += n_threads
+    if tid == 0:
+        pivots[q * rank + k] = pivot
+    cuda.syncthreads()
+    j = np.int64(tid)
+    while j < k * n_columns:
+        i = j // n_columns
+        if factors[i] != 0:
+            at = q * rank * n_columns + j
+            sum_ = np.int64(rows[at]) + np.int64(factors[i]) * np.int64(rows[row + j - i * n_columns])
+            rows[at] = reduce(sum_, p, reciprocal)
+        j += n_threads
+    cuda.syncthreads()
+
+
+@by_block
+def greedy_residues(family, room, bits, tid, n_threads):
+    """As `kernels.linear.greedy_residues`; `vectors` (P, L, C) are residues modulo `primes` (P,)."""
+    rank, pool, taken, _, vectors, primes = family
+    _, order, rows, pivots, ys, factors, column = room
+    n_primes, n_columns = vectors.shape[0], vectors.shape[2]
+    alive, k, j, n = (np.int64(1) << n_primes) - 1, 0, 0, taken.shape[0] + pool.shape[0]
+    while k < rank and j < n:
+        e = _item(pool, taken, order, j)
+        j += 1
+        independent = np.int64(0)
+        for q in range(n_primes):
+            if (alive >> q) & 1:
+                is_left = 0
+                c = np.int64(tid)
+                while c < n_columns:
+                    y = _entry_left(vectors, q, e, c, rows, pivots, rank, k, primes[q])
+                    ys[q * n_columns + c] = y
+                    if y != 0:
+                        is_left = 1
+                    c += n_threads
+                if cuda.syncthreads_or(is_left):
+                    independent |= np.int64(1) << q
+        if independent != 0:
+            for q in range(n_primes):
+                if (independent >> q) & 1:
+                    _absorb(q, n_columns, rows, pivots, ys, factors, column, rank, k, primes[q], tid, n_threads)
+            alive = independent
+            if tid == 0:
+                mark(bits, e)
+            k += 1
+    return k
+
+
+@by_block
+def room_of_floats(family, at, n_threads):
+    """Keys and order; rows in echelon form and their pivots; a vector; two factors; the largest entry, its column."""
+    rank, n, n_columns = family[0], family[3], family[4].shape[1]
+    longs, reals = cuda.shared.array(0, types.uint64), cuda.shared.array(0, types.float64)
+    marks, shorts = cuda.shared.array(0, types.uint32), cuda.shared.array(0, types.int32)
+    keys, at = longs[at : at + n], at + n
+    rows, at = reals[at : at + rank * n_columns], at + rank * n_columns
+    y, at = reals[at : at + n_columns], at + n_columns
+    factors, top, at = reals[at : at + 2], longs[at + 2 : at + 3], 2 * (at + 3)
+    order = marks[at : at + n]
+    pivots = shorts[at + n : at + n + rank]
+    return keys, order, rows, y, factors, top, pivots, shorts[at + n + rank : at + n + rank + 1]
+
+
+@by_block
+def greedy_floats(family, room, bits, tid, n_threads):
+    """As `kernels.linear.greedy_floats`: `vectors` (L, C) are accepted while something above a tolerance is left."""
+    rank, pool, taken, _, vectors, tolerance = family
+    _, order, rows, y, factors, top, pivots, column = room
+    n_taken, n, n_columns = taken.shape[0], taken.shape[0] + pool.shape[0], vectors.shape[1]
+    k, j = 0, 0
+    while k < rank and j < n:
+        e = _item(pool, taken, order, j)
+        least = tolerance if j >= n_taken else 0.0
+        j += 1
+        c = np.int64(tid)
+        while c < n_columns:
+            y[c] = vectors[e, c]
+            c += n_threads
+        for i in range(k):
+            pivot = pivots[i]
+            if pivot % n_threads == tid:  # whose column that is
+                factors[i & 1] = y[pivot]
+            cuda.syncthreads()
+            factor = factors[i & 1]
+            if factor != 0.0:
+                c = np.int64(tid)
+                while c < n_columns:
+                    y[c] = 0.0 if c == pivot else y[c] - times(factor, rows[i * n_columns + c])
+                    c += n_threads
+        largest, c = 0.0, np.int64(tid)
+        while c < n_columns:
+            largest = max(largest, abs(y[c]))
+            c += n_threads
+        if tid == 0:
+            top[0], column[0] = 0, n_columns
+        if cuda.syncthreads_or(1 if largest > least else 0):
+            key = np.float64(largest).view(np.uint64)  # in the order of what is not negative
+            cuda.atomic.max(top, 0, key)
+            cuda.syncthreads()
+            c = np.int64(tid)
+            while c < n_columns:
+                if np.float64(abs(y[c])).view(np.uint64) == top[0]:
+                    cuda.atomic.min(column, 0, np.int32(c))
+                c += n_threads
+            cuda.syncthreads()
+            pivot = column[0]
+            c = np.int64(tid)
+            while c < n_columns:
+                rows[k * n_columns + c] = y[c] / y[pivot]
+                c += n_threads
+            if tid == 0:
+                pivots[k] = pivot
+                mark(bits, e)
+            cuda.syncthreads()
+            k += 1
+    return k
+
+
+#: What copies of the frame have of each of these families.
+ORDERS = {
+    "masks": {"own_room": room_of_masks, "choose": by_block(choose_along, greedy=greedy_masks)},
+    "lists": {"own_room": room_of_lists, "choose": by_block(choose_along, greedy=greedy_lists)},
+    "residues": {"own_room": room_of_residues, "choose": by_block(choose_along, greedy=greedy_residues)},
+    "floats": {"own_room": room_of_floats, "choose": by_block(choose_along, greedy=greedy_floats)},
+}
