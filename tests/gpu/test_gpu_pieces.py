@@ -6,7 +6,7 @@ import scipy.sparse
 
 import matroid_bandits as mb
 from gpu_cases import IS_LARGE, NEEDS_GPU, differences
-from matroid_bandits.compiled import _forms
+from matroid_bandits.compiled import Optimum
 
 pytestmark = NEEDS_GPU
 N_ITEMS, N_RUNS = (300, 3000) if IS_LARGE else (6, 2)
@@ -75,14 +75,15 @@ def test_thompson_sampling_and_launches_of_many_episodes():
     assert differences(ours, theirs) == []
 
 
-def test_long_sums_are_those_of_one_episode_after_another(monkeypatch):
-    """What best sets are worth is added up in chunks, each with what came before."""
-    monkeypatch.setattr(_forms, "_CHUNK", 7)
-    problem = mb.Problem(mb.UniformMatroid(N_ITEMS, 2), mb.PiecewiseEnvironment(_worlds()[:2], [40]))
-    points = np.array([1, 39, 40, 90])
-    forms = _forms.ProblemForms(problem)
-    total, by_episode = 0.0, []
-    for t in range(1, 91):
-        total += forms.worlds[int(t >= 40)].rows(t, 1).best[0]
+def test_long_sums_are_those_of_one_episode_after_another():
+    """What best sets are worth is added up launch by launch, each with what came before."""
+    rng = np.random.default_rng(3)
+    best, total, by_episode = rng.random(90), 0.0, []
+    for worth in best:
+        total += worth
         by_episode.append(total)
-    assert _forms.optimum_of(forms, points).tolist() == [by_episode[point - 1] for point in points]
+    optimum = Optimum(np.array([1, 39, 40, 90]))
+    for first in range(0, 90, 7):
+        worths = best[first : first + 7]
+        optimum.add(worths, first + 1, worths.size)
+    assert optimum.values.tolist() == [by_episode[point - 1] for point in (1, 39, 40, 90)]

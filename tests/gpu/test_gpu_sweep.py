@@ -98,7 +98,8 @@ def test_runs_of_a_store_are_no_more_at_a_time_than_fill_a_gpu():
 def test_auto_plays_what_fits_on_the_gpu_and_the_rest_on_the_cpu(monkeypatch, tmp_path):
     monkeypatch.setattr(gpu, "LEAST_EPISODES", 1)
     problems = {name: problem for name, problem in PROBLEMS.items() if name != "turns"}
-    problems["normal"] = mb.Problem(mb.UniformMatroid(5, 2), mb.GaussianEnvironment([1, 2, 3, 4, 5]))
+    coins = mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4, 0.5])
+    problems["late"] = mb.Problem(mb.UniformMatroid(5, 2), mb.DelayedEnvironment(coins, 2))
     policies = {"OMM": mb.OMM()}
     for store in (None, tmp_path / "store"):
         ours, theirs = (
@@ -107,6 +108,6 @@ def test_auto_plays_what_fits_on_the_gpu_and_the_rest_on_the_cpu(monkeypatch, tm
         )
         assert ours == theirs
         devices = {name: result.device for name, result in theirs.results.items()}
-        assert devices == {"coins": "gpu", "cables": "gpu", "normal": "cpu"}
+        assert devices == {"coins": "gpu", "cables": "gpu", "late": "cpu"}
     mixed = mb.sweep(PROBLEMS["coins"], {"OMM": mb.OMM(), "KLOSM": mb.KLOSM()}, n_runs=2, device="auto", **SETTINGS)
     assert mixed["problem 1"].device == "cpu"  # half of it
