@@ -95,7 +95,7 @@ PLAIN = (
 )
 ORDERED = (
     ("transversal", "many rights", "integer vectors", "large integers", "bits", "float vectors"),
-    ("OMM", "beta", "window"),
+    ("OMM", "window"),
     ("ties", "gaussian"),
 )
 GENERAL = (
