@@ -24,7 +24,7 @@ from matroid_bandits.environments import (
     RowEnvironment,
     SampleEnvironment,
 )
-from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced, Learner
+from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced, Holdout, Learner
 from matroid_bandits.matroids import (
     GraphicMatroid,
     LaminarMatroid,
@@ -100,6 +100,7 @@ __all__ = [
     "Forced",
     "GaussianEnvironment",
     "GraphicMatroid",
+    "Holdout",
     "LaminarMatroid",
     "Learner",
     "LinearEnvironment",

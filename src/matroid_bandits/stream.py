@@ -28,6 +28,7 @@ AVAILABILITY: Final = 5  # which items a simulated world offers
 DELAY: Final = 6  # when a simulated world answers
 FEATURES: Final = 7  # what is known of the items of a simulated world in an episode
 INCLUSION: Final = 8  # sets drawn to estimate how often an item is in one
+UNIT: Final = 9  # which values of a tag a learner holds out, by a hash of the value in place of an episode
 USER: Final = 16
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "POLICY",
     "ROUNDING",
     "START",
+    "UNIT",
     "USER",
     "WEIGHTS",
     "Stream",

@@ -167,7 +167,7 @@ def test_everything_about_a_live_learner_comes_back(path):
     later = [learner.ask(available=["clogs", "cap", "heels"]) for _ in range(4)]
     learner.save(path)
     again = mb.Learner.load(path)
-    assert (again.id, again.holdout, again.n_decisions) == ("ads", 0.3, 13)
+    assert (again.id, again.holdout, again.n_decisions) == ("ads", mb.Holdout(0.3), 13)
     assert again.outstanding == learner.outstanding
     assert [d.is_held_out for d in again.outstanding] == [d.is_held_out for d in learner.outstanding]
     for each in (learner, again):

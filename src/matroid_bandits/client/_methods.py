@@ -15,7 +15,7 @@ from matroid_bandits.client._exchange import Steps, get, post, read
 from matroid_bandits.client._remote import remote, remote_property
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MalformedRequestError, UnknownDecisionError
-from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation
+from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Holdout
 from matroid_bandits.policies import Policy
 
 #: An answer of the server as it is, where a `Learner` has nothing like it.
@@ -52,9 +52,10 @@ class Methods:
         exclude: Iterable[Any] = (),
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        tags: Mapping[str, Any] | None = None,
     ) -> Steps[Decision]:
         """Choose a set for one request; see `Learner.ask`."""
-        (decision,) = yield from self._asked([(available, exclude, pinned, features)], is_batch=False)
+        (decision,) = yield from self._asked([(available, exclude, pinned, features, tags)], is_batch=False)
         return decision
 
     @remote
@@ -175,9 +176,9 @@ class Methods:
         return read(lambda form: int(form["seed"]), (yield from self._shown()))
 
     @remote_property
-    def holdout(self) -> Steps[float]:
-        """Probability with which a request is answered by a random set."""
-        return read(lambda form: float(form["holdout"]), (yield from self._shown()))
+    def holdout(self) -> Steps[Holdout]:
+        """Which share of the requests is answered by a random set."""
+        return read(lambda form: Holdout(form["holdout"], form["holdout_by"]), (yield from self._shown()))
 
     @remote_property
     def n_decisions(self) -> Steps[int]:
@@ -207,7 +208,7 @@ class Methods:
         seed: int | None = None,
         priors: Mapping[Any, tuple[float, float]] | None = None,
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
-        holdout: float = 0.0,
+        holdout: float | Holdout = 0.0,
         title: str = "",
         about: str = "",
         answer_window: float | None = None,
@@ -243,7 +244,7 @@ class Methods:
             "policy": wire.policy_form(policy),
             "direction": "minimize" if minimize else "maximize",
             "seed": seed,
-            "holdout": holdout,
+            "holdout": wire.holdout_form(holdout),
             "answer_window": answer_window,
             "default": wire.default_form(default),
             "priors": wire.priors_form(priors),
@@ -271,9 +272,10 @@ class Methods:
         exclude: Iterable[Any] = (),
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        tags: Mapping[str, Any] | None = None,
     ) -> Steps[tuple[Any, ...]]:
         """The labels that the next `ask` would choose; nothing changes."""
-        body = yield from self._request(available, exclude, pinned, features)
+        body = yield from self._request(available, exclude, pinned, features, tags)
         form = yield from self._post("preview", body, is_change=False)
         return read(lambda form: tuple(decode(label) for label in form["items"]), form)
 
@@ -387,4 +389,4 @@ class Methods:
 
 
 #: The arguments of `ask`, and what they are where they are not given.
-_NOTHING: dict[str, Any] = {"available": None, "exclude": (), "pinned": (), "features": None}
+_NOTHING: dict[str, Any] = {"available": None, "exclude": (), "pinned": (), "features": None, "tags": None}

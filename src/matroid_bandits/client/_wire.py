@@ -13,8 +13,8 @@ from matroid_bandits._typing import AnyArray
 from matroid_bandits._util.names import encode, pairs_of, plain
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint, constraint_from_dict
-from matroid_bandits.exceptions import FeedbackError, ItemError, PolicyError
-from matroid_bandits.learner import Decision
+from matroid_bandits.exceptions import FeedbackError, ItemError, MalformedRequestError, PolicyError
+from matroid_bandits.learner import Decision, Holdout
 from matroid_bandits.policies import Policy, policy_to_dict
 
 
@@ -64,7 +64,7 @@ class Wanted:
     form: dict[str, Any]
 
     @classmethod
-    def of(cls, available: Any, exclude: Any, pinned: Any, features: Any) -> Wanted:
+    def of(cls, available: Any, exclude: Any, pinned: Any, features: Any, tags: Any = None) -> Wanted:
         """What is given; the rest is left out."""
         items: dict[str, Any] = {}
         if available is not None:
@@ -73,7 +73,8 @@ class Wanted:
             listed = _listed(name, given)
             if len(listed) or not isinstance(given, (tuple, list)):
                 items[name] = listed
-        return cls(items, {} if features is None else {"features": features_form(features)})
+        form = {} if features is None else {"features": features_form(features)}
+        return cls(items, form if tags is None else form | {"tags": tags_form(tags)})
 
     @property
     def has_numbers(self) -> bool:
@@ -162,6 +163,18 @@ def policy_form(policy: Policy | str | Mapping[str, Any]) -> Any:
     if not isinstance(policy, Policy):
         raise PolicyError(f"expected a policy, its name or its form; got {type(policy).__name__}")
     return policy_to_dict(policy)
+
+
+def tags_form(tags: Any) -> dict[str, Any]:
+    """What a request says of itself, as the server takes it."""
+    if not isinstance(tags, Mapping):
+        raise MalformedRequestError(f"expected tags as an object of names and values, got {shown(tags)}")
+    return dict(tags)
+
+
+def holdout_form(holdout: Any) -> Any:
+    """A hold-out as the server takes it."""
+    return Holdout.of(holdout).to_dict()
 
 
 def constraint_form(constraint: Constraint | Mapping[str, Any]) -> Any:

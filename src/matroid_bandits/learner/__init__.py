@@ -3,6 +3,7 @@
 from matroid_bandits.learner._book import Untold
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Forced
+from matroid_bandits.learner._holdout import Holdout
 from matroid_bandits.learner._learner import Learner
 
-__all__ = ["BestSet", "Decision", "Estimates", "Explanation", "Forced", "Learner", "Untold"]
+__all__ = ["BestSet", "Decision", "Estimates", "Explanation", "Forced", "Holdout", "Learner", "Untold"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +33,11 @@ class Asked:
         Whether the set was drawn at random.
     time : float, or None
         When it was asked for, as `Book.date` has set it; learners have no clock.
+    tags : dict, or None
+        What the request said of itself.
     """
 
-    __slots__ = ("is_held_out", "items", "labels", "time", "wanted")
+    __slots__ = ("is_held_out", "items", "labels", "tags", "time", "wanted")
 
     def __init__(
         self,
@@ -42,8 +46,10 @@ class Asked:
         wanted: Wanted | None,
         is_held_out: bool = False,
         time: float | None = None,
+        tags: dict[str, Any] | None = None,
     ) -> None:
-        self.labels, self.items, self.wanted, self.is_held_out, self.time = labels, items, wanted, is_held_out, time
+        self.labels, self.items, self.wanted, self.is_held_out = labels, items, wanted, is_held_out
+        self.time, self.tags = time, tags
 
     def now(self, items: IntArray, constraint: Constraint) -> IntArray:
         """The numbers of today of those among some items that are still there, ascending."""
@@ -66,4 +72,12 @@ class Asked:
             if not lost.isdisjoint(labels):
                 labels = tuple(_FORGOTTEN if label in lost else label for label in labels)
             known[id(self.labels)] = labels
-        return Asked(labels, self.items, self.wanted, self.is_held_out, self.time)
+        return Asked(labels, self.items, self.wanted, self.is_held_out, self.time, self.tags)
+
+    def without_features(self) -> Asked:
+        """The same without the features of the request, which another policy has no use for."""
+        wanted = self.wanted
+        if wanted is None or wanted.features is None:
+            return self
+        wanted = replace(wanted, features=None)
+        return Asked(self.labels, self.items, wanted, self.is_held_out, self.time, self.tags)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import IntArray, Label
-from matroid_bandits._util.checks import as_flag, as_integer, as_number
+from matroid_bandits._util.checks import as_flag, as_integer
 from matroid_bandits._util.names import plain
 from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Agent, Play
@@ -24,10 +24,11 @@ from matroid_bandits.exceptions import (
     ReplayError,
     UnknownDecisionError,
 )
-from matroid_bandits.learner import _events, _items
+from matroid_bandits.learner import _events, _items, _settings
 from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._feedback import Reader
+from matroid_bandits.learner._holdout import Holdout, read_tags
 from matroid_bandits.learner._items import Departed
 from matroid_bandits.learner._validate import MOST_DECISIONS
 from matroid_bandits.learner._wanted import Wanted, read_features, read_rows, read_wanted
@@ -81,7 +82,7 @@ class Core:
         id: str | None = None,
         priors: Any = None,
         features: Any = None,
-        holdout: float = 0.0,
+        holdout: Any = 0.0,
         max_departed: int = 100_000,
         engine: EngineChoice = "auto",
         record: Record | None = None,
@@ -92,7 +93,7 @@ class Core:
             raise PolicyError(f"expected id to be a string, got {id!r}")
         self.constraint, self.policy = constraint, as_policy(policy)
         is_cost = as_flag("minimize", minimize, error=PolicyError)
-        self.holdout = as_number("holdout", holdout, 0.0, 1.0, error=PolicyError)
+        self.holdout = Holdout.of(holdout)
         self.max_departed = as_integer("max_departed", max_departed, error=PolicyError)
         self.stream = Stream(as_seed(seed), range(1), POLICY)
         self.id = secrets.token_hex(16) if id is None else id
@@ -135,6 +136,7 @@ class Core:
         self,
         wanted: Mapping[str, Any],
         features: Any,
+        tags: Any = None,
         *,
         expected: list[Label] | None = None,
         instead: list[Label] | None = None,
@@ -144,9 +146,9 @@ class Core:
 
         Where a set drawn at random is expected, the learner would have chosen another `instead`.
         """
-        asked = self.read_wanted(wanted, features)
+        asked, tags = self.read_wanted(wanted, features), read_tags(tags)
         self.n_steps += 1
-        request, items, sizes, is_held_out = self._choose(asked, taken)
+        request, items, sizes, is_held_out = self._choose(asked, tags, taken)
         t = request.episode
         own = None
         if items.shape[1] != sizes[0]:
@@ -160,20 +162,20 @@ class Core:
                 if said is not None and found != said:
                     raise ReplayError(f"decision {t}: the log says {said}, this learner decides {found}")
         if self.record is not None:
-            self.record(_events.asked(t, items[0], asked, self.constraint, is_held_out, own))
+            self.record(_events.asked(t, items[0], asked, self.constraint, is_held_out, own, tags))
         play = self.agent.play(request, items, sizes)
         chosen = play.items[0]
         self.episode = t
         if asked is not None:
             play.request = Request(t, self.stream)  # without its masks, which may be large
-        play.note = Asked(self.constraint.labels, chosen, asked, is_held_out)
-        return Decision(t, chosen, self.constraint, self.id, request.pinned, is_held_out)
+        play.note = Asked(self.constraint.labels, chosen, asked, is_held_out, tags=tags)
+        return Decision(t, chosen, self.constraint, self.id, request.pinned, is_held_out, tags=tags)
 
-    def preview(self, wanted: Mapping[str, Any], features: Any) -> Decision:
+    def preview(self, wanted: Mapping[str, Any], features: Any, tags: Any = None) -> Decision:
         """The decision that `ask` would make now."""
-        asked = self.read_wanted(wanted, features)
-        request, items, sizes, is_held_out = self._choose(asked)
-        return Decision(0, items[0, : sizes[0]], self.constraint, self.id, request.pinned, is_held_out)
+        asked, tags = self.read_wanted(wanted, features), read_tags(tags)
+        request, items, sizes, is_held_out = self._choose(asked, tags)
+        return Decision(0, items[0, : sizes[0]], self.constraint, self.id, request.pinned, is_held_out, tags=tags)
 
     def tell(self, decision: Decision | int, weights: Any) -> None:
         """Count what the items of a decision were worth."""
@@ -280,6 +282,35 @@ class Core:
         own = rows if self.policy.n_features is not None else None
         return _events.changed(constraint, priors, own, rows, newcomers, listed)
 
+    def configure(self, policy: Any = None, holdout: Any = None, restart: bool = False) -> None:
+        """Go on with another policy or hold-out."""
+        new, share, is_anew = self._read_settings(policy, holdout, restart)
+        if not is_anew and new == self.policy:
+            if share == self.holdout:
+                return
+            self._log(_events.configured(new, share, is_anew))
+            self.n_steps += 1
+            self.holdout = share
+            return
+        made = (_settings.restarted if is_anew else _settings.configured)(self, new)
+        self._log(_events.configured(new, share, is_anew))
+        self.n_steps += 1
+        self.policy, self.holdout = new, share
+        self.agent, self.departed = made
+        if self.features is not None and self.features.shape[1] != new.n_features:
+            self.features = None
+        self.reader = Reader(self)  # whose range is the new policy's
+        self.n_changes += is_anew
+
+    def configure_form(self, policy: Any, holdout: Any, restart: bool) -> dict[str, Any]:
+        """The event that `configure` of the same arguments would record; nothing is changed."""
+        return _events.configured(*self._read_settings(policy, holdout, restart))
+
+    def _read_settings(self, policy: Any, holdout: Any, restart: Any) -> tuple[Policy, Holdout, bool]:
+        new = self.policy if policy is None else as_policy(policy)
+        share = self.holdout if holdout is None else Holdout.of(holdout)
+        return new, share, as_flag("restart", restart, error=PolicyError)
+
     def restart(self, items: Iterable[Any] | None = None) -> None:
         """Forget what is known of some items, or of all."""
         which = None if items is None else self.constraint.as_items(items)
@@ -301,7 +332,10 @@ class Core:
             self.is_replaying = False
 
     def _choose(
-        self, asked: Wanted | None, taken: tuple[list[Label], bool] | None = None
+        self,
+        asked: Wanted | None,
+        tags: dict[str, Any] | None = None,
+        taken: tuple[list[Label], bool] | None = None,
     ) -> tuple[Request, IntArray, IntArray, bool]:
         """The next request, the set chosen for it with its size, and whether it was drawn at random."""
         t, constraint = self.episode + 1, self.constraint
@@ -313,7 +347,7 @@ class Core:
         if taken is not None:
             items = constraint.as_items([constraint.item(label) for label in taken[0]])[None]
             return request, items, np.array([items.shape[1]]), taken[1]
-        if self.holdout > 0.0 and self.stream.with_purpose(HOLDOUT).run_uniform(t)[0] < self.holdout:
+        if self.holdout.draws(self.stream, t, tags):
             u = self.stream.with_purpose(HOLDOUT).uniform(t, np.arange(constraint.n_items))
             mask = None if asked is None else asked.mask(constraint.n_items)
             items, sizes = constraint.solve(u, available=mask, pinned=request.pinned)
@@ -424,7 +458,8 @@ class Core:
             places = np.flatnonzero(items >= 0)
             places = places[np.argsort(items[places])]
             items = items[places]
-        return Decision(id, items, self.constraint, self.id, pinned, is_held_out, places)
+        tags = None if asked is None else asked.tags
+        return Decision(id, items, self.constraint, self.id, pinned, is_held_out, places, tags)
 
     def read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
         if features is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,6 +40,8 @@ class Decision:
         Whether the set was drawn at random, for later evaluation (see `Learner`'s ``holdout``).
     matching : dict, or None
         The partner of each item, by label, for a `TransversalMatroid`; None for others.
+    tags : dict
+        What the request said of itself.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Decision:
 
     __slots__ = (
         "_constraint", "_id", "_is_full", "_is_held_out", "_items", "_learner", "_partners", "_pinned", "_places",
+        "_tags",
     )  # fmt: skip
 
     def __init__(
@@ -65,9 +69,10 @@ class Decision:
         pinned: IntArray | None = None,
         is_held_out: bool = False,
         places: IntArray | None = None,
+        tags: dict[str, Any] | None = None,
     ) -> None:
         self._id, self._items, self._constraint, self._learner = id, items, constraint, learner
-        self._pinned, self._is_held_out = pinned, is_held_out
+        self._pinned, self._is_held_out, self._tags = pinned, is_held_out, tags
         self._places = places  # of the items in the learner's play, where some have left or the order is another
         # as they were said of a decision that was read; None to look at the constraint
         self._is_full: bool | None = None
@@ -119,6 +124,18 @@ class Decision:
         return self._is_held_out
 
     @property
+    def tags(self) -> dict[str, Any]:
+        """What the request said of itself, a copy; empty where it said nothing.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.Learner(mb.UniformMatroid(3, 1), mb.OMM()).ask(tags={"visitor": "ann"}).tags
+        {'visitor': 'ann'}
+        """
+        return copy.deepcopy(self._tags) if self._tags else {}
+
+    @property
     def matching(self) -> dict[Label, Any] | None:
         """The partner of each item, by label; None unless the constraint is a `TransversalMatroid`.
 
@@ -151,6 +168,8 @@ class Decision:
             "full": self.is_full,
             "held_out": self._is_held_out,
         }
+        if self._tags:
+            form["tags"] = self._tags
         if (matching := self.matching) is not None:
             form["matching"] = encode_all([*matching.values()], "right vertex")
         return form
@@ -171,7 +190,8 @@ class Decision:
         named = Named(dict(zip(items, (decode(label) for label in form["items"]), strict=True)))
         pinned = np.array([named.as_item(decode(label)) for label in form["pinned"]], np.int64)
         fixed = pinned if pinned.size else None
-        decision = cls(id, np.array(items, np.int64), named, form["learner"], fixed, bool(form["held_out"]))
+        is_held_out, tags = bool(form["held_out"]), form.get("tags")
+        decision = cls(id, np.array(items, np.int64), named, form["learner"], fixed, is_held_out, tags=tags)
         decision._is_full = bool(form["full"])
         if form.get("matching") is not None:
             decision._partners = [decode(label) for label in form["matching"]]

@@ -15,9 +15,10 @@ from matroid_bandits._typing import FloatArray, IntArray, Label
 from matroid_bandits._util.names import decode, encode, encode_all
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, MatroidBanditsError, ReplayError
+from matroid_bandits.learner._holdout import Holdout
 from matroid_bandits.learner._wanted import Wanted, names_of
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import policy_from_dict, policy_to_dict
+from matroid_bandits.policies import Policy, policy_from_dict, policy_to_dict
 
 if TYPE_CHECKING:
     from matroid_bandits.learner._core import Core
@@ -35,7 +36,7 @@ def created(core: Core, priors: Any, features: FloatArray | None) -> dict[str, A
         "policy": policy_to_dict(core.policy),
         "minimize": core.minimize,
         "seed": core.seed,
-        "holdout": core.holdout,
+        "holdout": core.holdout.to_dict(),
         "holdout_law": _holdout_law(core.constraint),
         "max_departed": core.max_departed,
         "priors": _priors_form(priors, core.constraint),
@@ -55,6 +56,7 @@ def asked(
     constraint: Constraint,
     held_out: bool,
     instead: IntArray | None = None,
+    tags: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A set was asked for, and these items were chosen; or drawn at random `instead` of others."""
     form = {"event": "asked", "decision": id, "items": names_of(constraint, items)}
@@ -64,6 +66,8 @@ def asked(
         form["held_out"] = True
         if instead is not None:
             form["instead"] = names_of(constraint, instead)
+    if tags is not None:
+        form["tags"] = tags
     return form
 
 
@@ -111,6 +115,16 @@ def changed(
         "priors": _priors_form(priors, constraint),
         "features": form,
         "forget": [encode(label, "label") for label in forget],
+    }
+
+
+def configured(policy: Policy, holdout: Holdout, restart: bool) -> dict[str, Any]:
+    """The settings are now these, all of them; with `restart` what was known is forgotten."""
+    return {
+        "event": "configured",
+        "policy": policy_to_dict(policy),
+        "holdout": holdout.to_dict(),
+        "restart": restart,
     }
 
 
@@ -173,6 +187,9 @@ def apply(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
                 features=_rows(event["features"]),
                 forget=[decode(label) for label in event["forget"]],
             )
+        if kind == "configured":
+            policy = policy_from_dict(event["policy"])
+            return core.configure(policy, Holdout.of(event["holdout"]), restart=event["restart"])
         if kind == "restarted":
             return core.restart(None if event["items"] is None else _numbers(core, event["items"]))
     except MatroidBanditsError:
@@ -187,11 +204,11 @@ def _ask_again(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
     chosen = [label if type(label) is str else decode(label) for label in event["items"]]
     if event["decision"] != core.episode + 1:
         raise ReplayError(f"expected decision {core.episode + 1} next, got {event['decision']!r}")
-    features = event.get("features")
+    features, tags = event.get("features"), event.get("tags")
     if trust:
-        return core.ask(wanted, features, taken=(chosen, bool(event.get("held_out", False))))
+        return core.ask(wanted, features, tags, taken=(chosen, bool(event.get("held_out", False))))
     instead = None if "instead" not in event else [decode(label) for label in event["instead"]]
-    return core.ask(wanted, features, expected=chosen, instead=instead)
+    return core.ask(wanted, features, tags, expected=chosen, instead=instead)
 
 
 def _numbers(core: Core, labels: Any) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -151,6 +151,63 @@ class Departed:
         for name, array in self._columns.items():
             if name != "features":
                 array[:] = initial.get(name, 0)
+
+    def under(self, policy: Policy, agent: Agent, keeps: bool) -> Departed:
+        """The same items as they are known to another policy, which an agent plays; it `keeps` the memory or begins.
+
+        Codes stay what they are.
+        """
+        columns = {name: array.copy() for name, array in self._columns.items()}
+        if not keeps:
+            columns = {name: array for name, array in columns.items() if not name.startswith("extra/")}
+            columns |= self._begun(policy, agent)
+        return self._with(columns, policy, self.restarted_at)
+
+    def restarted(self, policy: Policy, state: State) -> Departed:
+        """The same items with nothing known of them, under another policy; codes stay what they are."""
+        n = len(self._names)
+        columns = {name: np.zeros_like(array[:, :n]) for name, array in self._columns.items() if name in _PLAYS}
+        if columns:
+            memory = [each for each in policy.memory if each.kind == "item"]
+            columns |= {f"extra/{each.name}": each.make(1, n, state.episode) for each in memory}
+        if self.has("features"):
+            columns["features"] = self._columns["features"].copy()
+        return self._with(columns, policy, state.episode)
+
+    def _with(self, columns: dict[str, AnyArray], policy: Policy, restarted_at: int) -> Departed:
+        """The same items with other columns; those of a policy that keeps features of its own must have them."""
+        own = policy.item_features
+        kept = columns.pop("features", None)
+        if own is not None:
+            if kept is None or kept.shape[2] != own.shape[1]:
+                return Departed(restarted_at=restarted_at)
+            columns["features"] = kept
+        other = Departed(restarted_at=restarted_at)
+        other._rows, other._names, other._free = self._rows.copy(), [*self._names], [*self._free]
+        other._columns, other._has_foreign = columns, self._has_foreign
+        return other
+
+    def _begun(self, policy: Policy, agent: Agent) -> dict[str, AnyArray]:
+        """What a policy makes of the plays and gains of the departed items: the columns of its memory."""
+        n = len(self._names)
+        if not n:
+            return {}
+        state, shared = agent.state, {each.name for each in policy.memory if each.kind != "item"}
+        all_ = State(UniformMatroid(n, 1), 1, state.minimize)
+        all_.is_apart, all_.episode, all_.memory = True, state.episode, state.memory
+        for name in _PLAYS:
+            getattr(all_, name)[:] = self._columns[name][:, :n]
+        if self.has("prior_counts"):
+            all_.prior_means, all_.prior_counts = (self._columns[name][:, :n].copy() for name in _PRIORS)
+        all_.restore_totals(**state.totals())
+        all_.update(np.arange(n))
+        all_.extra = {
+            each.name: state.extra[each.name] if each.name in shared else each.make(1, n, state.episode)
+            for each in policy.memory
+        }
+        all_.pending = lambda: _plays_of_departed(agent)
+        policy.begin(all_)
+        return {f"extra/{name}": array for name, array in all_.extra.items() if name not in shared}
 
     def plan(
         self, gone: Iterable[Label], leaving: list[Label], columns: Mapping[str, AnyArray], most: int
@@ -387,6 +444,15 @@ def labels_of(
 ) -> list[Label]:
     """The labels of items given by label or number, present or departed."""
     return [key if find_departed(key) is not None else constraint.labels[find(key)] for key in keys]
+
+
+def _plays_of_departed(agent: Agent) -> Iterator[Plays]:
+    """The choices that wait, of items that have left, by their rows."""
+    for play in agent.open.values():
+        items = play.items[0, play.untold()]
+        rows = -1 - items[(items < 0) & (items != NOWHERE)]
+        if rows.size:
+            yield Plays(np.zeros(rows.size, np.int64), rows, play.request.episode)
 
 
 def _columns(state: State) -> dict[str, AnyArray]:

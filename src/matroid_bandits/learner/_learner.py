@@ -16,6 +16,7 @@ from matroid_bandits.learner._book import Book
 from matroid_bandits.learner._core import Core, Record
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
+from matroid_bandits.learner._holdout import Holdout, read_tags
 from matroid_bandits.learner._validate import MOST_DECISIONS
 from matroid_bandits.learner._warm import warm_up
 from matroid_bandits.policies import Policy
@@ -48,9 +49,10 @@ class Learner:
         prior is not tried before the others.
     features : array_like (L, d) or mapping, optional
         For policies that take features with a request: those of a request that brings none.
-    holdout : float, default 0.0
+    holdout : float or Holdout, default 0.0
         Probability with which a request is answered by a random set instead; the decision says so, and its event has
-        the set that would have been chosen. Later evaluation rests on such decisions.
+        the set that would have been chosen. Later evaluation rests on such decisions. A `Holdout` may be sticky by
+        the value of a tag.
     max_departed : int, default 100000
         How many items that have left are remembered, in case they return or are told of late.
     engine : str, or class of one's own, default "auto"
@@ -91,7 +93,7 @@ class Learner:
         id: str | None = None,
         priors: Mapping[Any, tuple[float, float]] | None = None,
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
-        holdout: float = 0.0,
+        holdout: float | Holdout = 0.0,
         max_departed: int = 100_000,
         engine: EngineChoice = "auto",
         record: Record | None = None,
@@ -137,8 +139,8 @@ class Learner:
         return self._core.id
 
     @property
-    def holdout(self) -> float:
-        """Probability with which a request is answered by a random set."""
+    def holdout(self) -> Holdout:
+        """Which share of the requests is answered by a random set."""
         return self._core.holdout
 
     @property
@@ -198,6 +200,7 @@ class Learner:
         exclude: Iterable[Any] = (),
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        tags: Mapping[str, Any] | None = None,
     ) -> Decision:
         """Choose a set for one request. Several decisions may be outstanding at a time.
 
@@ -214,9 +217,14 @@ class Learner:
             Who must be chosen. They count as available, and are observed like the others.
         features : array_like (L, d), or mapping of item or label to row, optional
             What is known of every item in this request, for policies that use it.
+        tags : mapping of str to JSON, optional
+            What the request says of itself (visitor, page, segment), at most 1,024 characters; the decision and its
+            event carry it. No choice depends on it, but a `Holdout` may.
 
         Raises
         ------
+        MalformedRequestError
+            The tags are no small JSON object.
         ItemError
             An item is unknown or named twice, is both pinned and excluded, or the pinned items cannot be chosen
             together.
@@ -226,7 +234,7 @@ class Learner:
         is_plain = available is None and exclude is _NOTHING and pinned is _NOTHING
         wanted = _PLAIN if is_plain else {"available": available, "exclude": exclude, "pinned": pinned}
         with self._lock:
-            return self._core.ask(wanted, features)
+            return self._core.ask(wanted, features, tags)
 
     def preview(
         self,
@@ -235,6 +243,7 @@ class Learner:
         exclude: Iterable[Any] = (),
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        tags: Mapping[str, Any] | None = None,
     ) -> Decision:
         """The decision that `ask` would make for the same request now; no episode passes.
 
@@ -250,7 +259,8 @@ class Learner:
         0
         """
         with self._lock:
-            return self._core.preview({"available": available, "exclude": exclude, "pinned": pinned}, features)
+            wanted = {"available": available, "exclude": exclude, "pinned": pinned}
+            return self._core.preview(wanted, features, tags)
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Say what the items of a decision were worth.
@@ -306,8 +316,10 @@ class Learner:
         exclude: Iterable[Any] = (),
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        tags: Mapping[str, Any] | None = None,
     ) -> None:
         """Raise what `ask` would raise for the same request; nothing is changed."""
+        read_tags(tags)
         with self._lock:
             self._core.read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
 
@@ -403,6 +415,52 @@ class Learner:
         """
         with self._lock:
             return self._core.change_form(constraint, priors=priors, features=features, forget=forget)
+
+    def configure(
+        self,
+        *,
+        policy: Policy | None = None,
+        holdout: float | Holdout | None = None,
+        restart: bool = False,
+    ) -> None:
+        """Go on with other settings; what is not given stays as it is, and time goes on.
+
+        Plays, gains, priors, decisions that wait and items that have left carry over. A policy that keeps more than
+        those makes it from them: Thompson sampling takes the total of the gains for successes, a policy that fades
+        counts all that was seen as if it were seen now, a detector begins anew. Where only arguments differ on which
+        nothing that is kept depends, such as the ``scale`` of `SlidingWindowOMM`, everything carries over.
+
+        Parameters
+        ----------
+        policy : Policy, optional
+            How to choose from now on.
+        holdout : float or Holdout, optional
+            Which share of the requests is answered by a random set from now on.
+        restart : bool, default False
+            Forget what was learnt. Decisions that wait can still be told, and are not counted.
+
+        Raises
+        ------
+        PolicyError
+            The policy cannot start from plays and gains, as `SlidingWindowOMM` and `CombLinUCB` cannot, or cannot
+            take the weights told so far, and `restart` is not given; or it does not fit the constraint.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> learner = mb.Learner(mb.UniformMatroid(2, 1, labels="ab"), mb.OMM())
+        >>> learner.tell(learner.ask(), [0.5])
+        >>> learner.configure(policy=mb.ThompsonSampling("normal"), holdout=0.1)
+        >>> learner.policy, learner.estimates().counts
+        (ThompsonSampling(prior='normal', noise=1.0), array([1, 0]))
+        """
+        with self._lock:
+            self._core.configure(policy, holdout, restart)
+
+    def configure_form(self, *, policy: Any = None, holdout: Any = None, restart: bool = False) -> dict[str, Any]:
+        """The event that `configure` of the same arguments would record; nothing is changed."""
+        with self._lock:
+            return self._core.configure_form(policy, holdout, restart)
 
     def restart(self, items: Iterable[Any] | None = None) -> None:
         """Forget what is known of some items (or labels), or of all; time goes on.

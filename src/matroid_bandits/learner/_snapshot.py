@@ -45,7 +45,7 @@ def save(core: Core, path: str | PathLike[str]) -> None:
         "minimize": core.minimize,
         "seed": core.seed,
         "id": core.id,
-        "holdout": core.holdout,
+        "holdout": core.holdout.to_dict(),
         "max_departed": core.max_departed,
         "episode": core.episode,
         "n_changes": core.n_changes,
@@ -164,6 +164,9 @@ def _open_arrays(core: Core) -> dict[str, AnyArray]:
     times = [None if play.note is None else play.note.time for play in plays.values()]
     if any(time is not None for time in times):
         arrays["open/times"] = np.array(times, np.float64)  # NaN for None
+    tags = [None if play.note is None else play.note.tags for play in plays.values()]
+    if any(tags):
+        arrays["open/tags"] = np.frombuffer(json.dumps(tags, separators=(",", ":")).encode(), np.uint8)
     notes = {id: play.note for id, play in plays.items() if play.note is not None and play.note.wanted is not None}
     if notes:
         codes = _Codes(core)
@@ -229,6 +232,11 @@ def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
             if time == time:
                 play.note = play.note or Asked(core.constraint.labels, None, None)
                 play.note.time = time
+    if "open/tags" in arrays:
+        for play, tags in zip(plays.values(), json.loads(arrays["open/tags"].tobytes()), strict=True):
+            if tags:
+                play.note = play.note or Asked(core.constraint.labels, None, None)
+                play.note.tags = tags
 
 
 def _split(sizes: IntArray, codes: IntArray, n_items: int) -> list[IntArray | None]:

@@ -6,6 +6,7 @@ here, or a line in one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,9 +15,10 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.archives import PLAIN_KINDS, Layout
 from matroid_bandits._util.arrays import offsets
-from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer, as_number
+from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.learner._holdout import Holdout, read_tags
 from matroid_bandits.learner._items import NOWHERE
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy
@@ -54,7 +56,7 @@ def check_header(header: Mapping[str, Any]) -> None:
         raise ValueError(f"a learner cannot have made {shown(episode)} decisions")
     if type(header["id"]) is not str or not header["id"]:
         raise ValueError(f"expected id to be a string, got {shown(header['id'])}")
-    as_number("holdout", header["holdout"], 0.0, 1.0)
+    Holdout.of(header["holdout"])
     as_integer("max_departed", header["max_departed"])
     as_integer("n_changes", header["n_changes"])
     for key in ("restarted_at", "changed_at"):
@@ -81,6 +83,8 @@ def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) 
     expected["open/told"] = Layout(flag, n_cells)
     if "open/times" in layouts:
         expected["open/times"] = Layout(real, n_open)
+    if "open/tags" in layouts:
+        expected["open/tags"] = Layout(np.dtype(np.uint8), layouts["open/tags"].shape[:1])
     if "wanted/ids" in layouts:
         expected["wanted/ids"] = Layout(whole, layouts["wanted/ids"].shape[:1])
         for name in WANTED:
@@ -104,6 +108,7 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
         raise ValueError(f"expected outstanding decisions in 1..{header['episode']}, in the order they were made")
     if (sizes < 0).any() or sizes.sum() != items.size:
         raise ValueError("expected the sizes of outstanding decisions to add up to their items")
+    _check_tags(arrays)
     if "open/times" in arrays and np.isinf(arrays["open/times"]).any():
         raise ValueError("expected finite times of outstanding decisions, got others")
     n_departed = len(header["departed"])
@@ -132,6 +137,19 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
     _check_wanted(arrays, constraint.n_items, len(header["departed"]))
     if header["n_changes"] == 0:
         _check_sets(ids, sizes, items, constraint)
+
+
+def _check_tags(arrays: Mapping[str, AnyArray]) -> None:
+    if "open/tags" not in arrays:
+        return
+    try:
+        listed = json.loads(arrays["open/tags"].tobytes())
+        is_sound = isinstance(listed, list) and len(listed) == arrays["open/ids"].size
+        is_sound = is_sound and all(tags is None or read_tags(tags) == tags for tags in listed)
+    except (ValueError, RecursionError):
+        is_sound = False
+    if not is_sound:
+        raise ValueError("expected the tags of outstanding decisions as JSON, got something else")
 
 
 def _check_totals(arrays: Mapping[str, AnyArray]) -> None:

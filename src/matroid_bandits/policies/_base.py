@@ -29,23 +29,7 @@ class Policy(ABC, Described):
     `indices` is the one required method, over arrays with a row per run. A policy sees gains (costs are negated
     before they reach it), so it always maximises, and works in both directions. Every other method is optional:
 
-    =============================  ==================================================================================
-    a policy that                  overrides
-    =============================  ==================================================================================
-    learns more than the state     `memory`, which declares its arrays, and `observe`, called with every answer:
-    counts                         at once, in parts, episodes later, never
-    ages                           `advance`, called once an episode, after its set was chosen
-    needs the constraint           `prepare`, called once, before anything else
-    makes more of late answers     `wait` and `drop`; most policies go by the state's counts of plays that wait
-    than the state does
-    shares memory between items    `change`, `rearranged` and `forget`, called when items come, go or start anew;
-                                   memory per item follows its item by itself
-    reports other beliefs than     `beliefs` and `spreads`
-    the state's means
-    is saved with a learner        `check_extra`, where files with impossible numbers are to be refused
-    has a compiled form            `compiled`; `AffinePolicy` has one
-    =============================  ==================================================================================
-
+    =============================  ===========================================================================
     One object plays in many problems and threads, so it stays as it was made: what it keeps of a history is its
     declared `memory`, and what it works out for a constraint is what `prepare` returns.
 
@@ -72,6 +56,9 @@ class Policy(ABC, Described):
         no learner: the suites leave out that costs are played as gains are and that items may come and go.
     affine : AffinePolicy, or None
         The lines that the index is made of, for engines that follow them; None for any other index.
+    tunable : tuple of str
+        Arguments of the constructor that nothing in the memory depends on: a learner that is configured with others
+        of these goes on with the memory that it has. None by default.
     kind : str, or None
         The name of a user's class in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to be
         changed when what the class does changes. None, the default, for a class that is not stored.
@@ -103,6 +90,7 @@ class Policy(ABC, Described):
     n_features: int | None = None
     item_features: FloatArray | None = None
     kind: ClassVar[str | None] = None
+    tunable: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -172,6 +160,20 @@ class Policy(ABC, Described):
         """
 
     # Items that start anew, come and go
+
+    def begin(self, state: State) -> None:
+        """Go on from what a learner has counted with another policy.
+
+        The plays, gains and priors of `state` are those of that learner, and so are the plays that wait; the memory
+        is as it is at first. By default it stays so, and the policy takes note of the plays that wait.
+
+        Raises
+        ------
+        PolicyError
+            What the policy goes by cannot be made from plays and gains; the learner has to start anew.
+        """
+        has_prior = state.prior_counts[0] > 0.0 if state.has_priors else np.zeros(state.n_items, bool)
+        self.rearranged(state, np.flatnonzero(has_prior))
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Start anew with `items` (n,), each in its run (n,); called by `Restarting`, when `state` has done so.

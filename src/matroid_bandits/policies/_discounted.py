@@ -83,6 +83,7 @@ class DiscountedOMM(AffinePolicy):
         Memory("clock", "time", shape=(4,), initial=(1.0, 0.0, 0.0, 0.0)),
     )
     takes_all = True
+    tunable = ("scale",)
 
     #: Weights are divided by two to this power, an even number, when g falls below its reciprocal.
     _REBASE_BITS: ClassVar[int] = 60
@@ -167,6 +168,34 @@ class DiscountedOMM(AffinePolicy):
             runs, items, episode = plays[:3]
             discount.drop(runs, items, *self._weigh(state, episode), *self._arrays(state))
 
+    def begin(self, state: State) -> None:
+        """Weigh everything that was seen as if it were seen now; it fades from here on."""
+        extra, t = state.extra, state.episode
+        extra["clock"][:] = self._clock(t)
+        cells, (g, _, _, shift) = extra["cells"], extra["clock"][0].tolist()
+        cells[:, :, discount.SHIFT] = shift
+        for k, seen in ((discount.PLAYS, state.counts), (discount.SUMS, state.sums), (discount.LOST, state.lost)):
+            cells[:, :, k] = seen / g
+        if state.has_priors:
+            cells[:, :, discount.PRIOR] = state.prior_counts / g
+        for plays in state.pending() if state.pending is not None else ():
+            self.wait(state, plays)
+        is_new = cells[:, :, discount.PLAYS] < discount.LEAST
+        extra["means"][is_new] = state.means[is_new]  # of plays that wait, as they were when they were asked for
+        self._update(state)
+
+    def _clock(self, t: int) -> tuple[float, float, float, float]:
+        """The row of the array "clock" after episode t, as `_next` makes it; the discounted time up to rounding."""
+        if self._gamma == 1.0:
+            return 1.0, float(t), float(t), 0.0
+        mantissa, exponent = _powers(self._gamma).power(t)
+        bits = self._REBASE_BITS
+        shift = max(bits * (-exponent // bits) - bits, 0)
+        while math.ldexp(mantissa, exponent + shift) < 2.0**-bits:
+            shift += bits
+        tau = -math.expm1(t * math.log(self._gamma)) / (1.0 - self._gamma)
+        return math.ldexp(mantissa, exponent + shift), tau, float(t), float(shift)
+
     def rearranged(self, state: State, newcomers: IntArray) -> None:
         """Let new priors weigh as much as plays made now, and items that return catch up on divisions."""
         if newcomers.size:
@@ -236,6 +265,16 @@ class _Powers:
             mantissas, exponents = self._block(k)
         exponent = int(exponents[i]) + int(shift)
         return math.ldexp(mantissas[i], exponent) if exponent < 1000 else math.inf
+
+    def power(self, episode: int) -> tuple[float, int]:
+        """The g of an episode as a number and a power of two to multiply it by."""
+        if episode > self._MOST_FACTORS:
+            exponent = math.floor(math.log2(self._gamma) * episode)
+            return 2.0 ** (math.log2(self._gamma) * episode - exponent), exponent
+        k, i = divmod(episode, self._BLOCK)
+        with self._lock:
+            mantissas, exponents = self._block(k)
+        return float(mantissas[i]), int(exponents[i])
 
     def _block(self, k: int) -> tuple[FloatArray, IntArray]:
         if k not in self._blocks:

@@ -81,6 +81,9 @@ class _LinearPolicy(Policy):
             rows[is_new] = features[is_new]
         return type(self)(**self.params() | {"features": rows, "n_features": None})
 
+    def begin(self, state: State) -> None:
+        raise PolicyError(f"{self!r} cannot start from plays and gains, since it must know the features of each")
+
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Start anew with the belief, which all items share; it is narrowed by the plays that wait."""
         for each in self.memory:
@@ -259,6 +262,8 @@ class CombLinUCB(_LinearPolicy):
     ) -> None:
         super().__init__(features, prior_scale, noise, n_features)
         self._c = as_number("c", c, 0.0, error=PolicyError)
+
+    tunable = ("c",)
 
     def indices(self, state: State, request: Request) -> FloatArray:
         F = self._table(request)

@@ -239,6 +239,23 @@ class State:
             self.means[runs, items] = self.typical_gain[runs]
         statistics.update_lines(runs, items, *self._lines)
 
+    def take_over(self, other: State) -> None:
+        """Take over plays, gains and priors of a state of the same items; the memory stays as it is."""
+        for name in ("counts", "waiting", "lost", "sums", "means", "n_waiting"):
+            getattr(self, name)[:] = getattr(other, name)
+        self.prior_means, self.prior_counts = other.prior_means.copy(), other.prior_counts.copy()
+        self._n_forgotten = other._n_forgotten.copy()
+        self._totals[:] = other._totals
+        self.update(np.arange(self.n_items))
+
+    def take_memory(self, other: State) -> None:
+        """Take over the memory of a state of the same items, whose policy keeps the same."""
+        for each in self.memory:
+            if each.kind == "growing":
+                self.extra[each.name] = other.extra[each.name].copy()
+            else:
+                self.extra[each.name][:] = other.extra[each.name]
+
     def restore(self, counts: AnyArray, sums: AnyArray) -> None:
         """Take over counts and sums, shape (R, L), that an equal state had; means and radii follow from them."""
         self.counts[:], self.sums[:] = counts, sums

@@ -86,6 +86,11 @@ class ThompsonSampling(Policy):
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.BETA if self._prior == "beta" else forms.NORMAL, self._noise)
 
+    def begin(self, state: State) -> None:
+        """Take the total of the gains, rounded, for the number of successes."""
+        if self._prior == "beta":
+            state.extra["successes"][:] = _successes_so_far(state)
+
     def observe(self, state: State, feedback: Feedback) -> None:
         if self._prior == "beta":
             state.extra["successes"][feedback.runs, feedback.items] += _successes(state, feedback)
@@ -181,6 +186,12 @@ class DiscountedThompson(Policy):
             n, total = n + left, total + left * state.prior_means
         return np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0.0), counts, n
 
+    def begin(self, state: State) -> None:
+        """Count everything that was seen as if it were seen now; it fades from here on."""
+        extra, successes = state.extra, _successes_so_far(state)
+        extra["successes"][:], extra["failures"][:] = successes, state.counts - successes
+        extra["gains"][:], extra["episode"][:] = state.sums, state.episode
+
     def advance(self, state: State, request: Request) -> None:
         extra = state.extra
         if extra["came_at"].min(initial=0) < 0:
@@ -215,6 +226,13 @@ def _deviations(alpha: AnyArray, beta: AnyArray) -> FloatArray:
     n = alpha + beta
     deviations: FloatArray = np.sqrt(alpha * beta / (n + 1.0)) / n
     return deviations
+
+
+def _successes_so_far(state: State) -> FloatArray:
+    """How many of the answered plays count as successes where only their total is known."""
+    total = state.sums + state.counts if state.minimize else state.sums
+    successes: FloatArray = np.clip(np.rint(total), 0.0, state.counts)
+    return successes
 
 
 def _successes(state: State, feedback: Feedback) -> BoolArray:

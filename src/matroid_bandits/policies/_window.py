@@ -81,6 +81,8 @@ class SlidingWindowOMM(AffinePolicy):
         Memory("values", "growing", shape=(1, 1)),
     )
 
+    tunable = ("scale",)
+
     def __init__(self, window: int, scale: float = 1.0) -> None:
         self._window = as_integer("window", window, 1, 2**47, error=PolicyError)
         self._scale = as_number("scale", scale, 0.0, 1e100, error=PolicyError)
@@ -171,6 +173,9 @@ class SlidingWindowOMM(AffinePolicy):
             extra["first_counts"][:], extra["first_sums"][:] = 0, 0.0
         self._take_priors(state)
         self._recount(state, None if is_full else sums)
+
+    def begin(self, state: State) -> None:
+        raise PolicyError(f"{self!r} cannot start from plays and gains, since it must know when each was")
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         """Let the answered plays of some items be nobody's."""

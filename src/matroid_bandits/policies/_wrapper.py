@@ -79,6 +79,9 @@ class PolicyWrapper(Policy):
     def rearranged(self, state: State, newcomers: IntArray) -> None:
         self._base.rearranged(state, newcomers)
 
+    def begin(self, state: State) -> None:
+        self._base.begin(state)
+
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
         self._base.forget(state, runs, items)
 

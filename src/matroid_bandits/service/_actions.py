@@ -14,17 +14,15 @@ from matroid_bandits.service._limits import check_work
 from matroid_bandits.service._operation import Answer, Turn
 from matroid_bandits.service._reads import alarms_form, campaign_form
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBody, TellBody
+from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBody, RequestBody, TellBody
 from matroid_bandits.service._settings import Settings
 
 #: Executed by the writer's thread.
 Action = Callable[[Replica, Turn], Answer]
 
 
-def request_of(body: AskBody | None) -> dict[str, Any]:
+def request_of(body: RequestBody) -> dict[str, Any]:
     """The arguments of `Learner.ask` that a body gives; none where it says nothing."""
-    if body is None:
-        return {}
     wanted: dict[str, Any] = {}
     if body.available is not None:
         wanted["available"] = body.available
@@ -34,6 +32,8 @@ def request_of(body: AskBody | None) -> dict[str, Any]:
         wanted["pinned"] = body.pinned
     if body.features is not None:
         wanted["features"] = body.features
+    if isinstance(body, AskBody) and body.tags:
+        wanted["tags"] = body.tags
     return wanted
 
 

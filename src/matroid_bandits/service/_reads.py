@@ -65,7 +65,8 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "policy": policy_to_dict(learner.policy, arrays={}),  # without arrays, which may be large
         "minimize": learner.minimize,
         "seed": learner.seed,
-        "holdout": learner.holdout,
+        "holdout": learner.holdout.share,
+        "holdout_by": learner.holdout.by,
         "answer_window": replica.spec.get("answer_window"),
         "default": replica.spec.get("default"),
     }

@@ -21,13 +21,21 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class AskBody(Body):
-    """What one request asks for besides a set."""
+class RequestBody(Body):
+    """Which items a request is about."""
 
     available: Labels | None = Field(None, description="Items that may be chosen; null for all.")
     exclude: Labels = Field([], description="Items that may not be chosen.")
     pinned: Labels = Field([], description="Items that must be chosen.")
     features: Features = Field(None, description="What is known of every item, for policies that use it.")
+
+
+class AskBody(RequestBody):
+    """What one request asks for besides a set."""
+
+    tags: dict[str, Any] | None = Field(
+        None, description="What the request says of itself, at most 1,024 characters; the log has it."
+    )
 
 
 class AskBatchBody(Body):
@@ -90,7 +98,7 @@ class EstimatesBody(Body):
     features: Features = Field(None, description="What is known of every item, for policies that use it.")
 
 
-class ExplainBody(AskBody):
+class ExplainBody(RequestBody):
     """Which item to explain, for the next request or for a decision that waits."""
 
     item: Label
@@ -111,6 +119,7 @@ class DecisionAnswer(BaseModel):
     pinned: Labels = Field(description="Those of the items that the request had pinned.")
     full: bool = Field(description="Whether it is as large as any that may be chosen.")
     held_out: bool = Field(description="Whether it was drawn at random.")
+    tags: dict[str, Any] | None = Field(None, description="What the request said of itself; only where it did.")
     matching: Labels | None = Field(
         None, description="The partner of each item, in the same order; only where items are matched to partners."
     )
@@ -191,7 +200,8 @@ class CampaignAnswer(Summary):
     policy: dict[str, Any]
     minimize: bool
     seed: int
-    holdout: float
+    holdout: float = Field(description="The share of requests that is answered by a random set.")
+    holdout_by: str | None = Field(description="The tag whose values are held out; null for single requests.")
     answer_window: float | None
     default: float | None
     constraint: dict[str, Any] | None = Field(None, description="The matroid in its stored form.")

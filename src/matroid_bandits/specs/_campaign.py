@@ -14,7 +14,7 @@ from matroid_bandits._util.names import is_campaign_name
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MatroidBanditsError
-from matroid_bandits.learner import Learner
+from matroid_bandits.learner import Holdout, Learner
 from matroid_bandits.policies import Policy
 from matroid_bandits.specs._file import read_file
 from matroid_bandits.specs._labels import Features, Priors
@@ -55,6 +55,23 @@ def _check_no_word(priors: Any) -> Any:
     if isinstance(priors, str):
         raise mistake(f"expected priors by label before anything is known, got {shown(priors)}")
     return priors
+
+
+class HoldoutSpec(Spec):
+    """Which requests are answered by a random set.
+
+    Examples
+    --------
+    >>> HoldoutSpec(share=0.1, by="visitor").make()
+    Holdout(share=0.1, by='visitor')
+    """
+
+    share: Number = Field(0.0, description="Probability with which a request is answered by a random set.")
+    by: str | None = Field(None, description="The tag whose values are held out; null to draw each request.")
+
+    def make(self) -> Holdout:
+        """The hold-out of a learner."""
+        return Holdout(self.share, self.by or None)
 
 
 class CampaignTerms(Spec):
@@ -106,7 +123,17 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
     ] = Field(description="How to choose: the name of a policy, or a policy with its parameters.")
     direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
     seed: Annotated[int | None, *limited("seed")] = Field(None, description="Seed of the policy's random choices.")
-    holdout: Number = Field(0.0, description="Probability with which a request is answered by a random set.")
+    holdout: Annotated[
+        HoldoutSpec,
+        BeforeValidator(
+            lambda value: value if isinstance(value, (dict, HoldoutSpec)) else {"share": value},
+            json_schema_input_type=float | HoldoutSpec,
+        ),
+    ] = Field(
+        {"share": 0.0},
+        validate_default=True,
+        description="The share of requests that is answered by a random set, or the share and by which tag it goes.",
+    )
     priors: Annotated[Priors, AfterValidator(_check_no_word)] = Field(
         None, description="What is believed of items before anything is told: a mean, and how many plays it is worth."
     )
@@ -139,7 +166,7 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
                 seed=self.seed,
                 priors=self.priors,
                 features=self.features,
-                holdout=self.holdout,
+                holdout=self.holdout.make(),
                 record=record,
             )
         except MatroidBanditsError as error:

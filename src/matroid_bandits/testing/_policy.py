@@ -230,7 +230,7 @@ class PolicySuite(Suite):
         matroid = UniformMatroid(self.n_items, min(_SET_SIZE, self.n_items), labels=labels)
         return Learner(matroid, self.policy, seed=self.seed, id="suite")
 
-    def _features(self, t: int) -> dict[str, FloatArray]:
+    def _features(self, t: int) -> dict[str, Any]:
         d = self.policy.n_features
         return {} if d is None else {"features": np.random.default_rng([self.seed, t]).random((self.n_items, d))}
 
