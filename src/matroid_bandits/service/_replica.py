@@ -42,7 +42,7 @@ _MOST_RECENT, _MOST_KEPT = 1000, 50_000
 #: An operation may take so many seconds while other campaigns wait.
 _SHARE_S = 0.02
 
-_MARKED = OWN_EVENTS | {"created", "changed", "restarted"}
+_MARKED = OWN_EVENTS | {"created", "changed", "configured", "restarted"}
 
 
 class Replica:
@@ -198,7 +198,8 @@ class Replica:
                 self.alarms = {id: alarm for id, alarm in self.alarms.items() if id > event["until"]}
             elif kind == "created":
                 self.created = at
-            elif kind in ("changed", "restarted"):
+            elif kind in ("changed", "configured", "restarted"):
+                self.is_wide &= kind != "configured"  # another policy may have another scale
                 self.n_alarms = _n_alarms(learner)
             history.mark(at, seq, kind, _words(event), event.get("by"))
         history.waiting = learner.n_outstanding
@@ -376,12 +377,21 @@ def _words(event: dict[str, Any]) -> str:
         return f"the items were changed: {', '.join(moved)}"
     if kind == "changed":
         return "the items were changed"
+    if kind == "configured":
+        return _settings_in_words(event)
     if kind == "restarted":
         n = "all items" if event["items"] is None else f"{len(event['items'])} items"
         return f"{n} were restarted"
     if kind == "acknowledged":
         return f"alarms up to event {event['until']} were acknowledged"
     return str(event.get("text") or event.get("reason") or kind)
+
+
+def _settings_in_words(event: dict[str, Any]) -> str:
+    holdout = event["holdout"]
+    share, by = (holdout["share"], holdout.get("by")) if isinstance(holdout, dict) else (holdout, None)
+    held = f"{share:.4g} held out" + (f" by {printable(by)}" if by else "")
+    return f"the settings are {event['policy']['policy']}, {held}{', from nothing' if event['restart'] else ''}"
 
 
 def _few(labels: list[Any]) -> str:
