@@ -428,7 +428,7 @@ class Constraint(Immutable, ABC):
         """The numbers of items, in the order given and in an array of its own."""
         if isinstance(items, Mapping):  # whose values would be ignored
             raise ItemError(f"expected items or labels in one row, got the mapping {shown(items)}")
-        is_numeric = isinstance(items, np.ndarray) and items.dtype.kind not in "OSU"
+        is_numeric = isinstance(items, np.ndarray) and items.dtype.kind not in "OSUMm"
         try:
             given = items if isinstance(items, np.ndarray) else list(items)
             if self._labels is not None and not is_numeric:
@@ -463,8 +463,13 @@ class Constraint(Immutable, ABC):
 
     def _find(self, label: Any) -> int | None:
         """The item that carries a label, None where no item does; a family may know its items by other names too."""
+        if self._positions is None:
+            return None
         try:
-            return None if self._positions is None else self._positions.get(label)
+            e = self._positions.get(label)
+            if e is None and isinstance(label, (np.datetime64, np.timedelta64, tuple)):  # unlike other scalars, no
+                e = self._positions.get(plain(label))  # date of NumPy has the hash of what labels are kept as
+            return e
         except TypeError:  # not hashable, so no label
             return None
 

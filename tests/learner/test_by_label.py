@@ -77,6 +77,23 @@ def test_features_by_label(features):
     assert again.estimates().indices.tolist() == learner.estimates().indices.tolist()
 
 
+@pytest.mark.parametrize("make", [lambda rows: rows, lambda rows: dict(zip("abc", rows, strict=True))])
+def test_features_that_are_no_numbers_are_named(make):
+    learner = mb.Learner(ABC, mb.CombLinUCB(n_features=2))
+    with pytest.raises(PolicyError, match="expected finite features, got nan as feature 1 of 'b'"):
+        learner.ask(features=make([[1.0, 2.0], [1.0, np.nan], [1.0, 2.0]]))
+    with pytest.raises(PolicyError, match="expected finite features, got inf as feature 0 of item 1"):
+        mb.CombLinUCB([[1.0, 2.0], [np.inf, 1.0]])
+
+
+def test_features_of_other_shapes_say_so():
+    learner = mb.Learner(ABC, mb.CombLinUCB(n_features=2))
+    with pytest.raises(PolicyError, match=r"expected features of shape \(3, 2\), got shape \(3, 3\)"):
+        learner.ask(features=np.ones((3, 3)))
+    with pytest.raises(PolicyError, match=r"expected 2 features of every item, got an array of shape \(1, 2\)"):
+        learner.ask(features={"a": [1, 0], "b": [[1, 0]], "c": [1, 0]})
+
+
 def test_features_that_name_an_item_twice_or_another_width():
     learner = mb.Learner(ABC, mb.CombLinUCB(n_features=2))
     with pytest.raises(PolicyError, match="once"):
@@ -133,7 +150,7 @@ class TestNewcomers:
         features = {
             "dict": rows,
             "frame": pd.DataFrame.from_dict(rows, orient="index"),
-            "list": [rows["d"], [0, 0], rows["c"], [0, 0]],
+            "list": [rows["d"], [0, 1], rows["c"], [1, 0]],
         }[kind]
         learner.change(new, features=features)
         assert learner.policy == mb.CombLinUCB([rows["d"], [0, 1], rows["c"], [1, 0]])
@@ -159,3 +176,23 @@ class TestNewcomers:
         event = {"event": "changed", "constraint": mb.UniformMatroid(3, 1, labels="acd").to_dict(), "priors": None}
         learner.apply(event | {"features": [["c", [1.0, 2.0]]], "forget": []})
         assert learner.policy == mb.CombLinUCB([[1, 0], [1, 2], [0, 0]])
+
+
+@pytest.mark.parametrize("has_left", [False, True])
+def test_items_keep_the_features_that_they_came_with(has_left):
+    """A row of an item that the learner knows would change nothing: it must be the one that it has."""
+    learner = mb.Learner(ABC, mb.CombLinUCB([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    if has_left:
+        learner.change(mb.UniformMatroid(2, 1, labels="bc"))
+    after = mb.UniformMatroid(3, 1, labels="dab")
+    others = [{"a": [5.0, 5.0], "d": [1.0, 2.0]}, [[1.0, 2.0], [5.0, 5.0], [0.0, 1.0]]]
+    for features in others:
+        with pytest.raises(PolicyError, match=r"got \[5.0, 5.0\] for 'a', which has \[1.0, 0.0\]"):
+            learner.change(after, features=features)
+        with pytest.raises(PolicyError, match=r"got \[5.0, 5.0\] for 'a', which has \[1.0, 0.0\]"):
+            learner.change_form(after, priors=None, features=features, forget=())
+    assert len(learner.constraint.labels) == (2 if has_left else 3)
+    learner.change(after, features=[[1.0, 2.0], [1.0, 0.0], [0.0, 1.0]])
+    assert learner.policy.item_features.tolist() == [[1.0, 2.0], [1.0, 0.0], [0.0, 1.0]]
+    learner.change(after, features={"a": [7.0, 7.0]}, forget=["a"])  # it is a new one
+    assert learner.policy.item_features[1].tolist() == [7.0, 7.0]

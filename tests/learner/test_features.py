@@ -63,7 +63,7 @@ def test_an_item_that_has_left_is_told_of_with_its_own_features():
     ("features", "message"),
     [
         (None, "expected features of 2 numbers per item, which Weighted.* needs; got none"),
-        (np.zeros((4, 3)), r"expected finite features of shape \(4, 2\), got shape \(4, 3\)"),
+        (np.zeros((4, 3)), r"expected features of shape \(4, 2\), got shape \(4, 3\)"),
         (np.full((4, 2), np.nan), "expected finite features"),
         ([["x", "y"]] * 4, "expected features as a row of numbers per item"),
         ({"a": [0, 0]}, "expected features of every item, got none for 'b'"),

@@ -199,3 +199,24 @@ def test_mistakes_name_what_was_given():
         mb.UniformMatroid(2, 1, labels="ab").as_items([["a", "b"]])
     with pytest.raises(ItemError, match="expected distinct items, got 1 more than once"):
         mb.UniformMatroid(2, 1, labels="ab").as_items(["b", 1])
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+@pytest.mark.parametrize("kind", ["M8", "m8"])
+def test_dates_of_numpy_name_items(kind, unit):
+    """Labels are kept as plain values, whose hashes those of NumPy's dates are not."""
+    labels = np.array([3, 5, 9]).astype(f"{kind}[D]").astype(f"{kind}[{unit}]")
+    learner = mb.Learner(mb.UniformMatroid(3, 2, labels=labels), mb.OMM(), seed=0)
+    for items in (labels[2:], list(labels[2:]), [learner.constraint.labels[2]]):
+        assert 2 in learner.ask(pinned=items).items
+    assert learner.ask(available=labels[:2]).items.tolist() == [0, 1]
+    decision = learner.ask(pinned=labels[1:])
+    learner.tell(decision, dict(zip(labels[1:], [0.5, 1.0], strict=True)))
+    assert learner.explain(labels[2]).item == 2
+    waits = learner.ask(pinned=labels[1:])
+    learner.change(mb.UniformMatroid(2, 1, labels=labels[:2]))
+    learner.tell(waits, {labels[2]: 1.0})
+    learner.change(mb.UniformMatroid(3, 1, labels=labels), forget=[labels[2]])
+    assert learner.estimates().counts.tolist() == [0, 1, 0]
+    matroid = mb.UniformMatroid(2, 1, labels=[(labels[0], "a"), (labels[1], "b")])
+    assert matroid.as_item((labels[1], "b")) == 1

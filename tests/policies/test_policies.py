@@ -410,7 +410,7 @@ def test_a_fixed_set_is_played_whatever_happens():
         (lambda: mb.OMM(1e101), r"expected scale to be a number in \[0, 1e\+100\], got 1e\+101"),
         (lambda: mb.KLOSM(10**400), "expected c to be a finite number of at least 0, got an integer of more"),
         (lambda: mb.FixedSet(3), "expected the items of a set, got 3"),
-        (lambda: mb.CombLinUCB([1.0, 2.0]), r"expected finite features of shape \(n_items, n_features\), got shape"),
+        (lambda: mb.CombLinUCB([1.0, 2.0]), r"expected features of shape \(n_items, n_features\), got shape"),
         (lambda: mb.CombLinTS([[1.0], [math.nan]]), "expected finite features"),
         (lambda: mb.CombLinTS([[1.0], [1.0, 2.0]]), "expected features as a 2-d array"),
         (lambda: mb.CombLinTS([["a"]]), "expected features as a 2-d array"),

@@ -133,8 +133,10 @@ def features_form(features: Any) -> list[Any] | None:
         rows = np.asarray(features, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise PolicyError("expected features as a row of numbers per item") from None
-    if rows.ndim != 2 or not np.isfinite(rows).all():
-        raise PolicyError(f"expected finite features, a row per item; got shape {rows.shape}")
+    if rows.ndim != 2:
+        raise PolicyError(f"expected features in a 2-d array, a row per item; got shape {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise PolicyError("expected finite features, got NaN or infinity")
     found: list[Any] = rows.tolist()
     return found
 

@@ -81,9 +81,12 @@ def explain_decision(core: Core, item: int, play: Play, features: Any) -> Explan
         return _explanation(core, item, U, standing, rivals, forced, is_held_out, missing)
     if item in pinned or item in chosen:
         return _explanation(core, item, U, "pinned" if item in pinned else "chosen", _NONE, None, is_held_out)
+    if label not in asked.labels:
+        missing = f"{label!r} was not there at decision {id}, or was forgotten since"
+        return _explanation(core, item, U, "unavailable", _NONE, None, is_held_out, missing)
     offered = None if wanted is None or wanted.available is None else asked.now(wanted.available, constraint)
     is_barred = wanted is not None and item in asked.now(wanted.exclude, constraint)
-    if label in asked.labels and (is_barred or (offered is not None and item not in offered)):
+    if is_barred or (offered is not None and item not in offered):
         return _explanation(core, item, U, "unavailable", _NONE, None, is_held_out)
     missing = f"the items have changed since decision {id}, so what it was compared with can no longer be said"
     return _explanation(core, item, U, "out", _NONE, None, is_held_out, missing)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import IntArray, Label
+from matroid_bandits._typing import FloatArray, IntArray, Label
 from matroid_bandits._util.checks import as_flag, as_integer
-from matroid_bandits._util.names import plain
+from matroid_bandits._util.names import plain, rows_of
 from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
@@ -492,12 +492,32 @@ class Core:
             if features is None:
                 return None, newcomers
             width = None if policy.item_features is None else policy.item_features.shape[1]
-            return read_rows(constraint, features, width, newcomers, is_strict=not self.is_replaying), newcomers
+            rows = read_rows(constraint, features, width, newcomers, is_strict=not self.is_replaying)
+            if policy.item_features is not None and not self.is_replaying:  # in early logs they were ignored
+                self._check_kept(constraint, features, rows, newcomers)
+            return rows, newcomers
         if self.features is not None:
             return read_features(constraint, policy, features), newcomers
         if features is not None and not self.is_replaying:  # early versions dropped them
             raise PolicyError(f"expected no features, since requests bring those that {policy!r} needs; got some")
         return None, newcomers
+
+    def _check_kept(self, constraint: Constraint, features: Any, rows: FloatArray, newcomers: list[int]) -> None:
+        """Raise when rows of items that the learner knows are others than the policy has of them."""
+        named = rows_of(features)
+        given = range(constraint.n_items) if named is None else [constraint.as_item(key) for key in named[0]]
+        before = {label: e for e, label in enumerate(self.constraint.labels)}
+        own = self.policy.item_features
+        assert own is not None
+        for e in sorted({*given}.difference(newcomers)):
+            label = constraint.labels[e]
+            code = self.departed.code(label)
+            kept = own[before[label]] if label in before else self.departed.rows("features", np.array([code]))[0, 0]
+            if not np.array_equal(rows[e], kept):
+                raise PolicyError(
+                    f"expected features of new items, since items keep those that they came with; got "
+                    f"{rows[e].tolist()} for {label!r}, which has {kept.tolist()}"
+                )
 
     def _set_priors(self, priors: Any, newcomers: Any, known: tuple[float, float] | None) -> None:
         if priors is not None and not self.policy.takes_priors:
@@ -526,8 +546,8 @@ class Core:
 
     def departed_item(self, key: Any) -> int | None:
         """The code of the departed item that a key names; None where it names none."""
-        code = self.departed.code(key)
-        is_number = code is not None and type(plain(key)) is int and 0 <= key < self.constraint.n_items
+        code, key = self.departed.code(key), plain(key)
+        is_number = code is not None and type(key) is int and 0 <= key < self.constraint.n_items
         if is_number and not self.is_replaying:
             raise ItemError(
                 f"expected one item, got {key}, which is the label of an item that has left and the number of item "

@@ -360,7 +360,7 @@ class Explanation:
             known = f"asked for {self.plays:g} times, never told a weight" if self.plays else "never asked for"
         if self.last_alarm:
             known += f", started anew after decision {self.last_alarm}"
-        if self.is_held_out:
+        if self.is_held_out and not (self.missing and self.standing == "unavailable"):
             return f"{name} is {'in' if self.is_chosen else 'out'}: the set was drawn at random ({known})"
         if self.missing:
             return f"{name} is {'in' if self.is_chosen else 'out'}: {self.missing} ({known})"

@@ -92,6 +92,7 @@ class Departed:
 
         A number names the item only where it is of the label's own type: True and 1.0 are not 1.
         """
+        label = plain(label)
         self.recognise((label,))
         try:
             row = self._rows.get(label)
@@ -101,7 +102,7 @@ class Departed:
             return None
         own = self._names[row]
         is_number = isinstance(own, (int, float))  # and so are booleans
-        return None if is_number and type(plain(label)) is not type(own) else -1 - row
+        return None if is_number and type(label) is not type(own) else -1 - row
 
     def knows(self, code: int) -> bool:
         """Whether an item of a play has left and is remembered."""
@@ -443,7 +444,7 @@ def labels_of(
     find_departed: Callable[[Any], int | None],
 ) -> list[Label]:
     """The labels of items given by label or number, present or departed."""
-    return [key if find_departed(key) is not None else constraint.labels[find(key)] for key in keys]
+    return [plain(key) if find_departed(key) is not None else constraint.labels[find(key)] for key in keys]
 
 
 def _plays_of_departed(agent: Agent) -> Iterator[Plays]:

@@ -394,7 +394,8 @@ class Learner:
             What to believe of newcomers. "typical" gives each the median of the known items' means and plays, so that
             a hundred newcomers do not flood a page. Without a prior they are tried before the others.
         features : array_like (L, d), or mapping of item or label to row, optional
-            For policies made with features: those of the newcomers.
+            For policies made with features: those of the newcomers; items that are known keep theirs, so that a row
+            given for one must be the row that it has.
         forget : items or labels
             Items, here or departed, of which nothing is to be kept.
 

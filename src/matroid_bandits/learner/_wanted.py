@@ -154,13 +154,16 @@ def read_rows(
         X = np.zeros((L, width))
         for e, row in zip(items, rows, strict=True):
             if is_strict and row.shape != (width,):
-                raise PolicyError(
-                    f"expected {width} features of every item, got {row.size} of {constraint.labels[e]!r}"
-                )
+                given = f"{row.size}" if row.ndim == 1 else f"an array of shape {row.shape}"
+                raise PolicyError(f"expected {width} features of every item, got {given} of {constraint.labels[e]!r}")
             X[e] = row
-    if X.ndim != 2 or X.shape[0] != L or n_features not in (None, X.shape[1]) or not np.isfinite(X).all():
+    if X.ndim != 2 or X.shape[0] != L or n_features not in (None, X.shape[1]):
         width_ = "n_features" if n_features is None else n_features
-        raise PolicyError(f"expected finite features of shape ({L}, {width_}), got shape {X.shape}")
+        raise PolicyError(f"expected features of shape ({L}, {width_}), got shape {X.shape}")
+    is_finite = np.isfinite(X)
+    if not is_finite.all():
+        e, k = np.argwhere(~is_finite)[0].tolist()
+        raise PolicyError(f"expected finite features, got {X[e, k]} as feature {k} of {constraint.labels[e]!r}")
     largest = np.abs(X).max(initial=0.0)
     if largest > MOST_FEATURE:
         raise PolicyError(f"expected features of at most {MOST_FEATURE:g} in size, got one of {largest:g}")

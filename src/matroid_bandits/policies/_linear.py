@@ -323,8 +323,12 @@ def _as_features(features: ArrayLike) -> FloatArray:
         raise PolicyError(
             f"expected features as a 2-d array of numbers, one row per item; got {shown(features)}"
         ) from None
-    if F.ndim != 2 or F.shape[1] == 0 or not np.isfinite(F).all():
-        raise PolicyError(f"expected finite features of shape (n_items, n_features), got shape {F.shape}")
+    if F.ndim != 2 or F.shape[1] == 0:
+        raise PolicyError(f"expected features of shape (n_items, n_features), got shape {F.shape}")
+    is_finite = np.isfinite(F)
+    if not is_finite.all():
+        e, k = np.argwhere(~is_finite)[0].tolist()
+        raise PolicyError(f"expected finite features, got {F[e, k]} as feature {k} of item {e}")
     largest = np.abs(F).max(initial=0.0)
     if largest > MOST_FEATURE:
         raise PolicyError(f"expected features of at most {MOST_FEATURE:g} in size, got one of {largest:g}")
