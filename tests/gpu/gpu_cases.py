@@ -42,15 +42,15 @@ FAMILIES = {
     "mixed capacities": lambda n, rng: _mixed(n, rng),
     "graph": lambda n, rng: mb.GraphicMatroid(rng.integers(0, max(3, n // 3), (n, 2))),
     "transversal": lambda n, rng: mb.TransversalMatroid(
-        [rng.integers(0, min(n // 2, 60), 3).tolist() for _ in range(n)]
+        [[60], *(rng.integers(0, min(n // 2, 60), 3).tolist() for _ in range(n - 1))]
     ),
     "many rights": lambda n, rng: mb.TransversalMatroid(
-        [[e % 4, *range(4 + 20 * (e % 5), 24 + 20 * (e % 5))] for e in range(n)]
+        [[200], [0, 1, *range(100, 170)], *([e % 3, 3 + e % (n // 4)] for e in range(n - 2))]
     ),
-    "integer vectors": lambda n, rng: mb.LinearMatroid(rng.integers(0, 2, (n, _width(n)))),
-    "large integers": lambda n, rng: mb.LinearMatroid(rng.integers(-(10**6), 10**6, (n, _width(n)))),
-    "bits": lambda n, rng: mb.LinearMatroid(rng.integers(0, 2, (n, _width(n))), field=2),
-    "float vectors": lambda n, rng: mb.LinearMatroid(rng.integers(0, 3, (n, _width(n))) / 3),
+    "integer vectors": lambda n, rng: mb.LinearMatroid(_vectors(n, rng, 0, 2)),
+    "large integers": lambda n, rng: mb.LinearMatroid(_vectors(n, rng, -(10**6), 10**6)),
+    "bits": lambda n, rng: mb.LinearMatroid(_vectors(n, rng, 0, 2), field=2),
+    "float vectors": lambda n, rng: mb.LinearMatroid(_vectors(n, rng, 0, 3) / 3),
     "bridges": lambda n, rng: mb.GraphicMatroid([*((v, v + 1) for v in range(n // 2)), *_chords(n - n // 2, rng)]),
 }
 POLICIES = {
@@ -148,9 +148,11 @@ def differences(ours, theirs):
     ]
 
 
-def _width(n):
-    """The columns of n vectors."""
-    return 3 if n < 50 else 40
+def _vectors(n, rng, low, high):
+    """Vectors of which the first is in every basis."""
+    vectors = rng.integers(low, high, (n, 4 if n < 50 else 40))
+    vectors[:, 0] = np.arange(n) == 0
+    return vectors
 
 
 def _piecewise(n, rng):

@@ -190,8 +190,8 @@ def _ordered(form: MatchingForm | ResidueForm | FloatForm, matroid: Matroid) -> 
     own: tuple[Any, ...]
     if isinstance(form, MatchingForm) and form.n_rights <= 64:
         masks = np.zeros(n_items, np.uint64)
-        items = np.repeat(np.arange(n_items), np.diff(form.starts))
-        np.bitwise_or.at(masks, items, np.uint64(1) << form.rights.astype(np.uint64))
+        owners = np.repeat(np.arange(n_items), np.diff(form.starts))
+        np.bitwise_or.at(masks, owners, np.uint64(1) << form.rights.astype(np.uint64))
         name, own, n_bytes = "masks", (masks, form.n_rights), 4 * 129
     elif isinstance(form, MatchingForm):
         name, own = "lists", (form.starts.astype(np.int32), form.rights.astype(np.int32), form.n_rights)
@@ -206,5 +206,6 @@ def _ordered(form: MatchingForm | ResidueForm | FloatForm, matroid: Matroid) -> 
         name, own = "floats", (np.array(form.vectors, np.float64), float(form.tolerance))
         n_columns = form.vectors.shape[1]
         n_bytes = 8 * (rank * n_columns + n_columns + 3) + 4 * (rank + 1)
-    arguments = (rank, pool.astype(np.uint32), always.astype(np.uint32), n, *own)
+    items = np.concatenate([always, pool]).astype(np.uint32)
+    arguments = (rank, items, int(always.size), n, *own)
     return Family(name, arguments, n_items, rank, lambda n_threads: 12 * n + n_bytes)

@@ -57,9 +57,11 @@ def greedy(family, room, bits, tid, n_threads):
 def choose_along(family, room, policy, state, c, i, seed, t, run, items, bits, partial, tid, n_threads):
     """Set the bits of the items of a best set, and say whether they are a basis.
 
-    Of these families: the items that may be in a set or not, and those that always are.
+    Of these families: the items that are in every set, then those that may be in it or not; how many the first are,
+    and how many places the others have to be sorted in.
     """
-    pool, keys, order = family[1], room[0], room[1]
+    keys, order = room[0], room[1]
+    pool = family[1][family[2] :]
     n_pool, n_places, n_words = np.uint32(pool.shape[0]), np.uint32(keys.shape[0]), np.uint32(bits.shape[0])
     p = tid
     if is_line(policy[0]):
@@ -87,10 +89,9 @@ def choose_along(family, room, policy, state, c, i, seed, t, run, items, bits, p
 
 
 @by_block
-def _item(pool, taken, order, j):
+def _item(items, n_taken, order, j):
     """The j-th item on the way: those that are always taken come first."""
-    n_taken = taken.shape[0]
-    return taken[j] if j < n_taken else pool[order[j - n_taken]]
+    return items[j] if j < n_taken else items[n_taken + order[j - n_taken]]
 
 
 @by_block
@@ -108,33 +109,32 @@ def room_of_masks(family, at, n_threads):
 @by_block
 def greedy_masks(family, room, bits, tid, n_threads):
     """As `kernels.transversal.greedy_mask_matchings`: bit r of an item's mask lets it use right vertex r."""
-    rank, pool, taken, _, masks, n_right = family
+    rank, items, n_taken, _, masks, n_right = family
     keys, order, mate, via, n_found = room
-    n_taken, n = np.uint32(taken.shape[0]), np.uint32(taken.shape[0] + pool.shape[0])
-    p = tid
-    while p < np.uint32(pool.shape[0]):  # the keys have done their work
-        keys[p] = masks[pool[order[p]]]
-        p = np.uint32(p + n_threads)
+    j, n = tid, np.uint32(items.shape[0])
+    while j < np.uint32(n - n_taken):  # the keys have done their work
+        keys[j] = masks[items[n_taken + order[j]]]
+        j = np.uint32(j + n_threads)
     cuda.syncthreads()
     if tid == 0:
         is_free, is_dead = (~np.uint64(0)) >> np.uint64(64 - n_right), np.uint64(0)
         k, j = 0, np.uint32(0)
         while k < rank and j < n:
-            open_ = (masks[taken[j]] if j < n_taken else keys[j - n_taken]) & ~is_dead
+            open_ = (masks[items[j]] if j < n_taken else keys[j - n_taken]) & ~is_dead
             is_taken = False
             if open_ & is_free != np.uint64(0):
                 r = lowest(open_ & is_free)
                 is_free &= ~(_ONE << np.uint64(r))
-                mate[r] = _item(pool, taken, order, j)
+                mate[r] = _item(items, n_taken, order, j)
                 is_taken = True
             elif open_ != np.uint64(0):
                 for r in range(n_right):
                     via[r] = -1
                 left = is_free
-                is_free, is_dead = augment_masks(_item(pool, taken, order, j), masks, mate, is_free, is_dead, via)
+                is_free, is_dead = augment_masks(_item(items, n_taken, order, j), masks, mate, is_free, is_dead, via)
                 is_taken = is_free != left
             if is_taken:
-                mark(bits, _item(pool, taken, order, j))
+                mark(bits, _item(items, n_taken, order, j))
                 k += 1
             j = np.uint32(j + 1)
         n_found[0] = k
@@ -167,7 +167,7 @@ def room_of_lists(family, at, n_threads):
 @by_block
 def greedy_lists(family, room, bits, tid, n_threads):
     """As `kernels.transversal.greedy_matchings`: item e may use rights[starts[e]:starts[e + 1]]."""
-    rank, pool, taken, _, starts, rights, _ = family
+    rank, items, n_taken, _, starts, rights, _ = family
     _, order, mate, stamp, via, queue, slot, n_found = room
     n_items, n_right, r = np.uint32(slot.shape[0]), np.uint32(mate.shape[0]), tid
     while r < n_right:
@@ -179,9 +179,9 @@ def greedy_lists(family, room, bits, tid, n_threads):
         e = np.uint32(e + n_threads)
     cuda.syncthreads()
     if tid == 0:
-        k, j, n = 0, 0, taken.shape[0] + pool.shape[0]
+        k, j, n = 0, 0, items.shape[0]
         while k < rank and j < n:
-            item = np.int32(_item(pool, taken, order, j))
+            item = np.int32(_item(items, n_taken, order, j))
             j += 1
             if slot[item] < 0 and augment(item, starts, rights, mate, slot, stamp, j, queue, via):
                 mark(bits, np.uint32(item))
@@ -268,12 +268,12 @@ def _absorb(q, n_columns, rows, pivots, ys, factors, column, rank, k, p, tid, n_
 @by_block
 def greedy_residues(family, room, bits, tid, n_threads):
     """As `kernels.linear.greedy_residues`; `vectors` (P, L, C) are residues modulo `primes` (P,)."""
-    rank, pool, taken, _, vectors, primes = family
+    rank, items, n_taken, _, vectors, primes = family
     _, order, rows, pivots, ys, factors, column = room
     n_primes, n_columns = vectors.shape[0], vectors.shape[2]
-    alive, k, j, n = (np.int64(1) << n_primes) - 1, 0, 0, taken.shape[0] + pool.shape[0]
+    alive, k, j, n = (np.int64(1) << n_primes) - 1, 0, 0, items.shape[0]
     while k < rank and j < n:
-        e = _item(pool, taken, order, j)
+        e = _item(items, n_taken, order, j)
         j += 1
         independent = np.int64(0)
         for q in range(n_primes):
@@ -317,12 +317,11 @@ def room_of_floats(family, at, n_threads):
 @by_block
 def greedy_floats(family, room, bits, tid, n_threads):
     """As `kernels.linear.greedy_floats`: `vectors` (L, C) are accepted while something above a tolerance is left."""
-    rank, pool, taken, _, vectors, tolerance = family
+    rank, items, n_taken, _, vectors, tolerance = family
     _, order, rows, y, factors, top, pivots, column = room
-    n_taken, n, n_columns = taken.shape[0], taken.shape[0] + pool.shape[0], vectors.shape[1]
-    k, j = 0, 0
+    k, j, n, n_columns = 0, 0, items.shape[0], vectors.shape[1]
     while k < rank and j < n:
-        e = _item(pool, taken, order, j)
+        e = _item(items, n_taken, order, j)
         least = tolerance if j >= n_taken else 0.0
         j += 1
         c = np.int64(tid)
