@@ -55,6 +55,7 @@ FEATURES = np.column_stack([np.ones(8), np.linspace(-1, 1, 8), np.tile([0.0, 1.0
 class Mixed(mb.Policy):
     """A user's own, with random numbers and an array of its own."""
 
+    samples = True
     memory = (mb.Memory("last"),)
 
     def indices(self, state, request):

@@ -24,6 +24,7 @@ from matroid_bandits.environments import (
     RowEnvironment,
     SampleEnvironment,
 )
+from matroid_bandits.evaluation import read_log
 from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced, Holdout, Learner
 from matroid_bandits.matroids import (
     GraphicMatroid,
@@ -138,6 +139,7 @@ __all__ = [
     "lower_bound_problem",
     "policy_from_dict",
     "policy_to_dict",
+    "read_log",
     "simulate",
     "sweep",
     "testing",

@@ -175,6 +175,7 @@ class Recent(mb.Policy):
     """A sound policy with an array of its own."""
 
     support = (-2.0, 5.0)
+    samples = True
 
     memory = (mb.Memory("recent", initial=np.nan),)
 
@@ -629,3 +630,16 @@ def unaddressed(self, stream, t, items):
 def test_broken_environments_are_caught(world, message):
     with pytest.raises(ContractError, match=message):
         check_environment(world, n_draws=2_000)
+
+
+def test_draws_that_are_not_declared_are_noticed():
+    class Secret(mb.Policy):
+        def indices(self, state, request):
+            return state.means + request.stream.uniform(request.episode, np.arange(state.n_items))
+
+    class Open(Secret):
+        samples = True
+
+    with pytest.raises(ContractError, match="do not depend on random numbers unless samples = True"):
+        mb.testing.check_policy(Secret())
+    mb.testing.check_policy(Open())

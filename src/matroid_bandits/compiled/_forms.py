@@ -25,7 +25,7 @@ MOST_EPISODES = 2**31 - 1
 # What may be overridden without a declaration being lost: it asks for it, or nothing of an episode depends on it.
 _FREE_OF_POLICIES = (
     "coefficient", "params", "beliefs", "spreads", "change", "rearranged", "forget", "begin", "item_features",
-    "check_extra", "support", "takes_priors", "takes_all", "tunable",
+    "check_extra", "support", "takes_priors", "takes_all", "samples", "tunable",
 )  # fmt: skip
 _FREE_OF_ENVIRONMENTS = ("content", "mean_range", "support_of")
 _FREE_OF_MATROIDS = ("fields", "from_fields", "content", "dual", "replaceable", "has_quick_coloops")

@@ -1,16 +1,24 @@
 """What another policy would have earned: inclusion probabilities, estimators and uplift from a learner's log."""
 
 from matroid_bandits.evaluation._estimators import Decisions, Estimate, Target, estimate
+from matroid_bandits.evaluation._evaluate import Evaluation, evaluate
 from matroid_bandits.evaluation._inclusion import Inclusion, inclusion_probabilities
+from matroid_bandits.evaluation._log import Event, Log, LoggedDecision, read_log
 from matroid_bandits.evaluation._uplift import Look, UpliftSequence
 
 __all__ = [
     "Decisions",
     "Estimate",
+    "Evaluation",
+    "Event",
     "Inclusion",
+    "Log",
+    "LoggedDecision",
     "Look",
     "Target",
     "UpliftSequence",
     "estimate",
+    "evaluate",
     "inclusion_probabilities",
+    "read_log",
 ]

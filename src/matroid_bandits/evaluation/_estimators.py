@@ -42,6 +42,17 @@ class Decisions:
         The unit, such as a visitor, that each decision belongs to; None where each decision is a unit of its own.
     n_redraws : int
         The number of redraws that estimated the propensities of a policy that samples; 0 where they are known.
+
+    Examples
+    --------
+    Two decisions of one item each, both items drawn with chance 1/2.
+
+    >>> import numpy as np
+    >>> from matroid_bandits.evaluation import Decisions
+    >>> place, half = np.arange(2), np.full(2, 0.5)
+    >>> log = Decisions(place, np.array([1.0, 0.0]), half, half, np.array([True, True]))
+    >>> len(log), log.total(log.weights)
+    (2, array([1., 0.]))
     """
 
     decision: IntArray
@@ -73,6 +84,15 @@ class Target:
         The expected size of the target's set.
     predicted : float64 array (T,)
         What was expected of the target's set from answers before the decision.
+
+    Examples
+    --------
+    A target that always plays the item that was played in the first of two decisions.
+
+    >>> import numpy as np
+    >>> from matroid_bandits.evaluation import Target
+    >>> Target(np.array([1.0, 0.0]), sizes=np.ones(2), predicted=np.full(2, 0.5)).inclusions
+    array([1., 0.])
     """
 
     inclusions: FloatArray
@@ -106,6 +126,13 @@ class Estimate:
         "dr", "snips" or "iips".
     warnings : tuple of str
         Why the log may not be able to answer.
+
+    Examples
+    --------
+    >>> from matroid_bandits.evaluation import Estimate
+    >>> found = Estimate(2.0, 0.5, 100, 5, 100, 80.0, 9.0, 0.1, 0.02, 0.3, "dr")
+    >>> [round(end, 2) for end in found.interval()]
+    [1.02, 2.98]
     """
 
     value: float
@@ -126,7 +153,6 @@ class Estimate:
 
         Examples
         --------
-        >>> from dataclasses import replace
         >>> from matroid_bandits.evaluation import Estimate
         >>> found = Estimate(2.0, 0.5, 100, 5, 100, 80.0, 9.0, 0.1, 0.02, 0.3, "dr")
         >>> [round(end, 2) for end in found.interval()]
@@ -148,6 +174,15 @@ def estimate(log: Decisions, target: Target, method: Method = "dr") -> Estimate:
     ------
     EvaluationError
         There is no decision, or the target may choose an item whose propensity is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matroid_bandits.evaluation import Decisions, Target, estimate
+    >>> place, half = np.arange(2), np.full(2, 0.5)
+    >>> log = Decisions(place, np.array([1.0, 0.0]), half, half, np.array([True, True]))
+    >>> estimate(log, Target(np.array([1.0, 0.0]), np.ones(2), half), "iips").value
+    1.0
     """
     if method not in METHODS:
         raise EvaluationError(f"expected method to be one of {', '.join(METHODS)}; got {method!r}")

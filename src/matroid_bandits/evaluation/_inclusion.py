@@ -38,6 +38,13 @@ class Inclusion:
         Their standard errors: 0 where the probability is exact, otherwise those of `n_draws` draws.
     n_draws : int
         The number of sets drawn; 0 where a formula gave everything.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> found = mb.evaluation.inclusion_probabilities(mb.UniformMatroid(4, 1))
+    >>> found.probabilities, found.is_exact
+    (array([0.25, 0.25, 0.25, 0.25]), True)
     """
 
     probabilities: FloatArray

@@ -37,6 +37,12 @@ class Look:
         The ordinary interval, right for one look that was planned in advance and misleading for more.
     p_better, p_worse : float
         Level at which a bet against "the learner is never better" (worse) would raise the alarm; valid at any time.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.evaluation.UpliftSequence(0, 1).look().n_decisions
+    0
     """
 
     n_decisions: int

@@ -16,7 +16,15 @@ from matroid_bandits.learner._wanted import names_of
 
 
 class Untold(NamedTuple):
-    """How many items of a decision were not told yet, of how many, and whether they were drawn at random."""
+    """How many items of a decision were not told yet, of how many, and whether they were drawn at random.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> learner = mb.Learner(mb.UniformMatroid(3, 2), mb.OMM())
+    >>> learner.book.untold(learner.ask().id)
+    Untold(n_untold=2, n_items=2, is_held_out=False)
+    """
 
     n_untold: int
     n_items: int

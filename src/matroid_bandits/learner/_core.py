@@ -32,8 +32,11 @@ from matroid_bandits.learner._holdout import Holdout, read_tags
 from matroid_bandits.learner._items import Departed
 from matroid_bandits.learner._validate import MOST_DECISIONS
 from matroid_bandits.learner._wanted import Wanted, read_features, read_rows, read_wanted
-from matroid_bandits.policies import Feedback, Policy, Request, as_policy
+from matroid_bandits.policies import Feedback, Policy, Request, as_policy, evaluate
 from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
+
+#: The run of the first redraw: run 0 is the learner's own, and departed items have the next ones.
+_FIRST_REDRAW = 2**31
 
 #: Called with every event that happens to a learner, as a plain JSON form.
 Record = Callable[[dict[str, Any]], None]
@@ -176,6 +179,15 @@ class Core:
         asked, tags = self.read_wanted(wanted, features), read_tags(tags)
         request, items, sizes, is_held_out = self._choose(asked, tags)
         return Decision(0, items[0, : sizes[0]], self.constraint, self.id, request.pinned, is_held_out, tags=tags)
+
+    def redraws(self, wanted: Mapping[str, Any], features: Any, n: int) -> tuple[IntArray, IntArray]:
+        """The sets that the policy would choose now at other random numbers, and their sizes."""
+        asked, t = self.read_wanted(wanted, features), self.episode + 1
+        stream = Stream(self.seed, _FIRST_REDRAW + np.arange(n), POLICY)
+        request = Request(t, stream) if asked is None else asked.request(t, stream, self.constraint.n_items)
+        indices = evaluate(self.policy, self.agent.state.repeated(n), request)
+        mask = None if asked is None else asked.mask(self.constraint.n_items)
+        return self.constraint.solve(indices, available=mask, pinned=request.pinned)
 
     def tell(self, decision: Decision | int, weights: Any) -> None:
         """Count what the items of a decision were worth."""

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 from matroid_bandits._typing import ArrayLike, IntArray
+from matroid_bandits._util.checks import as_integer
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.learner import _beliefs, _events, _snapshot
@@ -261,6 +262,39 @@ class Learner:
         with self._lock:
             wanted = {"available": available, "exclude": exclude, "pinned": pinned}
             return self._core.preview(wanted, features, tags)
+
+    def redraws(
+        self,
+        n: int,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    ) -> tuple[IntArray, IntArray]:
+        """The sets that the policy would choose now at `n` other random numbers, without hold-out; no episode passes.
+
+        Sets of a policy that does not sample are all the same.
+
+        Returns
+        -------
+        items : int64 array (n, K)
+            A row per set.
+        sizes : int64 array (n,)
+            How many items of each row count.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> learner = mb.Learner(mb.UniformMatroid(4, 1), mb.ThompsonSampling(), seed=0)
+        >>> items, sizes = learner.redraws(1000)
+        >>> np.bincount(items[:, 0]).tolist()  # nothing is known yet
+        [252, 253, 238, 257]
+        """
+        with self._lock:
+            wanted = {"available": available, "exclude": exclude, "pinned": pinned}
+            return self._core.redraws(wanted, features, as_integer("n", n, 1))
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Say what the items of a decision were worth.

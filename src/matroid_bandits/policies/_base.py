@@ -51,6 +51,8 @@ class Policy(ABC, Described):
         The arrays in ``state.extra``, declared; none by default.
     takes_all : bool
         Whether `observe` raises nothing whatever it is told: then no answer is kept to be undone.
+    samples : bool
+        Whether `indices` draws random numbers, so that the same state may lead to different sets.
     is_clairvoyant : bool
         Whether the policy knows the environment, such as the true means of these items, so that it is a yardstick and
         no learner: the suites leave out that costs are played as gains are and that items may come and go.
@@ -86,6 +88,7 @@ class Policy(ABC, Described):
     tries_unseen: bool = True
     takes_priors: bool = True
     takes_all: bool = False
+    samples: bool = False
     is_clairvoyant: bool = False
     n_features: int | None = None
     item_features: FloatArray | None = None

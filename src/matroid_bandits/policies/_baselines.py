@@ -34,6 +34,8 @@ class EpsilonGreedy(Policy):
     EpsilonGreedy(epsilon=0.05)
     """
 
+    samples = True
+
     def __init__(self, epsilon: float = 0.1) -> None:
         self._epsilon = as_number("epsilon", epsilon, 0.0, 1.0, error=PolicyError)
 
@@ -61,6 +63,8 @@ class UniformRandom(Policy):
     >>> import matroid_bandits as mb
     >>> mb.testing.check_policy(mb.UniformRandom())
     """
+
+    samples = True
 
     tries_unseen = False
 

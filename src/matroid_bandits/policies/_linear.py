@@ -300,6 +300,8 @@ class CombLinTS(_LinearPolicy):
     CombLinTS(features=<array (3, 2)>, prior_scale=1.0, noise=0.1)
     """
 
+    samples = True
+
     def indices(self, state: State, request: Request) -> FloatArray:
         z = request.stream.normal(request.episode, np.arange(self._n_columns))
         theta = state.extra["theta"] + (self._root(state) @ z[:, :, None])[:, :, 0]

@@ -165,6 +165,24 @@ class State:
         n, last = self.extra.get("n_alarms"), self.extra.get("last_alarm")
         return None if n is None or last is None else (n, last)
 
+    def repeated(self, n_runs: int) -> State:
+        """A state of as many runs that are all as the one run of this state, to be looked at only.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.State(mb.UniformMatroid(3, 1), n_runs=1).repeated(4).counts.shape
+        (4, 3)
+        """
+        other = copy.copy(self)
+        for name, array in vars(self).items():
+            if isinstance(array, np.ndarray) and array.shape[0] == 1:
+                setattr(other, name, np.repeat(array, n_runs, axis=0))
+        other.extra = {name: np.repeat(array, n_runs, axis=0) for name, array in self.extra.items()}
+        if (pending := self.pending) is not None:
+            other.pending = lambda: (_repeated(plays, n_runs) for plays in pending())
+        return other
+
     def absorb(self, feedback: Feedback) -> None:
         """Count what was answered where nothing ever waits; an item has at most one answer for each run."""
         statistics.absorb(
@@ -324,3 +342,10 @@ class State:
     def _lines(self) -> tuple[AnyArray, ...]:
         plays = self.counts, self.waiting, self.lost
         return *plays, self.sums, self.prior_means, self.prior_counts, self.means, self.radii
+
+
+def _repeated(plays: Plays, n_runs: int) -> Plays:
+    """Plays of the only run as plays of each of several."""
+    runs = np.repeat(np.arange(n_runs), plays.items.size)
+    features = None if plays.features is None else np.tile(plays.features, (n_runs, 1))
+    return Plays(runs, np.tile(plays.items, n_runs), plays.episode, features)

@@ -42,6 +42,8 @@ class ThompsonSampling(Policy):
     ((0.0, 1.0), (-inf, inf))
     """
 
+    samples = True
+
     def __init__(self, prior: Literal["beta", "normal"] = "beta", noise: float = 1.0) -> None:
         if prior not in ("beta", "normal"):
             raise PolicyError(f'expected prior to be "beta" or "normal", got {shown(prior)}')
@@ -122,6 +124,8 @@ class DiscountedThompson(Policy):
     >>> mb.DiscountedThompson(0.999)
     DiscountedThompson(gamma=0.999)
     """
+
+    samples = True
 
     support = (0.0, 1.0)
     tries_unseen = False

@@ -44,6 +44,7 @@ class PolicyWrapper(Policy):
         self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors
         self.takes_all, self.is_clairvoyant = base.takes_all, base.is_clairvoyant
         self.n_features, self.item_features = base.n_features, base.item_features
+        self.samples = base.samples
 
     @property
     def base(self) -> Policy:

@@ -115,6 +115,11 @@ class PolicySuite(Suite):
         """Asked twice, they are the same."""
         self._play("function")
 
+    def test_random_numbers_are_drawn_where_that_is_said(self) -> None:
+        """At other random numbers the indices of a policy that does not say that it `samples` are the same."""
+        if not self.policy.samples:
+            self._play("draws")
+
     def test_hooks_write_to_their_memory_alone(self) -> None:
         """`advance`, `observe`, `wait` and `drop` leave plays and gains, unless an alarm lets an item start anew."""
         self._play("writes")
@@ -442,14 +447,20 @@ class _Watched(PolicyWrapper):
             unseen = ", which was never seen" if state.counts[run, e] == 0 else ""
             raise ContractError(f"expected indices that are numbers, got NaN for item {e}{unseen}, in episode {t}")
         self.U = np.where(is_open, np.inf, np.where(is_late, state.means, U))
-        if self._check == "function":
-            again = self._base.indices(state, request)
+        if self._check in ("function", "draws"):
+            others = request
+            if self._check == "draws":
+                stream = request.stream
+                others = request._replace(stream=Stream(stream.seed ^ 1, stream.runs, stream.purpose))
+            again = self._base.indices(state, others)
             is_other = (np.shape(again) == U.shape) & (again != U) & ~is_open & ~is_late
             if is_other.any():
                 run, e = np.argwhere(is_other)[0]
+                what = "to be a function of (state, request)"
+                if self._check == "draws":
+                    what = "that do not depend on random numbers unless samples = True says so"
                 raise ContractError(
-                    f"expected indices to be a function of (state, request), got {U[run, e]} and then "
-                    f"{again[run, e]} for item {e} in episode {t}"
+                    f"expected indices {what}, got {U[run, e]} and then {again[run, e]} for item {e} in episode {t}"
                 )
         if self._check == "coefficient" and self._affine is not None:
             c, exponent = coefficient(self._affine, state, request), self._affine.exponent(state)

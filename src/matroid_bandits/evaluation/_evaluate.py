@@ -1,0 +1,338 @@
+"""`evaluate`: what targets would have earned, and what the learner earned beyond its hold-out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
+from matroid_bandits._util.checks import as_integer
+from matroid_bandits.evaluation._estimators import Decisions, Estimate, Method, Target, estimate
+from matroid_bandits.evaluation._laws import FrozenTarget, Propensities, RandomSets, labels_of
+from matroid_bandits.evaluation._log import Log, LoggedDecision, read_log
+from matroid_bandits.evaluation._uplift import Look, UpliftSequence
+from matroid_bandits.exceptions import EvaluationError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Below this effective size an interval is not to be trusted.
+_ENOUGH = 100.0
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a log says about targets.
+
+    Attributes
+    ----------
+    estimates : dict of str to Estimate
+        The value per decision of each target, in the units of the weights.
+    played : Estimate
+        The same of the sets that were played, held-out decisions included.
+    uplift : Look, or None
+        The learner against its hold-out, in gains: positive is better, also where weights are costs. None where
+        nothing was held out.
+    n_open, n_lost : int
+        Decisions that were left out: those that still wait for answers, and those that were closed without some.
+    method : str
+        The estimator.
+    minimize : bool
+        Whether weights are costs.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> events = []
+    >>> learner = mb.Learner(mb.UniformMatroid(2, 1), mb.OMM(), seed=0, holdout=0.5, record=events.append)
+    >>> for _ in range(20):
+    ...     learner.tell(learner.ask(), [0.5])
+    >>> mb.evaluation.evaluate(events, {"first": [0]}).played.value
+    0.5
+    """
+
+    estimates: dict[str, Estimate]
+    played: Estimate
+    uplift: Look | None
+    n_open: int
+    n_lost: int
+    method: str
+    minimize: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON."""
+        return {
+            "method": self.method,
+            "minimize": self.minimize,
+            "n_open": self.n_open,
+            "n_lost": self.n_lost,
+            "played": _form(self.played),
+            "uplift": None if self.uplift is None else _plain(asdict(self.uplift)),
+            "estimates": {name: _form(found) for name, found in self.estimates.items()},
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per target, that of the played sets first, as a pandas DataFrame."""
+        import pandas as pd
+
+        rows = {"as played": self.played} | self.estimates
+        frame = pd.DataFrame([asdict(found) for found in rows.values()], index=pd.Index(rows, name="target"))
+        ends = [found.interval() for found in rows.values()]
+        frame.insert(2, "low", [low for low, _ in ends])
+        frame.insert(3, "high", [high for _, high in ends])
+        return frame.drop(columns="method")
+
+
+def evaluate(
+    log: Any,
+    targets: Mapping[str, Any] | Iterable[Any],
+    *,
+    method: Method = "dr",
+    unit: str | None = None,
+    weights: tuple[float, float] | None = None,
+    n_redraws: int | None = None,
+    n_draws: int = 100_000,
+    seed: int = 0,
+) -> Evaluation:
+    """Estimate what other sets would have earned, from a log with a hold-out.
+
+    A target is a set of items; `FixedSet`; `UniformRandom`, for random sets; or a `Learner`, taken as it is. A policy
+    that goes on learning is refused: what it would have played depends on what it would have seen. Estimates are
+    right if the weight of an item does not depend on the items chosen beside it.
+
+    Parameters
+    ----------
+    log : Log, or anything that `read_log` takes
+        What was decided and answered.
+    targets : mapping of name to target, or iterable of targets
+        What to value.
+    method : {"dr", "snips", "iips"}, default "dr"
+        Doubly robust; self-normalised; or plain inverse propensities per item.
+    unit : str, optional
+        The tag whose value is one unit, such as a visitor: decisions of one unit depend on each other. By default
+        each decision is a unit.
+    weights : (float, float), optional
+        The range of the weights; by default 0 to 1, or that of the log where it is wider.
+    n_redraws : int, optional
+        How often the set of a policy that samples is drawn again for each decision; by default as often as keeps the
+        bias of a weight below 1%, at most 10,000 times.
+    n_draws : int, default 100_000
+        See `inclusion_probabilities`.
+    seed : int, default 0
+        Of those draws.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    EvaluationError
+        The log has no settled decision; it could never have shown an item of a target; or a target learns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> events, rng = [], np.random.default_rng(0)
+    >>> matroid = mb.UniformMatroid(4, 1, labels=["a", "b", "c", "d"])
+    >>> learner = mb.Learner(matroid, mb.OMM(), seed=0, holdout=0.2, record=events.append)
+    >>> chance = {"a": 0.2, "b": 0.4, "c": 0.6, "d": 0.8}
+    >>> for _ in range(2000):
+    ...     decision = learner.ask()
+    ...     learner.tell(decision, [float(rng.random() < chance[label]) for label in decision.labels])
+    >>> found = mb.evaluation.evaluate(events, {"editor": ["b"], "random": mb.UniformRandom()})
+    >>> [(name, round(each.value, 2), round(each.error, 2)) for name, each in found.estimates.items()]
+    [('editor', 0.36, 0.04), ('random', 0.5, 0.02)]
+    """
+    log = log if isinstance(log, Log) else read_log(log)
+    n_draws = as_integer("n_draws", n_draws, 1, error=EvaluationError)
+    if n_redraws is not None:
+        n_redraws = as_integer("n_redraws", n_redraws, 1, error=EvaluationError)
+    named = _named(targets)
+    random = RandomSets(n_draws, seed)
+    table = _Table(log, {name: FrozenTarget(target, random) for name, target in named.items()}, random, n_redraws)
+    settled = table.decisions(_units(table.kept, unit))
+    estimates = {}
+    for name in named:
+        found = estimate(settled, table.target(name), method)
+        if found.warnings and (share := table.needed_share(name)) is not None:
+            said = f"a hold-out of {share:.1%} over as many decisions would be enough for any of its items"
+            found = replace(found, warnings=(*found.warnings, said))
+        estimates[name] = found
+    return Evaluation(
+        estimates=estimates,
+        played=table.played(settled),
+        uplift=_uplift(table.kept, unit, log.minimize, weights),
+        n_open=sum(not each.is_settled for each in log.decisions),
+        n_lost=sum(each.is_settled and not each.is_answered for each in log.decisions),
+        method=method,
+        minimize=log.minimize,
+    )
+
+
+def _named(targets: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
+    if isinstance(targets, Mapping):
+        return dict(targets)
+    try:
+        listed = [*targets]
+    except TypeError:
+        raise EvaluationError(f"expected targets by name, or a list of them; got {type(targets).__name__}") from None
+    return {str(target): target for target in listed}
+
+
+class _Table:
+    """Rows of played items with their propensities, and what each target would have done, in one pass."""
+
+    def __init__(self, log: Log, targets: dict[str, FrozenTarget], random: RandomSets, n_redraws: int | None) -> None:
+        self.kept: list[LoggedDecision] = []
+        self._targets = targets
+        self._p: list[FloatArray] = []
+        self._f: list[FloatArray] = []
+        self._e: dict[str, list[FloatArray]] = {name: [] for name in targets}
+        self._sizes: dict[str, list[float]] = {name: [] for name in targets}
+        self._predicted: dict[str, list[float]] = {name: [] for name in targets}
+        self._least_q = dict.fromkeys(targets, 1.0)
+        propensities, known = Propensities(log, random, n_redraws), _Means()
+        n_followed = 0
+        for number, decision, places in log.steps:
+            for event in log.events[n_followed : number - 1]:  # what came before this step
+                propensities.follow(event)
+            n_followed = max(n_followed, number - 1)
+            if places is not None:
+                known.add(decision, places)
+            elif decision.is_answered:
+                self._add(decision, propensities.of(decision), known.of(decision.constraint), random.of(decision))
+        self._n_redraws = propensities.n_redraws
+
+    def _add(self, decision: LoggedDecision, p: FloatArray, f: FloatArray, q: FloatArray) -> None:
+        items = decision.items
+        self.kept.append(decision)
+        self._p.append(p[items])
+        self._f.append(f[items])
+        for name, target in self._targets.items():
+            e = target.of(decision)
+            missing = np.flatnonzero((e > 0.0) & (p <= 0.0))
+            if missing.size:
+                raise EvaluationError(
+                    f"the log cannot value {name}: {labels_of(decision.constraint, missing)} could not have been "
+                    f"chosen at decision {decision.id}; a hold-out would have shown every item now and then"
+                )
+            self._e[name].append(e[items])
+            self._sizes[name].append(float(e.sum()))
+            self._predicted[name].append(float(e @ f))
+            self._least_q[name] = min(self._least_q[name], float(q[(e > 0.0) & (q > 0.0)].min(initial=1.0)))
+
+    def decisions(self, units: IntArray | None) -> Decisions:
+        if not self.kept:
+            raise EvaluationError(
+                "expected at least one decision whose items are all answered, got a log without any"
+            )
+        return Decisions(
+            np.repeat(np.arange(len(self.kept)), [each.items.size for each in self.kept]),
+            np.concatenate([each.weights for each in self.kept]),
+            np.concatenate(self._p),
+            np.concatenate(self._f),
+            np.array([each.is_held_out for each in self.kept], bool),
+            units,
+            self._n_redraws,
+        )
+
+    def target(self, name: str) -> Target:
+        return Target(np.concatenate(self._e[name]), np.array(self._sizes[name]), np.array(self._predicted[name]))
+
+    def played(self, settled: Decisions) -> Estimate:
+        """The value of the sets that were played: weights of 1."""
+        ones = np.ones(settled.weights.size)
+        sizes = settled.total(ones)
+        as_it_was = replace(settled, propensities=ones, n_redraws=0)
+        return replace(estimate(as_it_was, Target(ones, sizes, sizes), "iips"), warnings=())
+
+    def needed_share(self, name: str) -> float | None:
+        """The hold-out share at which the target's least likely item would be played often enough; None for none."""
+        share = _ENOUGH / (len(self.kept) * self._least_q[name])
+        return share if share <= 1.0 else None
+
+
+class _Means:
+    """Mean weights of items by label, from the answers so far; the mean of all for an item without any."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Label, float] = {}
+        self._sums: dict[Label, float] = {}
+        self._n, self._sum = 0, 0.0
+
+    def add(self, decision: LoggedDecision, places: IntArray) -> None:
+        labels = decision.constraint.labels
+        for e, weight in zip(decision.items[places].tolist(), decision.weights[places].tolist(), strict=True):
+            label = labels[e]
+            self._counts[label] = self._counts.get(label, 0) + 1
+            self._sums[label] = self._sums.get(label, 0.0) + weight
+            self._n += 1
+            self._sum += weight
+
+    def of(self, constraint: Any) -> FloatArray:
+        typical = self._sum / self._n if self._n else 0.5
+        counts, sums = self._counts, self._sums
+        return np.array(
+            [sums[label] / counts[label] if label in counts else typical for label in constraint.labels], np.float64
+        )
+
+
+def _units(kept: list[LoggedDecision], unit: str | None) -> IntArray | None:
+    """The number of each decision's unit; a decision without the tag is a unit of its own."""
+    if unit is None:
+        return None
+    numbers: dict[Any, int] = {}
+    found = [numbers.setdefault(repr(each.tags[unit]) if unit in each.tags else each, len(numbers)) for each in kept]
+    if not any(unit in each.tags for each in kept):
+        raise EvaluationError(f"expected decisions with the tag {unit!r}, got none")
+    return np.array(found, np.int64)
+
+
+def _uplift(
+    kept: list[LoggedDecision], unit: str | None, minimize: bool, weights: tuple[float, float] | None
+) -> Look | None:
+    """Learner against hold-out; with units, by the first decision of each."""
+    met: set[str] = set()
+    first = []
+    for each in kept:
+        if unit is not None and unit in each.tags:
+            value = repr(each.tags[unit])
+            if value in met:
+                continue
+            met.add(value)
+        if 0.0 < each.share < 1.0:
+            first.append(each)
+    if not first:
+        return None
+    low, high = weights if weights is not None else (0.0, 1.0)
+    largest = max(each.items.size for each in first)
+    if weights is None:
+        low = min(low, *(each.weights.min(initial=0.0) for each in first))
+        high = max(high, *(each.weights.max(initial=0.0) for each in first))
+    sign = -1.0 if minimize else 1.0
+    ends = sign * largest * min(low, 0.0), sign * largest * max(high, 0.0)
+    sequence = UpliftSequence(min(ends), max(ends))
+    values: FloatArray = np.array([sign * each.weights.sum() for each in first])
+    arms: BoolArray = np.array([each.is_held_out for each in first], bool)
+    sequence.add(values, arms, np.array([each.share for each in first]))
+    return sequence.look()
+
+
+def _form(found: Estimate) -> dict[str, Any]:
+    low, high = found.interval()
+    form: dict[str, Any] = _plain(asdict(found) | {"low": low, "high": high})
+    return form
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that JSON has no word for as None."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

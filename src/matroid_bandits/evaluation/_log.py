@@ -1,0 +1,427 @@
+"""Logs of learners as tables: what was decided, by which law, and what came of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
+from matroid_bandits._util.names import decode
+from matroid_bandits.constraint import Constraint, constraint_from_dict
+from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError
+from matroid_bandits.policies import Policy, policy_from_dict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: How many events are fetched from a server at once.
+_PAGE = 1000
+
+
+class Event(NamedTuple):
+    """One entry of a log.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the log, from 1 on.
+    at : float
+        When it happened, in seconds since 1970; NaN in the log of a learner, which has no clock.
+    kind : str
+        "created", "asked", "told", "closed", "changed" and so on.
+    form : mapping
+        The event itself, as it was logged.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> events = []
+    >>> learner = mb.Learner(mb.UniformMatroid(3, 1), mb.OMM(), record=events.append)
+    >>> mb.read_log(events).events[0].kind
+    'created'
+    """
+
+    number: int
+    at: float
+    kind: str
+    form: Mapping[str, Any]
+
+
+@dataclass(eq=False, slots=True)
+class LoggedDecision:
+    """A decision, the request that it answered, and what became of its items.
+
+    Attributes
+    ----------
+    id : int
+        Its number.
+    asked_at : float
+        When it was made; NaN where the log has no clock.
+    constraint : Constraint
+        Which sets were allowed at that time; all numbers of items are this constraint's.
+    items : int64 array (K,)
+        The set that was played.
+    learner_items : int64 array, or None
+        The set that the learner would have played, or did; None of a held-out decision of an early log.
+    is_held_out : bool
+        Whether the set was drawn at random.
+    share : float
+        The share of decisions held out that was in force.
+    available : bool array (L,), or None
+        The items that might be chosen; None for all.
+    pinned : int64 array
+        The items that had to be.
+    features : nested list, or None
+        What was known of every item.
+    tags : mapping
+        What the caller said about the request.
+    weights : float64 array (K,)
+        What each item was worth; NaN while it is not known.
+    told_at : float64 array (K,)
+        When that was said.
+    is_default : bool array (K,)
+        Whether it is the default of a decision that was closed.
+    is_closed : bool
+        Whether no more answers will come.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> events = []
+    >>> learner = mb.Learner(mb.UniformMatroid(3, 1, labels="abc"), mb.OMM(), record=events.append)
+    >>> learner.close(learner.ask(), default=0.0)
+    >>> decision = mb.read_log(events).decisions[0]
+    >>> decision.labels, decision.weights, decision.is_settled
+    (['a'], array([0.]), True)
+    """
+
+    id: int
+    asked_at: float
+    constraint: Constraint
+    items: IntArray
+    learner_items: IntArray | None
+    is_held_out: bool
+    share: float
+    available: BoolArray | None
+    pinned: IntArray
+    features: Any
+    tags: Mapping[str, Any]
+    weights: FloatArray
+    told_at: FloatArray
+    is_default: BoolArray
+    is_closed: bool = False
+
+    @property
+    def labels(self) -> list[Label]:
+        """The labels of the items that were played."""
+        labels = self.constraint.labels
+        return [labels[e] for e in self.items.tolist()]
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the weight of every item is known."""
+        return not np.isnan(self.weights).any()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing more will be said of it."""
+        return self.is_closed or self.is_answered
+
+
+@dataclass(eq=False)
+class Log:
+    """What a learner, or a campaign of the service, has decided and been told; made by `read_log`.
+
+    Attributes
+    ----------
+    events : list of Event
+        All entries, in order.
+    decisions : list of LoggedDecision
+        The decisions, in order.
+    policy : Policy
+        The policy at the end.
+    minimize : bool
+        Whether weights are costs.
+    steps : list of (int, LoggedDecision, int array or None)
+        Decisions (None) and answers to the given places of one, in the order in which they happened, each with the
+        number of its event.
+    may_sample : bool
+        Whether a policy of the log draws random numbers.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> events = []
+    >>> learner = mb.Learner(mb.UniformMatroid(3, 1), mb.OMM(), record=events.append)
+    >>> mb.read_log(events)
+    Log(n_events=1, n_decisions=0, n_held_out=0)
+    """
+
+    events: list[Event] = field(default_factory=list)
+    decisions: list[LoggedDecision] = field(default_factory=list)
+    steps: list[tuple[int, LoggedDecision, IntArray | None]] = field(default_factory=list)
+    minimize: bool = False
+    may_sample: bool = False
+    _open: dict[int, LoggedDecision] = field(default_factory=dict)
+    _constraint: Constraint | None = None
+    _policy: Policy | None = None
+    _share: float = 0.0
+
+    @property
+    def constraint(self) -> Constraint:
+        """Which sets are allowed at the end."""
+        if self._constraint is None:
+            raise EvaluationError("expected a log that begins with a created event, got an empty one")
+        return self._constraint
+
+    @property
+    def policy(self) -> Policy:
+        """The policy at the end."""
+        if self._policy is None:
+            raise EvaluationError("expected a log that begins with a created event, got an empty one")
+        return self._policy
+
+    def __repr__(self) -> str:
+        n_held_out = sum(each.is_held_out for each in self.decisions)
+        return f"Log(n_events={len(self.events)}, n_decisions={len(self.decisions)}, n_held_out={n_held_out})"
+
+    def frame(self) -> pd.DataFrame:
+        """A row per decision and item, as a pandas DataFrame.
+
+        Columns are decision, item, asked_at, told_at, weight, source ("told", "default", "waiting", or "lost" where
+        the decision was closed without it), held_out, share (of decisions held out, in force at that time) and tags.
+        Times are UTC.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> events = []
+        >>> learner = mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM(), seed=0, record=events.append)
+        >>> learner.tell(learner.ask(), {"a": 1.0})
+        >>> mb.read_log(events).frame()[["decision", "item", "weight", "source"]].values.tolist()
+        [[1, 'a', 1.0, 'told'], [1, 'b', nan, 'waiting']]
+        """
+        import pandas as pd
+
+        sizes = [each.items.size for each in self.decisions]
+
+        def column(values: Iterable[Any]) -> Any:
+            return np.repeat(np.array([*values]), sizes) if self.decisions else np.empty(0)
+
+        def joined(name: str) -> Any:
+            return np.concatenate([getattr(each, name) for each in self.decisions]) if self.decisions else np.empty(0)
+
+        weights, is_default = joined("weights"), joined("is_default").astype(bool)
+        tags = np.empty(len(self.decisions), object)
+        tags[:] = [dict(each.tags) or None for each in self.decisions]
+        return pd.DataFrame(
+            {
+                "decision": column(each.id for each in self.decisions).astype(np.int64),
+                "item": pd.Series([label for each in self.decisions for label in each.labels], dtype=object),
+                "asked_at": pd.to_datetime(column(each.asked_at for each in self.decisions), unit="s", utc=True),
+                "told_at": pd.to_datetime(joined("told_at"), unit="s", utc=True),
+                "weight": weights.astype(np.float64),
+                "source": np.select(
+                    [is_default, ~np.isnan(weights), column(each.is_closed for each in self.decisions).astype(bool)],
+                    ["default", "told", "lost"],
+                    "waiting",
+                ),
+                "held_out": column(each.is_held_out for each in self.decisions).astype(bool),
+                "share": column(each.share for each in self.decisions).astype(np.float64),
+                "tags": np.repeat(tags, sizes),
+            }
+        )
+
+    def append(self, event: Event) -> None:
+        """Take the next entry into account."""
+        self.events.append(event)
+        form = event.form
+        if event.kind != "created" and self._constraint is None:
+            raise EvaluationError(f"expected a created event first, got {event.kind!r}")
+        if event.kind == "created":
+            self._constraint = constraint_from_dict(form["constraint"])
+            self._share, self.minimize = form["holdout"], form["minimize"]
+            self._set_policy(form["policy"])
+        elif event.kind == "changed":
+            self._constraint = constraint_from_dict(form["constraint"])
+        elif event.kind == "configured":
+            if form.get("policy") is not None:
+                self._set_policy(form["policy"])
+            self._share = self._share if form.get("holdout") is None else form["holdout"]
+        elif event.kind == "asked":
+            self._ask(event)
+        elif event.kind == "told":
+            self._tell(event)
+        elif event.kind == "closed":
+            self._close(event)
+
+    def _set_policy(self, form: Any) -> None:
+        self._policy = policy_from_dict(form)
+        self.may_sample |= self._policy.samples
+
+    def _ask(self, event: Event) -> None:
+        form, constraint = event.form, self.constraint
+
+        def numbers(key: str) -> IntArray:
+            return np.array([constraint.item(decode(label)) for label in form.get(key, ())], np.int64)
+
+        mask = None
+        if "available" in form or "exclude" in form:
+            mask = np.full(constraint.n_items, "available" not in form)
+            mask[numbers("available")] = True
+            mask[numbers("exclude")] = False
+            mask[numbers("pinned")] = True
+        items, is_held_out = numbers("items"), bool(form.get("held_out"))
+        learner_items: IntArray | None = items
+        if is_held_out:
+            learner_items = numbers("instead") if "instead" in form else None
+        decision = LoggedDecision(
+            form["decision"],
+            event.at,
+            constraint,
+            items,
+            learner_items,
+            is_held_out,
+            self._share,
+            mask,
+            numbers("pinned"),
+            form.get("features"),
+            form.get("tags") or {},
+            np.full(items.size, np.nan),
+            np.full(items.size, np.nan),
+            np.zeros(items.size, bool),
+        )
+        self.decisions.append(decision)
+        self._open[decision.id] = decision
+        self.steps.append((event.number, decision, None))
+
+    def _tell(self, event: Event) -> None:
+        decision, weights = self._open[event.form["decision"]], event.form["weights"]
+        if weights and isinstance(weights[0], list):
+            numbers = {e: k for k, e in enumerate(decision.items.tolist())}
+            item = decision.constraint.item
+            places = np.array([numbers[item(decode(label))] for label, _ in weights], np.int64)
+            values = np.array([weight for _, weight in weights], np.float64)
+        else:
+            places, values = np.arange(len(weights)), np.array(weights, np.float64)
+        self._answer(event, decision, places, values, is_default=False)
+        if decision.is_answered:
+            del self._open[decision.id]
+
+    def _close(self, event: Event) -> None:
+        form = event.form
+        ids = [id for id in self._open if id < form["before"]] if "before" in form else [form["decision"]]
+        for id in ids:
+            decision = self._open.pop(id)
+            decision.is_closed = True
+            missing = np.flatnonzero(np.isnan(decision.weights))
+            if form["default"] is not None and missing.size:
+                self._answer(event, decision, missing, form["default"], is_default=True)
+
+    def _answer(
+        self,
+        event: Event,
+        decision: LoggedDecision,
+        places: IntArray,
+        values: FloatArray | float,
+        *,
+        is_default: bool,
+    ) -> None:
+        decision.weights[places] = values
+        decision.told_at[places] = event.at
+        decision.is_default[places] = is_default
+        self.steps.append((event.number, decision, places))
+
+
+def read_log(source: Any) -> Log:
+    """A log as a table of decisions, from wherever it is kept.
+
+    Parameters
+    ----------
+    source : path, iterable or Client
+        A file of JSON Lines, as ``campaign export`` and ``campaign backup`` write it (one campaign), or a log that
+        ``Learner(record=...)`` wrote, a line per event; ``.gz`` is unpacked. An iterable of events or lines, such as
+        what `service.export_campaign` gives of a database. Or a `Client`, which fetches the log from its server.
+
+    Returns
+    -------
+    Log
+
+    Raises
+    ------
+    EvaluationError
+        The source is no log, or an event in it is malformed.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> events = []
+    >>> matroid = mb.UniformMatroid(3, 2, labels="abc")
+    >>> learner = mb.Learner(matroid, mb.OMM(), seed=0, holdout=0.5, record=events.append)
+    >>> for _ in range(4):
+    ...     learner.tell(learner.ask(), [1.0, 0.0])
+    >>> mb.read_log(events)
+    Log(n_events=9, n_decisions=4, n_held_out=3)
+    """
+    log = Log()
+    number = 0
+    for number, form in enumerate(_forms(source), 1):
+        try:
+            at = form.get("at")
+            log.append(Event(number, float("nan") if at is None else float(at), form["event"], form))
+        except MatroidBanditsError as error:
+            raise EvaluationError(f"event {number} of the log: {error}") from error
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise EvaluationError(f"event {number} of the log is malformed: {error!r}") from error
+    if number == 0:
+        raise EvaluationError("expected a log that begins with a created event, got an empty one")
+    return log
+
+
+def _forms(source: Any) -> Iterator[Mapping[str, Any]]:
+    """The events of a source as mappings."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        try:
+            with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+                yield from _events(file)
+        except (OSError, UnicodeDecodeError) as error:
+            raise EvaluationError(f"expected a file of events, got {str(path)!r}: {error}") from error
+    elif callable(getattr(source, "events", None)):
+        after = 0
+        while page := source.events(after=after, limit=_PAGE):
+            yield from _events(page)
+            after = page[-1]["seq"]
+    elif isinstance(source, Iterable):
+        yield from _events(source)
+    else:
+        raise EvaluationError(f"expected a file, a client or events, got {type(source).__name__}")
+
+
+def _events(entries: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    """Events among lines or mappings; the header and the last line of an exported campaign are none."""
+    n_headers = 0
+    for n, entry in enumerate(entries, 1):
+        form = entry
+        if isinstance(entry, str | bytes):
+            if not entry.strip():
+                continue
+            try:
+                form = json.loads(entry)
+            except ValueError as error:
+                raise EvaluationError(f"line {n} of the log is no JSON: {error}") from None
+        if not isinstance(form, Mapping):
+            raise EvaluationError(f"expected events as mappings, got {type(form).__name__} in line {n}")
+        if "event" in form:
+            yield form
+        elif "format" in form:
+            n_headers += 1
+            if n_headers > 1:
+                raise EvaluationError("expected the log of one campaign, got those of several; export one by name")
