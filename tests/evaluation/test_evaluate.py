@@ -165,21 +165,35 @@ def test_units_are_values_of_a_tag():
     """Decisions of one visitor share a mood: errors by visitor are larger, and uplift counts visitors."""
     rng = np.random.default_rng(8)
     events = []
-    learner = mb.Learner(PROBLEMS["partition"], mb.OMM(), seed=8, holdout=0.3, record=events.append)
+    sticky = mb.Holdout(0.3, by="visitor")
+    learner = mb.Learner(PROBLEMS["partition"], mb.OMM(), seed=8, holdout=sticky, record=events.append)
     for visitor in range(40):
         mood = rng.normal(0, 0.2)
-        for _ in range(10):
-            decision = learner.ask()
+        for visit in range(10):
+            decision = learner.ask(tags={"visitor": visitor, "visit": [visitor, visit]})
             learner.tell(decision, np.clip(MEANS[decision.items] + mood, 0, 1))
-            asked = next(e for e in reversed(events) if e["event"] == "asked")
-            asked["tags"] = {"visitor": visitor}
-    by_visitor = evaluate(events, [mb.UniformRandom()], unit="visitor")
-    by_decision = evaluate(events, [mb.UniformRandom()])
+    by_visitor = evaluate(events, [mb.UniformRandom()])  # the tag of the hold-out
+    by_decision = evaluate(events, [mb.UniformRandom()], unit="visit")
     assert by_visitor.played.n_units == 40
     assert by_visitor.played.error > 1.5 * by_decision.played.error
     assert by_visitor.uplift.n_decisions == 40
     with pytest.raises(EvaluationError, match="expected decisions with the tag 'page', got none"):
         evaluate(events, [mb.UniformRandom()], unit="page")
+
+
+def test_settings_count_from_when_they_were_in_force():
+    events, learner = play(PROBLEMS["partition"], MEANS, 200, holdout=0.5)
+    learner.configure(policy=mb.KLOSM(), holdout=0.1)
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        decision = learner.ask()
+        learner.tell(decision, (rng.random(2) < MEANS[decision.items]).astype(float))
+    log = read_log(events)
+    assert [log.decisions[place].share for place in (0, 199, 200)] == [0.5, 0.5, 0.1]
+    assert (log.policy, log.holdout.share) == (mb.KLOSM(), 0.1)
+    found = evaluate(log, {"worst": [1, 3]}).estimates["worst"]
+    assert abs(found.value - 0.5) < 4 * found.error
+    assert abs(found.balance) < 4
 
 
 def test_warnings_say_what_hold_out_would_do():

@@ -113,7 +113,7 @@ def evaluate(
         Doubly robust; self-normalised; or plain inverse propensities per item.
     unit : str, optional
         The tag whose value is one unit, such as a visitor: decisions of one unit depend on each other. By default
-        each decision is a unit.
+        the tag by which the hold-out is sticky; without one, each decision is a unit.
     weights : (float, float), optional
         The range of the weights; by default 0 to 1, or that of the log where it is wider.
     n_redraws : int, optional
@@ -149,6 +149,7 @@ def evaluate(
     [('editor', 0.36, 0.04), ('random', 0.5, 0.02)]
     """
     log = log if isinstance(log, Log) else read_log(log)
+    unit = log.holdout.by if unit is None else unit
     n_draws = as_integer("n_draws", n_draws, 1, error=EvaluationError)
     if n_redraws is not None:
         n_redraws = as_integer("n_redraws", n_redraws, 1, error=EvaluationError)

@@ -16,6 +16,7 @@ from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.names import decode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError
+from matroid_bandits.learner import Holdout
 from matroid_bandits.policies import Policy, policy_from_dict
 
 if TYPE_CHECKING:
@@ -145,8 +146,8 @@ class Log:
         All entries, in order.
     decisions : list of LoggedDecision
         The decisions, in order.
-    policy : Policy
-        The policy at the end.
+    policy, holdout : Policy, Holdout
+        The settings at the end.
     minimize : bool
         Whether weights are costs.
     steps : list of (int, LoggedDecision, int array or None)
@@ -169,10 +170,10 @@ class Log:
     steps: list[tuple[int, LoggedDecision, IntArray | None]] = field(default_factory=list)
     minimize: bool = False
     may_sample: bool = False
+    holdout: Holdout = field(default_factory=Holdout)
     _open: dict[int, LoggedDecision] = field(default_factory=dict)
     _constraint: Constraint | None = None
     _policy: Policy | None = None
-    _share: float = 0.0
 
     @property
     def constraint(self) -> Constraint:
@@ -247,14 +248,12 @@ class Log:
             raise EvaluationError(f"expected a created event first, got {event.kind!r}")
         if event.kind == "created":
             self._constraint = constraint_from_dict(form["constraint"])
-            self._share, self.minimize = form["holdout"], form["minimize"]
-            self._set_policy(form["policy"])
+            self.minimize = form["minimize"]
+            self._configure(form)
         elif event.kind == "changed":
             self._constraint = constraint_from_dict(form["constraint"])
         elif event.kind == "configured":
-            if form.get("policy") is not None:
-                self._set_policy(form["policy"])
-            self._share = self._share if form.get("holdout") is None else form["holdout"]
+            self._configure(form)
         elif event.kind == "asked":
             self._ask(event)
         elif event.kind == "told":
@@ -262,8 +261,8 @@ class Log:
         elif event.kind == "closed":
             self._close(event)
 
-    def _set_policy(self, form: Any) -> None:
-        self._policy = policy_from_dict(form)
+    def _configure(self, form: Mapping[str, Any]) -> None:
+        self._policy, self.holdout = policy_from_dict(form["policy"]), Holdout.of(form["holdout"])
         self.may_sample |= self._policy.samples
 
     def _ask(self, event: Event) -> None:
@@ -289,7 +288,7 @@ class Log:
             items,
             learner_items,
             is_held_out,
-            self._share,
+            self.holdout.share,
             mask,
             numbers("pinned"),
             form.get("features"),
