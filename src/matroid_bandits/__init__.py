@@ -147,7 +147,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The clients, which need httpx, are imported when somebody asks for them."""
+    """The clients, which need httpx, are imported when they are first used."""
     if name in ("AsyncClient", "Client"):
         from matroid_bandits import client
 

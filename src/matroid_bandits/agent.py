@@ -1,7 +1,7 @@
 """The one loop: ask a policy, let an engine choose, count what comes back, tell the policy and the engine.
 
-Simulations, live learners, tests and benchmarks all go through `Agent.decide` and `Agent.learn`; nobody else knows in
-which order an episode's steps are taken.
+Simulations, live learners, tests and benchmarks all go through `Agent.decide` and `Agent.learn`; the
+order of an episode's steps is written here alone.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Agent:
         The number of independent runs R that advance together.
     minimize : bool, default False
         Weights are costs. They are negated here and nowhere else: a policy sees gains.
-    engine : str, or class of one's own, default "auto"
+    engine : str or class, default "auto"
         How decisions are found; all engines make the same ones.
     waits : bool, default True
         Whether answers may be late. Where every play is answered before the next decision, False saves the
@@ -292,7 +292,7 @@ class Agent:
     def settle(self) -> None:
         """Count the last play as waiting, unless it was answered at once.
 
-        Called before anything else happens, so that nobody can tell when it was.
+        Called before anything else happens, so that no result depends on when it was.
         """
         play, self._fresh = self._fresh, None
         if play is None:

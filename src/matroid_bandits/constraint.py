@@ -246,14 +246,14 @@ class Constraint(Immutable, ABC):
         """Arrays and plain values that, besides the labels, make two instances of the class equal."""
         return (self.fields(),)
 
-    # What everybody asks
+    # What callers use
 
     def solve(
         self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
         """The best sets, as `best_sets` gives them, for weights that are +inf where an item was never seen.
 
-        What stands for those is settled by `with_unseen`. The answer is checked before anybody acts on it: its type
+        What stands for those is settled by `with_unseen`. The answer is checked before it is used: its type
         and shape; that sets are of what is available, with what is pinned, of distinct items; and of the first of
         them that it is allowed.
 
@@ -561,7 +561,7 @@ class Constraint(Immutable, ABC):
 
 
 def constraint_from_dict(form: Mapping[str, Any]) -> Constraint:
-    """The constraint that `Constraint.to_dict` described, of a class of the package or of one's own.
+    """The constraint that `Constraint.to_dict` described, of a class of the package or of the user.
 
     Raises
     ------

@@ -115,7 +115,7 @@ class Stream:
     -----
     Episodes t are in [0, 2**48). Items are in [0, 2**32 - 1), the number above them standing for the run as a
     whole; they are not checked. Variates of two kinds at one address come from the same random bits, so
-    whoever needs both gives them different purposes.
+    code that draws both must give them different purposes.
 
     Examples
     --------

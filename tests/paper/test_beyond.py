@@ -130,7 +130,7 @@ def test_means_are_those_of_the_group_that_is_seen():
     people = [int(np.flatnonzero((rows == row).all(axis=1))[0]) for row in start]
     shown = environment.features(Stream(5, range(50), FEATURES), 0)
     assert (shown == environment._features[groups[people]]).all()
-    assert environment.everybody == pytest.approx(rows.mean(axis=0))
+    assert environment.overall_means == pytest.approx(rows.mean(axis=0))
 
 
 def test_movies_for_visitors(no_data):
@@ -152,7 +152,7 @@ def test_movies_for_visitors(no_data):
     has = [name in dataset.facts["genres"][0] for name in dataset.facts["genre_names"]]
     assert (first[1:, 0] == np.where(has, first[0, 0], 0.0)).all()
     policies = movies.policies(problem, 1)
-    everybody = problem.constraint.max_weight_basis(environment.everybody)
+    everybody = problem.constraint.max_weight_basis(environment.overall_means)
     assert sorted(policies["best set for everybody"].params()["items"]) == everybody.tolist()
 
 

@@ -32,4 +32,4 @@ def override(thing: object, declaration: str, free: Collection[str] = ()) -> str
         for name in vars(kind):
             if not (name.startswith("__") or name in _PLAIN or name in free) and hasattr(owner, name):
                 return name
-    raise AssertionError(f"nobody declares {declaration}")
+    raise AssertionError(f"no class declares {declaration}")

@@ -161,7 +161,7 @@ def draw_panel(
     optimum : str
         What the level of the optimum is called.
     n_points : int, optional
-        Draw so many points of each curve, evenly spaced on the axis; all of them by default.
+        How many points of each curve to draw, evenly spaced on the axis; all of them by default.
     """
     places = _spread(panel, n_points)
     x = panel.x[places]

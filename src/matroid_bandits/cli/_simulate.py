@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matroid_bandits.simulation import ExecutorChoice, SimulationResult
     from matroid_bandits.specs import SimulationPlan
 
-_LEAD = "A problem of one's own: policies that learn the best basis of a matroid, raced."
+_LEAD = "A problem from a file: policies that learn the best basis of a matroid, raced."
 
 
 @app.command(epilog="Example: matroid-bandits simulate examples/graph.toml --runs 100")

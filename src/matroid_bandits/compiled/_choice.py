@@ -89,7 +89,7 @@ def _choose(forms: ProblemForms, policy: Policy, n_episodes: int, n_runs: int) -
 
 
 def _by_time(kernel: str, problem: Problem, n_episodes: int) -> tuple[str, str]:
-    """Whether a kernel is there, or worth being loaded or compiled for so many episodes in all."""
+    """Whether a kernel is loaded, or worth being loaded or compiled for `n_episodes` in all."""
     if _ready.is_loaded(kernel):
         return "compiled", "the kernel is compiled"
     seconds = n_episodes * (_EPISODE_S + _ITEM_S * problem.n_items) / n_threads()

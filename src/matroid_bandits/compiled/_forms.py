@@ -129,7 +129,7 @@ class ProblemForms:
         return self.worlds[len(self.worlds) - len(later) - 1], later[0].first if later else np.inf
 
     def check(self, policy: Policy, n_episodes: int) -> None:
-        """Raise `Misfit` unless the policy can be played on this problem for so many episodes, as far as is known."""
+        """Raise `Misfit` unless the policy can be played on this problem for `n_episodes`, as far as is known."""
         check_length(n_episodes)
         self.matroid  # noqa: B018
         self.schedule(policy)
@@ -356,7 +356,7 @@ class Optimum:
 
 
 def powers_of(forms: ProblemForms, policy: Policy, n_episodes: int) -> FloatArray:
-    """What is left of a play after so many episodes, by NumPy, as `DiscountedThompson` computes it; (1,) for others.
+    """What is left of a play after 0, 1, ... episodes, by NumPy, as in `DiscountedThompson`; (1,) for others.
 
     Examples
     --------

@@ -100,11 +100,11 @@ class _Pace:
         return max(1, int(self._n / n_episodes)) if self._is_known else 1
 
     def n_episodes(self, n_runs: int) -> int:
-        """How many episodes of so many runs a call should play."""
+        """How many episodes of `n_runs` a call should play."""
         return max(1, int(self._n / n_runs))
 
     def learn(self, n: int, seconds: float) -> None:
-        """Take note that a call played n episodes in all in so many seconds."""
+        """Record that a call played n episodes in all in `seconds`."""
         if self._is_known or n >= 16:  # the first call may have waited for the compiler
             self._n = min(max(1.0, n * _CALL_S / max(seconds, 1e-9)), 8.0 * max(n, 16))
         self._is_known = True

@@ -102,7 +102,7 @@ def data_folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
 
 
 def existing_folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
-    """The folders of :func:`data_folders`, for reading: one that somebody named must be there."""
+    """The folders of :func:`data_folders`, for reading: one given by an argument or the environment must exist."""
     folders = data_folders(data)
     if (data is not None or os.environ.get(DATA_VARIABLE)) and not folders[0].is_dir():
         whose = "" if data is not None else f" ({DATA_VARIABLE})"

@@ -1,6 +1,6 @@
-"""Stand-ins: made-up data with the figures the paper prints, for whoever has no data.
+"""Stand-ins: made-up data with the figures the paper prints, used where no data was downloaded.
 
-The printed figures hold by construction. Seeds are fixed, so that everyone gets the same problems.
+The printed figures hold by construction. Seeds are fixed, so that the problems are the same everywhere.
 """
 
 import numpy as np
@@ -133,8 +133,8 @@ def standin_audience() -> Audience:
 def _visitors(rng: np.random.Generator, genres: list[tuple[str, ...]], rated: NDArray[np.uint8]) -> Visitors:
     """Made-up people: three in ten are women, and what a person has rated says a little of who they are.
 
-    Whoever has rated more dramas and romances than action is more likely to be a woman, and whoever has rated more
-    of war and drama than of comedy and science fiction is older.
+    People who have rated more dramas and romances than action are more likely to be women, and people who have rated
+    more of war and drama than of comedy and science fiction are older.
     """
     vectors = genre_vectors(genres)
 
@@ -154,7 +154,7 @@ def _visitors(rng: np.random.Generator, genres: list[tuple[str, ...]], rated: ND
 # What share of the made-up people is in each age group.
 _AGE_SHARES = (0.04, 0.18, 0.35, 0.2, 0.09, 0.08, 0.06)
 
-# The clusters that the paper does not print, busiest first; five more small states support nobody, which
+# The clusters that the paper does not print, busiest first; five more small states have no assignments, which
 # leaves the printed 46 assignments.
 _BUSY = "XX CA NY WA TX IL MA PA FL OR CO OH VA MI NC AZ IN NV IA KS KY ID ME NH OK LA HI MT NE VT RI AK AR MS"
 

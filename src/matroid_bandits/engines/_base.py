@@ -30,7 +30,7 @@ class Engine(ABC):
 
     Examples
     --------
-    An engine of one's own implements `decide`, and may be passed to `simulate` and `Learner` in place of a name.
+    A new engine implements `decide`, and may be passed to `simulate` and `Learner` in place of a name.
 
     >>> import matroid_bandits as mb
     >>> from matroid_bandits.engines import Engine

@@ -42,10 +42,11 @@ class KineticEngine(Engine):
     #: With fewer items a compiled scan of all of them is as fast while much is still being explored.
     LEAST_ITEMS = 2**15
 
-    #: A request that bars so many that more than one in so many leaders would be looked at is scanned.
+    #: When a mask excludes most items, scanning is cheaper than reading the tournament: the least number of items
+    #: for each leader that would be read.
     ITEMS_PER_LEADER = 512
 
-    #: Replaying a node of a tournament takes about as long as scanning so many items.
+    #: Replaying a node of a tournament takes about as long as scanning this number of items.
     ITEMS_PER_NODE = 64
 
     #: Episodes over which the work is added up, and how long tournaments rest at first and at most.

@@ -30,7 +30,7 @@ EngineChoice = str | Callable[[Any, Policy, State], Engine]
 
 
 def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, state: State) -> Engine:
-    """The engine called `name`, or for "auto" the fastest that fits; a class of one's own is as good as a name.
+    """The engine called `name`, or for "auto" the fastest that fits; a class may be given in place of a name.
 
     Raises
     ------

@@ -20,7 +20,7 @@ Timetable = Callable[[Stream, int], BoolArray | None]
 class AvailabilityEnvironment(Wrapper):
     """Another environment, not all of whose items may be chosen in every episode.
 
-    Links fail, articles are not for everybody, shops close. A simulation offers a policy what is available, and
+    Links fail, articles are not for all visitors, shops close. A simulation offers a policy what is available, and
     counts its regret against the best available set of each episode (sleeping bandits: Kleinberg,
     Niculescu-Mizil and Sharma, 2010).
 

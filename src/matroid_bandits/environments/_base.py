@@ -55,8 +55,8 @@ class Environment(Immutable, ABC):
     support : (float, float)
         Bounds that no weight leaves, infinite where there are none.
     kind : str, or None
-        The name of a class of one's own in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to
-        be changed when what the class draws changes. None, the default, for a class that is not stored.
+        The name of a user's class in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to be
+        changed when what the class draws changes. None, the default, for a class that is not stored.
 
     Examples
     --------

@@ -42,7 +42,7 @@ class DriftingEnvironment(Environment):
     Notes
     -----
     `AvailabilityEnvironment` and `DelayedEnvironment` go around a drifting environment, not into it. Means that move
-    otherwise are an `Environment` of one's own that writes `means`.
+    otherwise need a subclass of `Environment` that defines `means`.
 
     Examples
     --------

@@ -67,8 +67,8 @@ class PiecewiseEnvironment(Environment):
         # what must be so in every episode or in none is asked of every piece now
         times = list(zip(self._pieces, (1, *self._changes), strict=True))
         self._is_known = all(means_of(piece, t, Stream(0, [0], FEATURES)) is not None for piece, t in times)
-        nobody, late = np.empty((1, 0), np.int64), Stream(0, [0], DELAY)
-        self._is_late = any(delays_of(piece, late, t, nobody) is not None for piece, t in times)
+        none, late = np.empty((1, 0), np.int64), Stream(0, [0], DELAY)
+        self._is_late = any(delays_of(piece, late, t, none) is not None for piece, t in times)
 
     @property
     def pieces(self) -> tuple[Environment, ...]:

@@ -19,7 +19,7 @@ from matroid_bandits.exceptions import FeedbackError, InvalidMatroidError, ItemE
 from matroid_bandits.matroids import UniformMatroid
 from matroid_bandits.policies import Feedback, Plays, Policy, State
 
-#: Stands in a play for an item that nobody remembers; answers for it are taken and not counted.
+#: Stands in a play for an item that the learner has forgotten; answers for it are taken and not counted.
 NOWHERE = np.iinfo(np.int64).min
 
 _PLAYS = ("counts", "waiting", "lost", "sums", "means")

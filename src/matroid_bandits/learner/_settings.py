@@ -76,10 +76,10 @@ def restarted(core: Core, policy: Policy) -> tuple[Agent, Departed]:
     new = Agent(core.constraint, policy, minimize=core.minimize, engine=core.engine, episode=core.episode)
     width = policy.n_features
     for t, play in old.open.items():
-        nobody = play.renamed(np.full_like(play.items, NOWHERE))
-        nobody.features = None if width is None else np.zeros((play.items.size, width))
-        nobody.note = None if play.note is None else play.note.without_features()
-        new.open[t] = nobody
+        emptied = play.renamed(np.full_like(play.items, NOWHERE))
+        emptied.features = None if width is None else np.zeros((play.items.size, width))
+        emptied.note = None if play.note is None else play.note.without_features()
+        new.open[t] = emptied
     return new, core.departed.restarted(policy, new.state)
 
 

@@ -211,7 +211,7 @@ def check_extra(layouts: Mapping[str, Layout], policy: Policy, n_items: int) -> 
 
 
 def check_statistics(counts: IntArray, sums: FloatArray, policy: Policy, minimize: bool) -> None:
-    """Counts that can be reached, and sums that so many weights can have."""
+    """Check that counts can be reached, and that sums are possible for that number of weights."""
     if (counts < 0).any() or (counts > 2 * MOST_DECISIONS).any() or not np.isfinite(sums).all():
         raise ValueError("counts and sums do not fit each other: expected counts from 0 to 2**48 and finite sums")
     low, high = max(policy.support[0], -MOST_WEIGHT), min(policy.support[1], MOST_WEIGHT)

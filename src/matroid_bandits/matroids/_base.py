@@ -40,7 +40,7 @@ class Matroid(Constraint):
 
     Notes
     -----
-    **Writing a family of one's own.** Derive a class from this one, call ``super().__init__(n_items, labels)`` in its
+    **Writing a new family.** Derive a class from this one, call ``super().__init__(n_items, labels)`` in its
     constructor, keep its arrays read-only, and implement
 
     - `greedy`, the paper's Algorithm 1 along given orders: the decisions of every episode come from it;
@@ -257,7 +257,7 @@ class Matroid(Constraint):
         selection_kernels.sort_starts(items, sizes, self._n_items)
         return items, sizes
 
-    # What everybody asks
+    # What callers use
 
     def allows(self, items: IntArray) -> bool:
         """Whether the set is independent; nothing is checked, `is_independent` is the checked call."""

@@ -1,4 +1,4 @@
-"""Nested quotas: at most so many of each group, where groups may contain groups."""
+"""Nested quotas: a largest number of items for each group, where groups may contain groups."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ def _pieces(items: IntArray) -> Iterator[IntArray]:
 
 
 def _certifying_primes(bits: float) -> Iterator[int]:
-    """Primes whose product exceeds every integer of so many bits: one where that is enough."""
+    """Primes whose product exceeds every integer of `bits` bits: one where that is enough."""
     if bits < 30.9:
         # small primes leave room to add many products before reducing them
         p = max(2**16, math.ceil(2**bits)) + 1

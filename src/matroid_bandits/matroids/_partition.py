@@ -1,4 +1,4 @@
-"""At most so many items of each block."""
+"""Quotas: a largest number of items for each block of a partition."""
 
 from __future__ import annotations
 

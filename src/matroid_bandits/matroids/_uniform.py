@@ -1,4 +1,4 @@
-"""At most so many items in all."""
+"""All sets of at most K items."""
 
 from __future__ import annotations
 

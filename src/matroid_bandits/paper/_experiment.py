@@ -126,7 +126,8 @@ class Trial:
     def overtakes(self, policy: str, other: str, n_errors: float = 0.0) -> int | None:
         """The first checkpoint from which on `policy` has the smaller regret; None when it ends behind.
 
-        With `n_errors` it must be ahead by so many standard errors of the difference; negative: behind by no more.
+        With `n_errors` it must be ahead by that number of standard errors of the difference; if negative, it may be
+        behind by that number.
         """
         r = self.result
         p, o = r.index(policy), r.index(other)

@@ -49,11 +49,11 @@ def policies(problem: Problem, n_episodes: int) -> Mapping[str, Policy | Sequenc
     """Policies that see who comes, and policies that do not."""
     world = problem.environment
     assert isinstance(world, VisitorEnvironment)
-    everybody = problem.best_sets(world.everybody[None])[0][0]
+    best = problem.best_sets(world.overall_means[None])[0][0]
     return {
         "OMM": [OMM(scale) for scale in (1.0, 0.5, 0.25, 0.1)],
         "Thompson": ThompsonSampling(),
-        "best set for everybody": FixedSet(everybody.tolist()),
+        "best set for everybody": FixedSet(best.tolist()),
         "CombLinUCB": CombLinUCB(n_features=world.n_features, noise=_NOISE),
         "CombLinTS": CombLinTS(n_features=world.n_features, noise=_NOISE),
     }
@@ -68,7 +68,7 @@ def write(outcome: PartOutcome) -> Sequence[Block]:
     n_groups = len(world.group_means)
     return (
         Text(
-            "Context. The paper's movies, recommended to somebody whose gender and age group are known:"
+            "Context. The paper's movies, recommended to a visitor whose gender and age group are known:"
             f" {n_groups} kinds of visitors. Every second person is a visitor; what the others have rated tells how"
             " popular a movie is. The features of a movie for a visitor are its popularity, once by itself and once"
             " for each of its genres, times 1, woman (0 or 1) and age (in twenties of years from 35):"

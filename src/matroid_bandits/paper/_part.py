@@ -16,7 +16,7 @@ from matroid_bandits.problem import Problem
 from matroid_bandits.reporting import Block
 from matroid_bandits.simulation import Sweep
 
-#: Curves are kept at so many episodes, evenly spaced, since a world that changes is not read on a log axis.
+#: How many episodes curves are kept at, evenly spaced, since a world that changes is not read on a log axis.
 _N_CHECKPOINTS = 60
 
 

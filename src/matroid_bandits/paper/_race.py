@@ -42,7 +42,7 @@ def matroids() -> dict[str, Matroid]:
 
 
 def change_times(n_episodes: int) -> list[int]:
-    """The episodes with which new pieces begin: so many of one length, the last with what is left over."""
+    """The first episodes of the pieces after the first; pieces have one length, the last takes the remainder."""
     return [1 + max(1, n_episodes // (N_CHANGES + 1)) * k for k in range(1, N_CHANGES + 1)]
 
 

@@ -14,16 +14,16 @@ class VisitorEnvironment(Environment):
     """Each episode one person, chosen uniformly, whose group is known before the decision and decides the features.
 
     The weights are the person's row. Given the group, the person is any of it, so the mean of an item is the mean of
-    the group's rows: that is what regret is against, and nobody who knows no more than the group can do better.
+    the group's rows. Regret is against the best set for these means: without knowing the person none is better.
 
     Parameters
     ----------
     rows : array of shape (n_people, L)
         What each person likes.
     groups : int array (n_people,)
-        The group of each person, from 0; each group has somebody.
+        The group of each person, from 0; no group is empty.
     features : float array (n_groups, L, d)
-        What is known of the items when somebody of a group comes.
+        The features of the items when a person of the group comes.
     """
 
     n_features: int
@@ -40,8 +40,8 @@ class VisitorEnvironment(Environment):
         return self._means
 
     @property
-    def everybody(self) -> FloatArray:
-        """What people like on average, for whoever does not know who comes."""
+    def overall_means(self) -> FloatArray:
+        """What people of all groups like on average."""
         means: FloatArray = self._rows.mean(axis=0)
         return means
 

@@ -21,7 +21,7 @@ DETECTORS: dict[str, type[Detector]] = {}
 class Detector(Described, ABC):
     """Says when the gains of an item are no longer what they were; `Restarting` has one beside a policy.
 
-    A detector of one's own is two methods: `prepare` says what is kept of each item, `observe` takes gains into it.
+    A new detector has two methods: `prepare` makes the arrays kept for each item, `observe` updates them with gains.
     Like a policy it keeps its constructor's arguments in attributes of the same names (an underscore before them is
     allowed), so that it can be stored, and can be found by the name of its class.
 

@@ -178,7 +178,7 @@ class SlidingWindowOMM(AffinePolicy):
         raise PolicyError(f"{self!r} cannot start from plays and gains, since it must know when each was")
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
-        """Let the answered plays of some items be nobody's."""
+        """Remove the answered plays of some items from the window."""
         extra = state.extra
         self._name(state)
         kernels.disown(runs, items, extra["ids"], extra["codes"])

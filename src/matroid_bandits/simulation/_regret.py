@@ -33,7 +33,7 @@ def make_score(problem: Problem, stream: Stream, n_episodes: int) -> Score:
 class Score:
     """Returns and regret so far, where means stay: what is best is known before the first episode.
 
-    What best sets are expected to be worth is added up as sets played are, so whoever plays them has regret 0.
+    What best sets are expected to be worth is added up as sets played are, so playing them has regret 0.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Score:
 
 
 class _UnknownScore(Score):
-    """Returns where nobody can say what is best, so that regret is NaN."""
+    """Returns where means are not known, so that regret is NaN."""
 
     def _prepare(self, n_runs: int) -> None:
         self._means, self._best = np.zeros(self._problem.n_items), np.full(n_runs, np.nan)
@@ -147,7 +147,7 @@ class _MovingScore(Score):
                 f"{self._problem.environment!r}: expected means in every episode or in none; got none in episode {t}"
             )
         if means.flags.writeable:
-            return means.copy()  # whoever made it may write to it
+            return means.copy()  # the environment may write to it later
         return np.ascontiguousarray(means)
 
     def _look_ahead(self, t: int) -> None:

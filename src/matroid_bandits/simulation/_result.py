@@ -361,7 +361,7 @@ class SimulationResult:
             Where to draw, such as what ``plt.subplots()`` made: regret on the first, return on the second. By default
             a new figure is made that is no part of pyplot and that notebooks show.
         policies : sequence of str, optional
-            Whose curves to draw, and in which order; by default everybody's.
+            The policies whose curves to draw, in this order; by default all.
         unit : str, optional
             What weights are measured in, such as "ms", for the axes.
         bounds : mapping of label to array, optional

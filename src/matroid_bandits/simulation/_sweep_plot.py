@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matroid_bandits.simulation._sweep_families import Family
     from matroid_bandits.simulation._sweep_result import Sweep
 
-#: A parameter whose largest value is so many times the least is shown on a log axis.
+#: A parameter is shown on a log axis where its largest value is at least this multiple of the least.
 _WIDE = 5.0
 
 

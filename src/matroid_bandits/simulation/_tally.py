@@ -76,7 +76,7 @@ class Tally:
     def _optima(self) -> tuple[float, FloatArray | None]:
         """What the optimum is worth per step, on average, and at each checkpoint so far where means change.
 
-        It is the world's, so every policy met the same. NaN where nobody can say.
+        It is the world's, so every policy met the same. NaN where means are not known.
         """
         settings = self._settings
         if settings.problem.environment.is_stationary:

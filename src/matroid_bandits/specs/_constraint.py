@@ -294,7 +294,7 @@ def _check_own(name: str, info: ValidationInfo) -> str:
 
 
 class OwnSpec(Spec):
-    """A constraint of one's own: ``module:Class``, which imports code, and its constructor's arguments.
+    """A constraint of a user's class: ``module:Class``, which imports code, and its constructor's arguments.
 
     Examples
     --------

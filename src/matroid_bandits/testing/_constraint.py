@@ -22,7 +22,7 @@ def check_constraint(constraint: Constraint, *, n_trials: int = 50, seed: int = 
     Parameters
     ----------
     constraint : Constraint
-        Typically an instance of one's own class; small, since up to 12 items every subset is looked at.
+        Typically an instance of a user's class; small, since up to 12 items every subset is looked at.
     n_trials : int, default 50
         How many random requests to try in each test.
     seed : int, default 0

@@ -22,7 +22,7 @@ def check_engine(engine: EngineChoice, *, n_episodes: int = 40, seed: int = 0) -
 
     Parameters
     ----------
-    engine : str, or class of one's own
+    engine : str or class
         The name of an engine, or what makes one of a constraint, a policy and a state.
     n_episodes : int, default 40
         How long each test plays.

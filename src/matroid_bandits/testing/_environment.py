@@ -40,7 +40,7 @@ def check_environment(
     Parameters
     ----------
     environment : Environment
-        Typically an instance of one's own class.
+        Typically an instance of a user's class.
     n_draws : int, default 20000
         How many weights of each item to average; of up to 64 items.
     seed : int, default 0

@@ -10,8 +10,8 @@ class Suite:
 
     A suite needs no test runner: `run` calls its tests one after the other, and the functions ``check_...`` do no
     more. With pytest, a class whose name begins with ``Test``, derived from a suite, with the object as a class
-    attribute, has a test for each promise. A test of one's own is another method; one that a class cannot pass, for a
-    reason, is replaced.
+    attribute, has a test for each promise. Further tests are further methods; a test that a
+    class cannot pass, for a reason, is overridden.
 
     Examples
     --------
