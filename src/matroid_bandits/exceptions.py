@@ -109,6 +109,12 @@ class RequestIdError(MatroidBanditsError, ValueError):
     """The same request id came with another request."""
 
 
+class ArchivedEventsError(MatroidBanditsError, LookupError):
+    """Events that were asked for are in archives alone; `first` is the first that the log still has."""
+
+    first = 0
+
+
 class LimitError(MatroidBanditsError, ValueError):
     """A body, batch, label, constraint or number of campaigns is larger than the service takes."""
 

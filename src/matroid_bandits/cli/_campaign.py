@@ -12,7 +12,7 @@ import typer
 
 from matroid_bandits._util.files import check_not_device, replacing
 from matroid_bandits.cli._app import app
-from matroid_bandits.cli._serve import ConfigOption, DbOption, read_settings
+from matroid_bandits.cli._serve import ConfigOption, DbOption, read_settings, setting
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
 
 if TYPE_CHECKING:
@@ -136,6 +136,34 @@ def acknowledge(name: Name, db: DbOption = None, config: ConfigOption = None) ->
     with opened(db, config) as database:
         acknowledge_alarms(database, name)
     typer.echo(f"The alarms of {name} are acknowledged.")
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign verify front-page --archive old-events")
+def verify(
+    name: Name,
+    archive: Annotated[
+        str | None,
+        setting("archive", "Folder with the events that are not in the database any more, as of serve.", "DIR"),
+    ] = None,
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Replay a campaign from its first event, archives included, and compare decisions, hashes and snapshots."""
+    from matroid_bandits.service import Archive, verify_campaign
+
+    folder = read_settings(config, {"archive": archive}).archive
+    with opened(db, config) as database:
+        found = verify_campaign(
+            database,
+            name,
+            None if folder is None else Archive(folder),
+            lambda seq, last: typer.echo(f"event {seq:,} of {last:,}", err=True),
+        )
+    archived = f" ({found.n_archived:,} of them archived)" if found.n_archived else ""
+    typer.echo(
+        f"{name} is sound: {found.n_events:,} events{archived} lead to the same {found.n_decisions:,} decisions "
+        f"and to {found.n_snapshots} snapshots."
+    )
 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign repair front-page rest.jsonl")

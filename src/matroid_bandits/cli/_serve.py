@@ -118,6 +118,14 @@ def serve(
         float | None,
         setting("idle_timeout", "Seconds until PostgreSQL ends a stopped server's transaction; by default 8."),
     ] = None,
+    archive: Annotated[
+        str | None,
+        setting("archive", "Folder that old events are moved to; by default they stay in the database.", "DIR"),
+    ] = None,
+    keep_events: Annotated[
+        int | None,
+        setting("keep_events", "Events of a campaign that --archive leaves in the database; by default 1,000,000."),
+    ] = None,
     keep_ids: Annotated[
         float | None, setting("keep_ids", "Days for which ids of requests are remembered; by default 7.")
     ] = None,

@@ -10,6 +10,7 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
     raise MissingDependencyError("the service needs more: pip install 'matroid-bandits[serve]'") from error
 
 from matroid_bandits.service._app import create_app
+from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._keys import create_key, list_keys, revoke_key
 from matroid_bandits.service._run import run_server
 from matroid_bandits.service._service import Service
@@ -24,11 +25,14 @@ from matroid_bandits.service._transfer import (
     resume_campaign,
     trust_log,
 )
+from matroid_bandits.service._verify import Verified, verify_campaign
 
 __all__ = [
+    "Archive",
     "Database",
     "Service",
     "Settings",
+    "Verified",
     "acknowledge_alarms",
     "backup",
     "create_app",
@@ -41,4 +45,5 @@ __all__ = [
     "revoke_key",
     "run_server",
     "trust_log",
+    "verify_campaign",
 ]

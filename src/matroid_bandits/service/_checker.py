@@ -14,7 +14,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.service import _snapshots
+from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._retention import Retention
 from matroid_bandits.service._store import Database, reason_of
 
 log = logging.getLogger("matroid_bandits.service")
@@ -37,12 +39,16 @@ class Checker(threading.Thread):
     ----------
     differences : dict of campaign to (text, bool)
         What was found, and whether the same build had written it; taken by the thread that serves the campaign.
+    archive : Archive or None
+        Where closed stretches of logs go.
     histories : dict of campaign to Replica
         Replicas that were made from whole logs, since the history in a snapshot was of an earlier version.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, archive: Archive | None = None, keep_events: int = _ALL) -> None:
         super().__init__(name="matroid-bandits-checker", daemon=True)
+        self.archive = archive
+        self._retention = None if archive is None else Retention(database, archive, keep_events, self._rest)
         self.differences: dict[int, tuple[str, bool]] = {}
         self.histories: dict[int, Replica] = {}
         self._database = database
@@ -61,6 +67,12 @@ class Checker(threading.Thread):
             self.put(partial(self._verify, replica.id, replica.name, replica.saved, row.trusted))
         if not replica.history.is_complete:
             self.go_on(Replica(replica.id, replica.name, replica.spec), replica.seq)
+        self.saved(replica.id)
+
+    def saved(self, campaign: int) -> None:
+        """Archive what can be, after a snapshot was written."""
+        if self._retention is not None:
+            self.put(partial(self._retention.tend, campaign))
 
     def go_on(self, replica: Replica, until: int) -> None:
         """Let a replica follow its log up to an event, for its history."""
@@ -83,8 +95,10 @@ class Checker(threading.Thread):
                 return
             except SQLAlchemyError as error:
                 log.warning("the database could not be read in the background: %s", reason_of(error))
+            except (MatroidBanditsError, OSError) as error:
+                log.error("what is done in the background failed: %s", error)
             except Exception as error:  # the next one may go well
-                log.warning("what is done in the background failed: %s", type(error).__name__)
+                log.error("what is done in the background failed: %s", type(error).__name__)
 
     def stop(self) -> None:
         """End, in the middle of what is done."""
@@ -104,8 +118,11 @@ class Checker(threading.Thread):
                     replica.follow(event.seq, event.at, event.payload, trusted)
             if replica.seq == first:
                 raise ReplayError(f"expected event {first + 1} of {replica.name}, got the end of its log")
-            if self._is_over.wait(_REST * (time.perf_counter() - began)):
-                raise _OverError
+            self._rest(_REST * (time.perf_counter() - began))
+
+    def _rest(self, seconds: float = 0.005) -> None:
+        if self._is_over.wait(seconds):
+            raise _OverError
 
     def _verify(self, id: int, name: str, seq: int, trusted: int) -> None:
         """Replay what lies between a snapshot and the one before it, and compare."""
@@ -116,7 +133,10 @@ class Checker(threading.Thread):
             for number in _snapshots.numbers(connection, id, seq - 1):
                 if _snapshots.restore(connection, earlier, number):
                     break
+            (row,) = self._database.rows(connection, [id])
         first = earlier.seq
+        if first + 1 < row.first:  # it is where the log begins: nothing in the database comes before it
+            return
         try:
             self.walk(earlier, seq, trusted)
             text = earlier.mismatch or self._compare(earlier, saved)
@@ -141,8 +161,23 @@ class Checker(threading.Thread):
     def _rebuild(self, replica: Replica, until: int) -> None:
         if not replica.seq:
             log.info("campaign %s: its history is made anew from its log", replica.name)
+            self._read_archive(replica)
         self.walk(replica, until, _ALL)
         self.histories[replica.id] = replica
+
+    def _read_archive(self, replica: Replica) -> None:
+        """Let a fresh replica follow what is in the archive alone."""
+        with self._database.reading() as connection:
+            (row,) = self._database.rows(connection, [replica.id])
+            base = Replica(row.id, row.name, {})
+            if row.first == 1 or not _snapshots.restore(connection, base, row.first - 1):
+                return
+        if self.archive is None:
+            raise ReplayError(f"the log of {row.name} begins at event {row.first}, and there is no --archive")
+        for seq, at, payload in self.archive.events(row.name, base.learner.id, 0, "", row.first - 1):
+            replica.follow(seq, at, payload, _ALL)
+            if seq % _CHUNK == 0:
+                self._rest()
 
 
 class _OverError(Exception):

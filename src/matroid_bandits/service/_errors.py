@@ -22,6 +22,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     known.AccessError: 403,
     known.UnknownCampaignError: 404,
     known.UnknownDecisionError: 404,
+    known.ArchivedEventsError: 410,
     known.DecisionClosedError: 409,
     known.CampaignStateError: 409,
     known.RequestIdError: 409,
@@ -62,7 +63,7 @@ def status_of(error: BaseException) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
-def problem(status: int, error: str, detail: str) -> bytes:
+def problem(status: int, error: str, detail: str, more: dict[str, Any] | None = None) -> bytes:
     """The body of an answer that says what went wrong."""
     form: dict[str, Any] = {
         "type": "about:blank",
@@ -74,7 +75,7 @@ def problem(status: int, error: str, detail: str) -> bytes:
     found = _EXPECTED.search(detail)
     if found:
         form |= found.groupdict()
-    return to_json(form)
+    return to_json(form | (more or {}))
 
 
 def problem_of(error: BaseException) -> tuple[int, bytes]:
@@ -84,4 +85,5 @@ def problem_of(error: BaseException) -> tuple[int, bytes]:
         return 500, problem(500, "InternalError", "the server has made a mistake; its log says more")
     if isinstance(error, _AWAY):  # whose own words may hold a statement's values
         return status, problem(status, known.UnavailableError.__name__, "the database does not answer; try again")
-    return status, problem(status, type(error).__name__, str(error))
+    more = {"first": error.first} if isinstance(error, known.ArchivedEventsError) else {}
+    return status, problem(status, type(error).__name__, str(error), more)

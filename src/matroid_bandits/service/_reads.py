@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from matroid_bandits._util.names import decode
+from matroid_bandits.exceptions import ArchivedEventsError
 from matroid_bandits.policies import policy_to_dict
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.specs import LONGEST_TITLE
@@ -43,6 +44,17 @@ def row_form(row: Any, spec: dict[str, Any], progress: tuple[int, int] | None = 
         "alarms": row.alarms,
         "loading": None if progress is None else progress[0] / progress[1],
     }
+
+
+def check_kept(row: Any, after: int) -> None:
+    """Raise where the events after one are not all in the database any more."""
+    if after < row.first - 1:
+        error = ArchivedEventsError(
+            f"expected events of {row.name} after {row.first - 1} or later, since earlier ones are in archives; "
+            f"got after {after}"
+        )
+        error.first = row.first
+        raise error
 
 
 def _title(spec: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
@@ -194,9 +195,10 @@ class Replicas:
         if replica.saved:  # what a snapshot does not hold
             replica.recent.clear()
             for payload in self._database.tail(connection, row.id, row.seq, 2 * (replica.recent.maxlen or 0)):
-                event = from_json(payload)
-                if event["event"] == "asked":
-                    replica.remember(event["items"])
+                with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # what a hand has written
+                    event = from_json(payload)
+                    if event["event"] == "asked":
+                        replica.remember(event["items"])
         warm_up(replica.learner, row.name)
         self.adopt(replica)
         self._figures.count("loaded_campaigns")
@@ -224,6 +226,10 @@ class Replicas:
                     replica.difference, replica.mismatch = replica.mismatch, ""
                     replica.is_unsaved = True
                 return replica
+        if row.first > 1:
+            raise ReplayError(
+                f"expected the snapshot at event {row.first - 1}, where the log begins, got none that fits its log"
+            )
         replica = Replica(row.id, row.name, terms)
         self._follow(replica, row, connection)
         if replica.digest != row.digest:
@@ -302,6 +308,7 @@ class Replicas:
             self._figures.count("snapshots", "failed")
             raise
         self._figures.count("snapshots", "written")
+        self._checker.saved(row["campaign"])
 
 
 class _Background(threading.Thread):

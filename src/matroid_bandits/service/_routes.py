@@ -177,6 +177,7 @@ async def _events(call: Call) -> Answer:
             if row is None:
                 raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
             found = database.page(connection, row.id, after, limit, call.service.settings.max_page)
+            reads.check_kept(database.find(connection, name) or row, after)  # which may have moved meanwhile
         listed = ",".join(event_text(event) for event in found)
         is_more = bool(found) and found[-1].seq < row.seq
         return Answer(f'{{"events":[{listed}],"next":{found[-1].seq if is_more else "null"}}}'.encode())

@@ -358,3 +358,4 @@ class Problem(BaseModel):
     detail: str
     expected: str | None = None
     given: str | None = None
+    first: int | None = Field(None, description="Of events that are in archives alone: the first that the log has.")

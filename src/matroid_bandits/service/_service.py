@@ -14,6 +14,8 @@ from pydantic_core import from_json, to_json
 from matroid_bandits.exceptions import CampaignStateError, LimitError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._access import Watch
+from matroid_bandits.service._archive import Archive
+from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._limits import check_constraint
 from matroid_bandits.service._metrics import Metrics
@@ -64,6 +66,7 @@ class Service:
         )
         self.metrics = Metrics()
         self.watch_requests = Watch(settings, self.metrics.figures)
+        self.archive = None if settings.archive is None else Archive(settings.archive)
         self.keys = Keys(self.database)
         self.past = Past(self.database)
         self.is_draining = False
@@ -76,6 +79,7 @@ class Service:
             keep_ids=settings.keep_ids * 86400.0,
             on_commit=self._committed,
             figures=self.metrics.figures,
+            checker=Checker(self.database, self.archive, settings.keep_events),
         )
         self._watchers: dict[str, dict[asyncio.Event, str]] = {}  # with the key of each
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -83,6 +87,8 @@ class Service:
 
     def start(self) -> None:
         """Open the database and begin to serve."""
+        if self.archive is not None:
+            self.archive.open()
         self.database.open()
         self.keys.refresh()
         self.writer.start()

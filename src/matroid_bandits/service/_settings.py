@@ -69,6 +69,14 @@ class Settings(Spec):
     idle_timeout: float = Field(
         default=8.0, gt=0, description="Seconds after which PostgreSQL ends the transaction of a server that stopped."
     )
+    archive: str | None = Field(
+        default=None, description="A folder for old events, which are then removed from the database."
+    )
+    keep_events: int = Field(
+        default=1_000_000,
+        ge=1,
+        description="Events of a campaign that an archive leaves in the database.",
+    )
     keep_ids: float = Field(default=7.0, gt=0, description="Days for which ids of requests are remembered.")
     drain: float = Field(
         default=10.0, ge=0, description="Seconds that requests in progress get when the server ends."

@@ -49,6 +49,7 @@ def take(replica: Replica) -> dict[str, Any]:
         {
             "id": replica.learner.id,
             "created": replica.created,
+            "status": replica.status,
             "weights": [None if abs(x) == float("inf") else x for x in replica.weights],
             "alarms": [bool(replica.alarms), replica.is_wide, replica.n_alarms],
             "open_alarms": [*replica.alarms.values()],
@@ -145,6 +146,7 @@ def fill(replica: Replica, row: dict[str, Any]) -> bool:
     replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
     replica.alarms, replica.is_wide, replica.n_alarms = alarms, is_wide, n_alarms
     replica.created, replica.build = extra["created"], row["build"]
+    replica.status = extra.get("status", "active")
     replica.seq = replica.saved = row["seq"]
     replica.digest = row["digest"]
     return True

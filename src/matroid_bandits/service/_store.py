@@ -18,9 +18,9 @@ from sqlalchemy import Connection, bindparam, event, func, literal_column, selec
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from matroid_bandits.exceptions import UnavailableError
+from matroid_bandits.exceptions import ReplayError, UnavailableError
 from matroid_bandits.service._migrate import migrate
-from matroid_bandits.service._tables import campaigns, events, requests
+from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 
 #: How often a connection to PostgreSQL is looked at that says nothing: it is given up after 9 seconds.
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3}
@@ -207,11 +207,18 @@ class Database:
                 driver.execute(f"PRAGMA busy_timeout = {int(self.timeouts.lock * 1000)}")
 
     @contextlib.contextmanager
-    def reading(self, connection: Connection | None = None) -> Iterator[Connection]:
-        """A transaction that reads; on a connection of one's own, or on a fresh one."""
+    def reading(self, connection: Connection | None = None, *, at_once: bool = False) -> Iterator[Connection]:
+        """A transaction that reads; on the given connection, or on a fresh one.
+
+        Where statements must see the database at one moment, as a log and the snapshot that it begins at, `at_once`
+        says so; transactions of SQLite always do.
+        """
         if connection is None:
-            with self.engine.connect() as fresh, fresh.begin():
-                yield fresh
+            with self.engine.connect() as fresh:
+                if at_once and not self.is_sqlite:
+                    fresh = fresh.execution_options(isolation_level="REPEATABLE READ")
+                with fresh.begin():
+                    yield fresh
             return
         if self.is_sqlite:
             connection = connection.execution_options(writes=False)
@@ -278,10 +285,21 @@ class Database:
             found.append(row)
         return found
 
+    def base(self, connection: Connection, campaign: int) -> tuple[int, str]:
+        """The event after which a log begins, whose earlier ones are in archives, and the digest up to it."""
+        row = connection.execute(select(campaigns.c.first).where(campaigns.c.id == campaign)).first()
+        if row is None or row.first == 1:
+            return 0, ""
+        of_it = (snapshots.c.campaign == campaign) & (snapshots.c.seq == row.first - 1)
+        found = connection.execute(select(snapshots.c.digest).where(of_it)).scalar()
+        if found is None:
+            raise ReplayError(f"expected a snapshot at event {row.first - 1}, where the log begins, got none")
+        return row.first - 1, found
+
     def digest(self, connection: Connection, campaign: int, until: int) -> str:
         """The digest of a log up to an event, from its events."""
-        found = ""
-        for row in self.log(connection, campaign):
+        first, found = self.base(connection, campaign)
+        for row in self.log(connection, campaign, first):
             if row.seq > until:
                 break
             found = chained(found, row.seq, row.at, row.payload)

@@ -44,6 +44,7 @@ async def stream(call: Call, event_text: Callable[[Any], str]) -> Response:
         row = await run_in_threadpool(_row, call)
         begin = call.request.headers.get("last-event-id", "") or call.request.query_params.get("after", str(row.seq))
         after = read_integer("after", begin, 0, LAST_EVENT)
+        reads.check_kept(row, after)
     except BaseException:
         service.unwatch(name, changed)
         raise
@@ -125,4 +126,7 @@ def _row(call: Call) -> Any:
 
 def _after(call: Call, campaign: int, seq: int) -> Any:
     with call.service.database.reading() as connection:
-        return call.service.database.page(connection, campaign, seq, _MOST_EVENTS, _MOST_BYTES)
+        found = call.service.database.page(connection, campaign, seq, _MOST_EVENTS, _MOST_BYTES)
+        if found and found[0].seq != seq + 1:
+            reads.check_kept(call.service.database.rows(connection, [campaign])[0], seq)
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -22,6 +23,7 @@ from matroid_bandits.exceptions import (
     SerializationError,
     UnknownCampaignError,
 )
+from matroid_bandits.service import _snapshots
 from matroid_bandits.service._operation import COMMAND_LINE
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, EventRow, chained
@@ -29,7 +31,9 @@ from matroid_bandits.service._tables import campaigns, events, requests, snapsho
 from matroid_bandits.specs import LONGEST_ABOUT, LONGEST_TITLE, CampaignTerms, Place, parse
 
 FORMAT = "matroid-bandits/campaign"
-VERSION = 1
+
+#: Version 2 has a snapshot before the events, where the first ones are in archives.
+VERSION, VERSION_WITH_BASE = 1, 2
 
 _CHUNK = 5000
 _STATUSES = ("active", "paused", "stopped", "archived")
@@ -62,7 +66,7 @@ def export_campaign(database: Database, name: str) -> Iterator[str]:
     [None, 'created', None]
     >>> service.stop()
     """
-    with database.reading() as connection:
+    with database.reading(at_once=True) as connection:
         row = database.find(connection, name)
         if row is None:
             raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
@@ -81,7 +85,7 @@ def backup(database: Database) -> Iterator[str]:
     []
     >>> database.close()
     """
-    with database.reading() as connection:
+    with database.reading(at_once=True) as connection:
         for row in database.rows(connection):
             yield from _lines(database, connection, row)
 
@@ -203,8 +207,11 @@ def repair(database: Database, name: str, save: Callable[[Iterable[str]], None],
         if found is None:
             raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
         (row,) = database.lock(connection, [found.id])
-        replica, status = Replica(row.id, name, json.loads(row.spec)), "active"
-        for event in database.log(connection, row.id):
+        replica = Replica(row.id, name, json.loads(row.spec))
+        if row.first > 1 and not _snapshots.restore(connection, replica, row.first - 1):
+            raise ReplayError(f"expected the snapshot at event {row.first - 1} of {name}, where its log begins")
+        status = replica.status
+        for event in database.log(connection, row.id, row.first - 1):
             if event.seq > (row.seq if after is None else after):
                 break
             try:
@@ -310,9 +317,12 @@ def _append(database: Database, name: str, status: str | None, event: dict[str, 
 
 def _lines(database: Database, connection: Connection, row: Any) -> Iterator[str]:
     digest, n = hashlib.sha256(), 0
+    base = _snapshots.find(connection, row.id, row.first - 1) if row.first > 1 else None
+    if row.first > 1 and base is None:
+        raise ReplayError(f"expected the snapshot at event {row.first - 1} of {row.name}, where its log begins")
     header = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if base is None else VERSION_WITH_BASE,
         "name": row.name,
         "spec": json.loads(row.spec),
         "status": row.status,
@@ -322,7 +332,11 @@ def _lines(database: Database, connection: Connection, row: Any) -> Iterator[str
     line = json.dumps(header)
     digest.update(line.encode())
     yield line
-    for event in database.log(connection, row.id):
+    if base is not None:
+        line = json.dumps({"snapshot": base | {"data": base64.b64encode(base["data"]).decode()}})
+        digest.update(line.encode())
+        yield line
+    for event in database.log(connection, row.id, row.first - 1):
         if event.seq > row.seq:
             break
         line = f'{{"seq":{event.seq},"at":{event.at!r},{event.payload[1:]}'
@@ -350,14 +364,27 @@ class _Reader:
         form = self._parse(line)
         if form.get("format") != FORMAT:
             raise SerializationError(f"expected a campaign's log, got {shown(form.get('format'))}")
-        if form.get("version") != VERSION:
-            raise SerializationError(f"expected version {VERSION}, got {shown(form.get('version'))}")
+        if form.get("version") not in (VERSION, VERSION_WITH_BASE):
+            raise SerializationError(f"expected version {VERSION_WITH_BASE}, got {shown(form.get('version'))}")
         is_sound = isinstance(form.get("name"), str) and isinstance(form.get("spec"), dict)
         is_sound &= form.get("status") in _STATUSES and isinstance(form.get("reason"), (str, NoneType))
         if not is_sound or type(form.get("trusted")) is not int or not 0 <= form["trusted"] < 2**63:
             raise SerializationError("expected a campaign with its name, spec, status and trusted event, got another")
         self._digest.update(line.encode())
         return form
+
+    def base(self) -> dict[str, Any]:
+        """The snapshot that the log of a campaign begins at."""
+        line = next(self._lines, "")
+        self._digest.update(line.encode())
+        row = self._parse(line).get("snapshot")
+        kinds = {"campaign": int, "seq": int, "digest": str, "build": str, "format": int, "extra": str, "data": str}
+        if not isinstance(row, dict) or any(type(row.get(name)) is not kind for name, kind in kinds.items()):
+            raise SerializationError(f"expected the snapshot that the log begins at, got {shown(line)}")
+        try:
+            return row | {"data": base64.b64decode(row["data"], validate=True)}
+        except ValueError:
+            raise SerializationError("expected a snapshot in base64, got something else") from None
 
     def events(self) -> Iterator[tuple[int, float, str]]:
         """The number, time and payload of each event of the campaign."""
@@ -414,6 +441,17 @@ def _terms(header: dict[str, Any], place: Place) -> CampaignTerms:
     return parse(CampaignTerms, {**form, "name": header["name"]}, place)
 
 
+def _restore_base(connection: Connection, replica: Replica, row: dict[str, Any]) -> None:
+    """Let a campaign begin at the snapshot of another database."""
+    if not _snapshots.fill(replica, row):
+        raise SerializationError(f"expected the snapshot that the log of {replica.name} begins at, got a damaged one")
+    row = {column.name: row.get(column.name, 0) for column in snapshots.c} | {"campaign": replica.id, "kept": 1}
+    row["checksum"] = _snapshots.checksum(row)
+    connection.execute(sa.insert(snapshots).values(row))
+    first = {"first": replica.seq + 1}
+    connection.execute(sa.update(campaigns).where(campaigns.c.id == replica.id).values(first))
+
+
 def _restore_one(
     database: Database, connection: Connection, header: dict[str, Any], reader: _Reader, trust: bool
 ) -> None:
@@ -422,6 +460,8 @@ def _restore_one(
     header["spec"] = terms.model_dump(include=set(_TERMS))
     id = database.create(connection, name, json.dumps(header["spec"]), 0.0, header["status"])
     replica = Replica(id, name, header["spec"])
+    if header["version"] == VERSION_WITH_BASE:
+        _restore_base(connection, replica, reader.base())
     rows: list[EventRow] = []
     for seq, at, payload in reader.events():
         try:

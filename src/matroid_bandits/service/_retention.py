@@ -1,0 +1,132 @@
+"""How much of a log is kept in the database: what is older goes to an archive, behind a snapshot that stays."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import select
+
+from matroid_bandits.exceptions import SerializationError
+from matroid_bandits.service import _snapshots
+from matroid_bandits.service._archive import Archive, Event
+from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._store import Database, chained
+from matroid_bandits.service._tables import campaigns, events, snapshots
+
+log = logging.getLogger("matroid_bandits.service")
+
+#: Events that are read or removed at a time, so that neither the database nor requests wait for long.
+_CHUNK = 2000
+
+
+class Retention:
+    """Moves closed stretches of logs to an archive.
+
+    A snapshot is chosen and kept. Once `keep_events` events follow it, what comes before it is written to a file,
+    read back and compared with the digest in the snapshot; then the log begins after the snapshot, and the events
+    before are removed. So a log has at most about twice `keep_events` events. Decisions that wait are in the
+    snapshot, and ids of requests in a table of their own: neither holds a stretch up.
+
+    Parameters
+    ----------
+    database : Database
+        Where the logs are.
+    archive : Archive
+        Where stretches go.
+    keep_events : int
+        How many events of a campaign stay in the database at least.
+    rest : callable
+        Called between two pieces of work; raises where the server ends.
+    """
+
+    def __init__(
+        self, database: Database, archive: Archive, keep_events: int, rest: Callable[[], None] = lambda: None
+    ) -> None:
+        self.archive = archive
+        self._database, self._keep_events, self._rest = database, keep_events, rest
+
+    def tend(self, campaign: int) -> None:
+        """Archive and remove what can be, and choose the snapshot that the log will begin at next."""
+        with self._database.reading() as connection:
+            (row,) = self._database.rows(connection, [campaign]) or (None,)
+        if row is None:
+            return
+        self._remove(campaign, row.first)  # what a server left that ended in the middle of it
+        chosen = self._choose(campaign, row.first)
+        if chosen is not None and row.seq - chosen >= self._keep_events:
+            self._cut(row, chosen)
+            self._choose(campaign, chosen + 1)
+
+    def _choose(self, campaign: int, first: int) -> int | None:
+        """The snapshot that is kept until the log begins after it: the newest one when there was none."""
+        of_it = (snapshots.c.campaign == campaign) & (snapshots.c.seq >= first)
+        with self._database.writing() as connection:
+            kept = select(sa.func.max(snapshots.c.seq)).where(of_it, snapshots.c.kept == 1)
+            found: int | None = connection.execute(kept).scalar_one()
+            if found is None:
+                found = connection.execute(select(sa.func.max(snapshots.c.seq)).where(of_it)).scalar_one()
+                if found is not None:
+                    connection.execute(sa.update(snapshots).where(of_it, snapshots.c.seq == found).values(kept=1))
+        return found
+
+    def _cut(self, row: Any, seq: int) -> None:
+        """Let a log begin after the snapshot at an event."""
+        with self._database.reading() as connection:
+            saved = Replica(row.id, row.name, {})
+            if not _snapshots.restore(connection, saved, seq):
+                self._let_go(row.id, seq)
+                return
+            before = self._database.base(connection, row.id)[1]
+        if not saved.history.is_complete:  # it is made from the whole log, which must be there
+            self._let_go(row.id, seq)
+            return
+        log_of_it = self._read(row.id, row.first, seq)
+        path, digest = self.archive.write(row.name, saved.learner.id, before, row.first, seq, log_of_it)
+        again = before
+        for number, at, payload in self.archive.read(path, before):
+            again = chained(again, number, at, payload)
+            if number % _CHUNK == 0:
+                self._rest()
+        if not digest == again == saved.digest:
+            raise SerializationError(f"{path}: expected the log that the snapshot was made of, got another")
+        with self._database.writing() as connection:
+            (now,) = self._database.lock(connection, [row.id]) or (None,)
+            if now is None or now.first != row.first or _snapshots.find(connection, row.id, seq) is None:
+                return  # another server has done it, or the campaign is gone
+            connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(first=seq + 1))
+        log.info("campaign %s: events %d to %d are in %s", row.name, row.first, seq, path.name)
+        self._remove(row.id, seq + 1)
+
+    def _let_go(self, campaign: int, seq: int) -> None:
+        """Choose another snapshot next time."""
+        with self._database.writing() as connection:
+            same = (snapshots.c.campaign == campaign) & (snapshots.c.seq == seq)
+            connection.execute(sa.update(snapshots).where(same).values(kept=0))
+
+    def _read(self, campaign: int, first: int, last: int) -> Iterator[Event]:
+        after = first - 1
+        while after < last:
+            with self._database.reading() as connection:
+                found = [*self._database.log(connection, campaign, after, min(_CHUNK, last - after))]
+            if not found:
+                raise SerializationError(f"expected event {after + 1} in the log, got its end")
+            for event in found:
+                yield event.seq, event.at, event.payload
+            after = found[-1].seq
+            self._rest()
+
+    def _remove(self, campaign: int, first: int) -> None:
+        """Remove events before the first that is kept, and snapshots before the one that the log begins at."""
+        of_it = (events.c.campaign == campaign) & (events.c.seq < first)
+        while first > 1:
+            with self._database.writing() as connection:
+                lowest = connection.execute(select(sa.func.min(events.c.seq)).where(of_it)).scalar_one()
+                if lowest is None:
+                    old = (snapshots.c.campaign == campaign) & (snapshots.c.seq < first - 1)
+                    connection.execute(sa.delete(snapshots).where(old))
+                    return
+                connection.execute(sa.delete(events).where(of_it, events.c.seq < lowest + _CHUNK))
+            self._rest()

@@ -1,0 +1,120 @@
+"""Replay a campaign from its first event, archives included, and compare what comes out with what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from matroid_bandits.exceptions import ReplayError, UnknownCampaignError
+from matroid_bandits.service import _snapshots
+from matroid_bandits.service._archive import Archive, Event
+from matroid_bandits.service._replica import Replica, read_terms
+from matroid_bandits.service._store import Database
+
+#: Events between two calls of `on_progress`.
+_SHOWN = 100_000
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was replayed.
+
+    Attributes
+    ----------
+    n_events, n_archived : int
+        How many events there are, and how many of them are in archives alone.
+    n_decisions : int
+        How many decisions were made again, each the one in the log.
+    n_snapshots : int
+        How many snapshots are what the replay came to.
+    """
+
+    n_events: int
+    n_archived: int
+    n_decisions: int
+    n_snapshots: int
+
+
+def verify_campaign(
+    database: Database,
+    name: str,
+    archive: Archive | None = None,
+    on_progress: Callable[[int, int], None] = lambda seq, last: None,
+) -> Verified:
+    """Replay a campaign's log from `created` on, and compare decisions, hashes and snapshots; nothing is changed.
+
+    Parameters
+    ----------
+    database : Database
+        Where the campaign is.
+    name : str
+        The campaign.
+    archive : Archive, optional
+        Where its first events are, if they are not in the database.
+    on_progress : callable
+        Called with an event's number and the last one's, now and then.
+
+    Raises
+    ------
+    ReplayError
+        The replay differs from what is stored, or the first events are in archives and none is given.
+    SerializationError
+        An archive is damaged, or a file of it is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> verify_campaign(database, "ads")
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
+    >>> database.close()
+    """
+    with database.reading(at_once=True) as connection:
+        database.take_time(connection)
+        row = database.find(connection, name)
+        if row is None:
+            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        replica = Replica(row.id, name, read_terms(row.spec, name))
+        saved = {*_snapshots.numbers(connection, row.id, row.seq)}
+        for seq, at, payload in _whole_log(database, connection, row, archive):
+            replica.follow(seq, at, payload, row.trusted)
+            if seq in saved:
+                _compare(connection, replica)
+            if seq % _SHOWN == 0:
+                on_progress(seq, row.seq)
+    if replica.mismatch:
+        raise ReplayError(f"{name}: {replica.mismatch}")
+    if (replica.seq, replica.digest) != (row.seq, row.digest):
+        raise ReplayError(f"{name}: the events in its log are not those that were written")
+    return Verified(row.seq, row.first - 1, replica.learner.n_decisions, len(saved))
+
+
+def _whole_log(database: Database, connection: Connection, row: Any, archive: Archive | None) -> Iterator[Event]:
+    if row.first > 1:
+        base = Replica(row.id, row.name, {})
+        if archive is None:
+            raise ReplayError(f"the log of {row.name} begins at event {row.first}, and no archive is given")
+        if not _snapshots.restore(connection, base, row.first - 1):
+            raise ReplayError(f"the snapshot at event {row.first - 1} of {row.name}, where it begins, is damaged")
+        yield from archive.events(row.name, base.learner.id, 0, "", row.first - 1)
+    for event in database.log(connection, row.id, row.first - 1):
+        if event.seq > row.seq:
+            break
+        yield event.seq, event.at, event.payload
+
+
+def _compare(connection: Connection, replica: Replica) -> None:
+    saved = Replica(replica.id, replica.name, {})
+    where = f"the snapshot at event {replica.seq} of {replica.name}"
+    if not _snapshots.restore(connection, saved, replica.seq):
+        raise ReplayError(f"{where} cannot be read")
+    if saved.digest != replica.digest:
+        raise ReplayError(f"{where} is of another log")
+    if _snapshots.state_of(saved) != _snapshots.state_of(replica):
+        raise ReplayError(f"{where} is not what the log leads to")

@@ -1,0 +1,282 @@
+"""Old events move to an archive, behind a snapshot that stays; what was acknowledged is still all there."""
+
+import gzip
+import json
+import threading
+
+import pytest
+import sqlalchemy as sa
+
+import matroid_bandits as mb
+from matroid_bandits.exceptions import (
+    ArchivedEventsError,
+    CampaignStateError,
+    DataError,
+    ReplayError,
+    SerializationError,
+)
+from matroid_bandits.service import (
+    Archive,
+    Database,
+    Service,
+    backup,
+    export_campaign,
+    repair,
+    restore,
+    trust_log,
+    verify_campaign,
+)
+from matroid_bandits.service._tables import campaigns, events, requests, snapshots
+from service_kit import create, serving, settings_for, until
+
+
+def kept(folder):
+    """Settings under which a log of a few dozen events is cut."""
+    return {"archive": str(folder), "keep_events": 30, "snapshot_every": 20}
+
+
+def visit(client, at, n, answers=1.0, headers=None):
+    """Decisions, of which some are answered; the ids of requests are their numbers."""
+    for _ in range(n):
+        decision = client.post(f"{at}/ask").json()
+        if decision["decision"] % 10 < 10 * answers:
+            weights = dict.fromkeys(decision["items"], decision["decision"] % 7 / 7)
+            answer = client.post(f"{at}/tell", json={"decision": decision["decision"], "weights": weights})
+            assert answer.status_code == 200
+    return decision
+
+
+def estimates(client, at):
+    """What is believed; how often items were chosen lately is known from the events that are kept."""
+    found = client.get(f"{at}/estimates").json()
+    return {key: value for key, value in found.items() if key not in ("chosen", "recent")}
+
+
+def rows_of(url, table):
+    database = Database(url)
+    with database.reading() as connection:
+        found = [dict(row._mapping) for row in connection.execute(sa.select(table).order_by(table.c.seq))]
+    database.close()
+    return found
+
+
+def first_kept(url):
+    return rows_of(url, campaigns)[0]["first"]
+
+
+def grow(client, url, at, n=150, answers=1.0):
+    """Visits until a log has been cut twice or more, and nothing more is to be done; the first event kept."""
+    cuts = {1}
+    for _ in range(n // 10):
+        visit(client, at, 10, answers)
+        cuts.add(first_kept(url))
+    quiet = threading.Event()
+    client.service.writer.replicas._background.put(lambda: client.service.writer._checker.put(quiet.set))
+    assert quiet.wait(20.0)  # after everything that was to be done
+    assert settled(url)
+    assert len(cuts | {first_kept(url)}) > 2
+    return first_kept(url)
+
+
+def settled(url):
+    """Whether all is removed that is to be."""
+    (row,) = rows_of(url, campaigns)
+    numbers = [event["seq"] for event in rows_of(url, events)]
+    return numbers == [*range(row["first"], row["seq"] + 1)] and len(numbers) <= 120
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "old"
+
+
+def test_logs_are_bounded_and_replay_from_the_first_event(url, folder):
+    with serving(url, **kept(folder)) as client:
+        at = create(client)
+        ours = mb.Learner.replay([json.loads(rows_of(url, events)[0]["payload"])])
+        first = grow(client, url, at)
+        n = client.get(at).json()["decisions"]
+        before = estimates(client, at)
+    for _ in range(n):
+        decision = ours.ask()
+        ours.tell(decision, dict.fromkeys(decision.labels, decision.id % 7 / 7))
+    assert before["means"] == ours.estimates().means.tolist()
+    (path, *more) = sorted(folder.glob("ads-*/*.jsonl.gz"))
+    assert more
+    assert path.name.startswith("000000000001-")
+    with gzip.open(path, "rt") as file:
+        lines = [json.loads(line) for line in file]
+    assert [line["event"] for line in lines[1:4]] == ["created", "asked", "told"]
+    assert lines[0]["format"] == "matroid-bandits/archive"
+    assert set(lines[-1]) == {"end", "digest", "checksum"}
+    saved = rows_of(url, snapshots)
+    assert saved[0]["seq"] == first - 1  # where the log begins, and never removed
+    assert saved[0]["kept"] == 1
+    assert len(saved) <= 5
+    with serving(url, **kept(folder)) as client:
+        assert estimates(client, at) == before
+        database = client.service.database
+        found = verify_campaign(database, "ads", Archive(folder))
+        assert (found.n_events, found.n_archived, found.n_decisions) == (1 + 2 * n, first - 1, n)
+        with pytest.raises(ReplayError, match="no archive is given"):
+            verify_campaign(database, "ads")
+    with serving(url) as client:  # a server without an archive goes on too
+        visit(client, at, 2)
+
+
+def test_reading_before_the_cut_is_gone(url, folder):
+    with serving(url, **kept(folder)) as client:
+        at = create(client)
+        first = grow(client, url, at)
+        for path in (f"{at}/events", f"{at}/events?after={first - 2}", f"{at}/stream?after=3"):
+            answer = client.get(path)
+            assert (answer.status_code, answer.json()["error"]) == (410, "ArchivedEventsError")
+            assert answer.json()["first"] == first
+        found = client.get(f"{at}/events?after={first - 1}").json()["events"]
+        assert found[0]["seq"] == first
+        again = client.get(f"{at}/stream", headers={"Last-Event-ID": "1"})
+        assert again.status_code == 410
+        with mb.Client(str(client.base_url), "ads") as library, pytest.raises(ArchivedEventsError, match="or later"):
+            library.events()
+
+
+def test_open_decisions_and_request_ids_do_not_hold_pruning_up(url, folder):
+    with serving(url, **kept(folder)) as client:
+        at = create(client, answer_window=1e6, default=0.0)
+        id = {"Idempotency-Key": "the first"}
+        asked = client.post(f"{at}/ask", headers=id).json()
+        first = grow(client, url, at, answers=0.5)
+        assert first > 20
+        again = client.post(f"{at}/ask", headers=id)
+        assert again.json() == asked
+        assert again.headers["Idempotency-Replayed"] == "true"
+    with serving(url, **kept(folder)) as client:
+        assert client.post(f"{at}/ask", headers=id).json() == asked
+        oldest = client.get(f"{at}/waiting").json()["decisions"][0]
+        assert (oldest["decision"], oldest["items"]) == (1, asked["items"])
+        told = client.post(f"{at}/tell", json={"decision": 1, "weights": [0.5] * len(asked["items"])})
+        assert told.json() == {"decision": 1, "told": 2, "waiting": False}
+        assert verify_campaign(client.service.database, "ads", Archive(folder)).n_archived == first_kept(url) - 1
+    assert rows_of_ids(url) == 1
+
+
+def rows_of_ids(url):
+    database = Database(url)
+    with database.reading() as connection:
+        found = connection.execute(sa.select(sa.func.count()).select_from(requests)).scalar_one()
+    database.close()
+    return found
+
+
+@pytest.mark.parametrize("how", ["export", "backup"])
+def test_what_is_exported_begins_with_the_snapshot(url, folder, tmp_path, how):
+    with serving(url, **kept(folder)) as client:
+        at = create(client)
+        first = grow(client, url, at, answers=0.8)
+        database = client.service.database
+        lines = [*(export_campaign(database, "ads") if how == "export" else backup(database))]
+        before = estimates(client, at), client.get(f"{at}/waiting").json()
+        history = client.get(f"{at}/history?resolution=60").json()["buckets"]
+    assert json.loads(lines[0])["version"] == 2
+    elsewhere = str(tmp_path / "elsewhere.db")
+    other = Database(elsewhere)
+    other.open()
+    damaged = json.loads(lines[1])
+    damaged["snapshot"]["extra"] += " "
+    for wrong in ([lines[0], *lines[2:]], [lines[0], json.dumps(damaged), *lines[2:]], lines[:-1]):
+        with pytest.raises((SerializationError, ReplayError)):
+            restore(other, wrong)
+    assert restore(other, lines) == ["ads"]
+    other.close()
+    with serving(elsewhere, **kept(folder)) as client:
+        assert (estimates(client, at), client.get(f"{at}/waiting").json()) == before
+        assert client.get(f"{at}/history?resolution=60").json()["buckets"] == history
+        assert client.get(f"{at}/events?after=0").json()["first"] == first
+        verify_campaign(client.service.database, "ads", Archive(folder))  # its first events are in the same archive
+        visit(client, at, 40)
+        until(lambda: first_kept(elsewhere) > first)
+        verify_campaign(client.service.database, "ads", Archive(folder))
+
+
+def test_archives_that_are_damaged_are_said_to_be(url, folder):
+    with serving(url, **kept(folder)) as client:
+        grow(client, url, create(client))
+        database = client.service.database
+        path = sorted(folder.glob("*/*.gz"))[0]
+        whole = path.read_bytes()
+        with gzip.open(path, "rt") as file:
+            text = file.read()
+        for wrong in (whole[:-20], b"", gzip.compress(text.replace("0.0", "0.5", 1).encode()), b"torn"):
+            path.write_bytes(wrong)
+            with pytest.raises(SerializationError):
+                verify_campaign(database, "ads", Archive(folder))
+        path.unlink()
+        with pytest.raises(SerializationError, match="expected event 1 of ads in the archive"):
+            verify_campaign(database, "ads", Archive(folder))
+        path.write_bytes(whole)
+        verify_campaign(database, "ads", Archive(folder))
+
+
+def test_nothing_is_removed_before_the_archive_is_read_back(tmp_path, folder):
+    """The archive's folder of the campaign is a file: nothing can be written, and everything stays."""
+    url = str(tmp_path / "campaigns.db")
+    with serving(url, **kept(folder)) as client:
+        at = create(client)
+        id = client.get(at).json()["id"]
+        (folder / f"ads-{id[:12]}").write_text("in the way")
+        visit(client, at, 60)
+    assert first_kept(url) == 1
+    assert len(rows_of(url, events)) == 121
+    (folder / f"ads-{id[:12]}").unlink()
+    with serving(url, **kept(folder)):
+        until(lambda: first_kept(url) > 1 and settled(url))
+
+
+def test_what_a_server_left_in_the_middle_is_finished(url, folder):
+    with serving(url, **kept(folder)) as client:
+        first = grow(client, url, create(client))
+    database = Database(url)
+    with database.writing() as connection:  # as if it had ended before all was removed
+        database.append(connection, [(1, n, 0.0, "{}") for n in (first - 2, first - 1)])
+    with serving(url, **kept(folder)) as client:
+        assert client.get(f"/v1/campaigns/ads/events?after={first - 3}").status_code == 410
+        until(lambda: settled(url))
+    database.close()
+
+
+def test_a_log_that_was_cut_is_repaired_and_trusted(url, folder):
+    with serving(url, **kept(folder)) as client:
+        at = create(client)
+        first = grow(client, url, at)
+        last = client.get(at).json()["seq"]
+    database, saved = Database(url), []
+    with pytest.raises(CampaignStateError):
+        repair(database, "ads", saved.extend, after=first - 5)
+    assert repair(database, "ads", saved.extend, after=last - 4) == last - 4
+    assert len(saved) == 4
+    with database.writing() as connection:
+        connection.execute(sa.update(campaigns).values(status="stopped", digest="0" * 32))
+    trust_log(database, "ads")
+    database.close()
+    with serving(url, **kept(folder)) as client:
+        assert client.get(at).json()["seq"] == last - 3
+        visit(client, at, 1)
+        verify_campaign(client.service.database, "ads", Archive(folder))
+
+
+def test_two_servers_share_an_archive(url, folder):
+    with serving(url, **kept(folder)) as one, serving(url, **kept(folder)) as two:
+        at = create(one)
+        until(lambda: two.get("/readyz").status_code == 200)
+        for _ in range(8):
+            visit(one, at, 10)
+            visit(two, at, 10)
+        until(lambda: first_kept(url) > 1 and settled(url))
+        verify_campaign(one.service.database, "ads", Archive(folder))
+
+
+def test_a_folder_that_is_none(tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "no" / "folder"):
+        with pytest.raises(DataError, match="expected a folder for archives"):
+            Service(settings_for(str(tmp_path / "c.db"), archive=str(folder))).start()
