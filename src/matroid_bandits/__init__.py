@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from matroid_bandits import bounds, compiled, evaluation, exceptions, gpu, testing
 from matroid_bandits._version import __version__
 from matroid_bandits.constraint import Constraint, constraint_from_dict
+from matroid_bandits.constraints import AssignmentConstraint, PathConstraint, QuotaIntersection
 from matroid_bandits.environments import (
     AvailabilityEnvironment,
     BernoulliEnvironment,
@@ -75,6 +76,7 @@ __all__ = [
     "KLOSM",
     "OMM",
     "AffinePolicy",
+    "AssignmentConstraint",
     "AsyncClient",
     "AvailabilityEnvironment",
     "BernoulliEnvironment",
@@ -110,11 +112,13 @@ __all__ = [
     "Memory",
     "OracleMatroid",
     "PartitionMatroid",
+    "PathConstraint",
     "PiecewiseEnvironment",
     "Plays",
     "Policy",
     "PolicyWrapper",
     "Problem",
+    "QuotaIntersection",
     "Request",
     "Restarting",
     "RowEnvironment",

@@ -101,6 +101,9 @@ class Constraint(Immutable, ABC):
     #: Whether every part of an allowed set is allowed too.
     is_hereditary: ClassVar[bool] = True
 
+    #: Why the weights of the items must be costs, in words; empty where they need not be.
+    cost_reason: str = ""
+
     #: What is raised where a description is wrong.
     _error: ClassVar[type[InvalidConstraintError]] = InvalidConstraintError
 
@@ -229,6 +232,64 @@ class Constraint(Immutable, ABC):
         largest = np.abs(weights).max(axis=1, keepdims=True, initial=0.0)
         above = 2.0 * (self.largest_size + 1) * np.where(largest > 0.0, largest, 1.0)
         return np.where(unseen, above, weights)
+
+    def force(
+        self,
+        weights: FloatArray,
+        item: int,
+        is_in: bool,
+        *,
+        available: BoolArray | None = None,
+        pinned: IntArray | None = None,
+    ) -> IntArray | None:
+        """The best set that has an item, or does not: what explanations compare with the set that is chosen.
+
+        Nothing is checked. By default the request is solved with one more pin, or without the item.
+
+        Parameters
+        ----------
+        weights : float64 array of shape (L,)
+            Larger is better; +inf for items never seen.
+        item : int
+            The item, which is available.
+        is_in : bool
+            Whether the set is to have it.
+        available, pinned : optional
+            As in `best_sets`, for one run.
+
+        Returns
+        -------
+        int64 array, or None
+            The set, ascending; empty where there is none, and None where it cannot be found in reasonable time.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(3, 2).force(np.array([0.5, 0.25, 0.75]), 1, True)
+        array([1, 2])
+        """
+        if is_in:
+            pinned = np.array([item]) if pinned is None else np.union1d(pinned, item)
+            if not self.can_pin(pinned, available):
+                return np.empty(0, np.int64)
+        else:
+            available = np.ones(self._n_items, bool) if available is None else available.copy()
+            available[item] = False
+        items, sizes = self.solve(weights[None], available=available, pinned=pinned)
+        return items[0, : sizes[0]]
+
+    def in_words(self) -> str:
+        """Which sets may be chosen, in a few words for a person.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(5, 2).in_words()
+        'at most 2 items'
+        """
+        n = self.largest_size
+        return f"at most {n} item{'' if n == 1 else 's'}"
 
     @abstractmethod
     def fields(self) -> dict[str, Any]:

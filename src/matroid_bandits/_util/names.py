@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from matroid_bandits.exceptions import SerializationError
+from matroid_bandits._typing import IntArray
+from matroid_bandits.exceptions import InvalidMatroidError, SerializationError
 
 _CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -39,6 +40,30 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(plain(part) for part in value)
     return value
+
+
+def codes_of(
+    values: Iterable[Hashable], what: str, error: type[Exception] = InvalidMatroidError
+) -> tuple[IntArray, tuple[Hashable, ...]]:
+    """Number hashable values by first appearance; the numbers, then the names. Arrays need no Python loop.
+
+    Examples
+    --------
+    >>> codes_of("abca", "vertex")
+    (array([0, 1, 2, 0]), ('a', 'b', 'c'))
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        found, first, by_value = np.unique(values, return_index=True, return_inverse=True)
+        by_appearance = np.argsort(first)
+        number = np.empty(found.size, np.int64)
+        number[by_appearance] = np.arange(found.size)
+        return number[by_value.reshape(-1)], tuple(found[by_appearance].tolist())
+    known: dict[Hashable, int] = {}
+    try:
+        codes = np.fromiter((known.setdefault(plain(v), len(known)) for v in values), np.int64)
+    except TypeError as problem:
+        raise error(f"expected every {what} to be hashable: {problem}") from None
+    return codes, tuple(known)
 
 
 def pairs_of(value: Any) -> tuple[list[Any], list[Any]] | None:

@@ -9,12 +9,11 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits._util.names import decode, encode
+from matroid_bandits._util.names import codes_of, decode, encode
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import graphic as graphic_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
-from matroid_bandits.matroids._names import codes_of
 
 
 class GraphicMatroid(Matroid):

@@ -11,13 +11,12 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
-from matroid_bandits._util.names import decode, encode, pairs_of
+from matroid_bandits._util.names import codes_of, decode, encode, pairs_of
 from matroid_bandits._util.text import did_you_mean
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import selection as selection_kernels
 from matroid_bandits.matroids._base import MOST_ITEMS
-from matroid_bandits.matroids._names import codes_of
 from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within, room_beside
 
 

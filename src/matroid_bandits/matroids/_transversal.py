@@ -11,12 +11,11 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits._util.names import decode, encode, pairs_of
+from matroid_bandits._util.names import codes_of, decode, encode, pairs_of
 from matroid_bandits.exceptions import InvalidMatroidError, ItemError
 from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import transversal as transversal_kernels
 from matroid_bandits.matroids._base import Matroid, rows_for
-from matroid_bandits.matroids._names import codes_of
 
 
 class TransversalMatroid(Matroid):

@@ -1,0 +1,36 @@
+"""Best sets with heavy ties, masks, pins and unseen items against all sets, for every family."""
+
+import families
+import numpy as np
+import pytest
+from listed_sets import check_against_lists, check_forcing
+
+FAMILIES = {
+    "assignment": (families.assignment, {}),
+    "path": (families.path, {}),
+    "cyclic path": (families.cyclic_path, {"low": -3, "high": -1, "with_pins": False, "with_unseen": False}),
+    "quotas": (families.quotas, {}),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equal_to_looking_at_all_sets(family):
+    make, options = FAMILIES[family]
+    rng = np.random.default_rng(7)
+    assert sum(check_against_lists(make(rng), rng, 20, **options) for _ in range(25)) > 800
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equal_to_looking_at_all_sets_of_many(family):
+    make, options = FAMILIES[family]
+    rng = np.random.default_rng(8)
+    assert sum(check_against_lists(make(rng), rng, 20, **options) for _ in range(500)) > 16_000
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_forcing_costs_what_all_sets_say(family):
+    make, options = FAMILIES[family]
+    rng = np.random.default_rng(9)
+    low, high = (-8, -1) if options else (0, 8)
+    assert sum(check_forcing(make(rng), rng, 3, low=low, high=high) for _ in range(25)) > 200
