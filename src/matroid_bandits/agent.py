@@ -17,6 +17,7 @@ from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import Engine, EngineChoice, make_engine
+from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels.rows import first_other
 from matroid_bandits.policies import Detector, Feedback, Plays, Policy, Request, State
 
@@ -125,7 +126,7 @@ class Agent:
     Raises
     ------
     PolicyError
-        The policy or the engine does not fit the constraint.
+        The policy or the engine does not fit the constraint, or weights are gains where they must be costs.
 
     Examples
     --------
@@ -154,6 +155,8 @@ class Agent:
         waits: bool = True,
         episode: int = 0,
     ) -> None:
+        if constraint.cost_reason and not minimize:
+            raise PolicyError(f"expected weights that are costs: {constraint.cost_reason}")
         self._policy, self._waits, self._engine_choice = policy, waits, engine
         self.state = State(constraint, n_runs, minimize, policy, episode)
         self._engine = make_engine(engine, constraint, policy, self.state)

@@ -57,6 +57,8 @@ class Problem(Immutable):
             )
         self._constraint, self._environment = constraint, environment
         self._minimize = as_flag("minimize", minimize, error=ProblemError)
+        if constraint.cost_reason:
+            self._check_costs()
 
     @property
     def constraint(self) -> Constraint:
@@ -222,6 +224,18 @@ class Problem(Immutable):
         if has_hook(self._environment, "delays"):
             return "they are for answers that come at once; those of this environment may be late"
         return ""
+
+    def _check_costs(self) -> None:
+        """Raise where weights must be costs and are not, or where one has a mean below 0."""
+        constraint, environment = self._constraint, self._environment
+        if not self._minimize:
+            raise ProblemError(f"expected weights that are costs: {constraint.cost_reason}")
+        if environment.is_stationary and (environment.mean_weights < 0.0).any():
+            e = int((environment.mean_weights < 0.0).argmax())
+            raise ProblemError(
+                f"expected costs of at least 0, since {constraint.cost_reason}; got a mean of "
+                f"{environment.mean_weights[e]:g} for {constraint.labels[e]!r}"
+            )
 
     def _check_matroid(self) -> None:
         if not isinstance(self._constraint, Matroid):

@@ -1,4 +1,4 @@
-"""Best sets by looking at all of them: integers in which no two totals are equal, so the answer is the canonical one."""
+"""Best sets by looking at all of them: integers of which no two totals are equal."""
 
 import itertools
 

@@ -1,8 +1,9 @@
 """Best sets with heavy ties, masks, pins and unseen items against all sets, for every family."""
 
-import families
 import numpy as np
 import pytest
+
+import families
 from listed_sets import check_against_lists, check_forcing
 
 FAMILIES = {

@@ -189,6 +189,4 @@ class AssignmentConstraint(NetworkConstraint):
         return made
 
     def __repr__(self) -> str:
-        return (
-            f"AssignmentConstraint(n_items={self._n_items}, rows={len(self._rows)}, columns={len(self._columns)})"
-        )
+        return f"AssignmentConstraint(n_items={self._n_items}, rows={len(self._rows)}, columns={len(self._columns)})"

@@ -72,8 +72,10 @@ class Digraph(NamedTuple):
 
     def between(self, source: int, target: int) -> BoolArray:
         """The arcs (m,) that lie on a walk from source to target; loops do not."""
-        inside: BoolArray = self.reached(source)[self.tails] & self.reached(target, is_reversed=True)[self.heads]
-        return inside & (self.tails != self.heads) & (self.heads != source) & (self.tails != target)
+        tails, heads = self.tails, self.heads
+        inside = self.reached(source)[tails] & self.reached(target, is_reversed=True)[heads]
+        is_between: BoolArray = inside & (tails != heads) & (heads != source) & (tails != target)
+        return is_between
 
     def places(self, is_arc: BoolArray) -> IntArray | None:
         """The places (n,) of vertices in a topological order of some arcs; None where those have a cycle."""
@@ -121,6 +123,6 @@ def arcs_of_networkx(graph: Any) -> list[Any]:
         raise InvalidConstraintError(f"expected a networkx graph, got {type(graph).__name__}")
     if not graph.is_directed():
         raise InvalidConstraintError(
-            "expected a directed graph, got an undirected one: use graph.to_directed(), whose arcs are different items"
+            "expected a directed graph, got an undirected one: use graph.to_directed(), whose arcs differ"
         )
     return list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges())

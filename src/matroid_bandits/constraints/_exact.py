@@ -65,7 +65,7 @@ class ExactConstraint(Constraint):
         >>> import matroid_bandits as mb
         >>> one = mb.AssignmentConstraint([("ann", "day"), ("bob", "day"), ("eve", "day")])
         >>> one.with_unseen(np.array([[0.5, 0.0, 0.25]]), np.array([[False, True, False]])) / 2**40
-        array([[0.5, 4. , 0.25]])
+        array([[0.5 , 4.  , 0.25]])
         """
         bits = self._bits
         snapped = np.rint(np.ldexp(weights, bits - self._exponents(weights)))

@@ -27,7 +27,13 @@ class Network(NamedTuple):
 
     @classmethod
     def of(
-        cls, n_nodes: int, tails: IntArray, heads: IntArray, ends: tuple[int, int], wanted: int, places: IntArray | None
+        cls,
+        n_nodes: int,
+        tails: IntArray,
+        heads: IntArray,
+        ends: tuple[int, int],
+        wanted: int,
+        places: IntArray | None,
     ) -> Network:
         """A network from its arcs and the places (n,) of nodes in a topological order; None where it has cycles."""
         m = tails.size
@@ -36,8 +42,10 @@ class Network(NamedTuple):
         starts = offsets(np.bincount(touched, minlength=n_nodes))
         order = np.empty(0, np.int64) if places is None else np.argsort(places[tails], kind="stable")
         # contiguous and read-only, so that kernels are compiled once
-        arrays = [frozen(np.ascontiguousarray(array)) for array in (tails, heads, starts, codes, order)]
-        return cls(*arrays, *ends, wanted)
+        us, vs, starts, codes, order = (
+            frozen(np.ascontiguousarray(array)) for array in (tails, heads, starts, codes, order)
+        )
+        return cls(us, vs, starts, codes, order, ends[0], ends[1], wanted)
 
     def best(self, gains: IntArray, is_open: BoolArray, is_closed: BoolArray) -> Flows:
         """The canonical flow for each row of gains; `is_closed` are other arcs that cannot be used."""
@@ -78,7 +86,7 @@ class NetworkConstraint(ExactConstraint):
 
     @abstractmethod
     def _around(self, pinned: IntArray | None, is_open: BoolArray) -> Pinned:
-        """The network beside what is pinned; closes items of `is_open` (R, L) that those exclude, and they themselves."""
+        """The network beside what is pinned; closes pinned items in `is_open` (R, L), and those that they exclude."""
 
     def _choose(self, gains: IntArray, is_open: BoolArray, pinned: IntArray | None) -> BoolArray:
         network, is_closed = self._around(pinned, is_open)

@@ -61,7 +61,7 @@ class PathConstraint(NetworkConstraint):
 
     def __init__(
         self,
-        arcs: Iterable[tuple[Hashable, Hashable]] | ArrayLike,
+        arcs: Iterable[tuple[Hashable, Hashable]] | ArrayLike | Digraph,
         source: Hashable,
         target: Hashable,
         n_paths: int = 1,
@@ -76,9 +76,7 @@ class PathConstraint(NetworkConstraint):
             raise InvalidConstraintError(f"expected a source and a target that differ, got {source!r} for both")
         self._is_between = frozen(graph.between(*ends))
         self._places = graph.places(self._is_between)
-        self._network = Network.of(
-            graph.n_vertices, graph.tails, graph.heads, ends, self._n_paths, self._places
-        )
+        self._network = Network.of(graph.n_vertices, graph.tails, graph.heads, ends, self._n_paths, self._places)
         equal = np.full((1, self._n_items), -1)
         sent = int(self._network.best(equal, self._opened(None), np.empty(0, bool)).sent[0])
         if sent < self._n_paths:
@@ -210,8 +208,8 @@ class PathConstraint(NetworkConstraint):
             return Pinned(self._network, np.empty(0, bool))
         if self._places is None:
             raise ItemError(
-                "expected no pinned items on paths of a graph with cycles, since paths through given arcs are NP-hard "
-                f"to find there; got {counted(pinned.size, 'item')}: exclude arcs instead, or use an acyclic graph"
+                "expected no pinned items on paths of a graph with cycles, since paths through given arcs are "
+                f"NP-hard to find there; got {counted(pinned.size, 'item')}: exclude arcs instead"
             )
         # each pinned arc carries a unit: what ends in its tail, and what begins in its head, is sent by itself
         is_open[:, pinned] = False

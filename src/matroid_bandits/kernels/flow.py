@@ -1,9 +1,9 @@
 """Flows of least cost through networks of unit capacities, in int64: paths, matchings, quotas of two kinds at once.
 
-Arcs ``0..n_items-1`` are the items, which cost minus their weight; other arcs cost nothing. Arc a leads from tails[a]
-to heads[a]; node v meets codes[starts[v]:starts[v + 1]], 2a where a leaves it and 2a + 1 where a enters it. Potentials
-`pi` make the reduced cost ``cost[a] + pi[tail] - pi[head]`` of every residual arc at least 0; that of a used arc is 0.
-Costs are integers, so all answers are the same on every machine.
+Arcs ``0..n_items-1`` are the items, which cost minus their weight; other arcs cost nothing. Arc a leads from
+tails[a] to heads[a]; node v meets codes[starts[v]:starts[v + 1]], 2a where a leaves it and 2a + 1 where a enters it.
+Potentials `pi` make the reduced cost ``cost[a] + pi[tail] - pi[head]`` of every residual arc at least 0. Costs are
+integers, so all answers are the same on every machine.
 """
 
 import numpy as np
@@ -46,7 +46,9 @@ def _pop(values, nodes, size):
 
 
 @njit(cache=True, nogil=True)
-def shortest(tails, heads, starts, codes, cost, is_closed, used, pi, source, goal, without, distance, by, values, nodes):
+def shortest(
+    tails, heads, starts, codes, cost, is_closed, used, pi, source, goal, without, distance, by, values, nodes
+):
     """Dijkstra by reduced costs over residual arcs but `without` (-1: all), from `source` until `goal` is reached.
 
     Fills `distance` (n,) and `by` (n,), the code of the arc that each node was reached by. `values` and `nodes` are
@@ -96,7 +98,7 @@ def _flip(tails, heads, used, by, source, goal):
 
 @njit(cache=True, nogil=True)
 def _first_potentials(order, tails, heads, cost, is_closed, source, pi):
-    """Distances from the source, by one pass over arcs in topological `order`; of other nodes what is large enough."""
+    """Distances from the source, by a pass over arcs in topological `order`; of other nodes what is large enough."""
     pi[:] = FAR
     pi[source] = 0
     for a in order:
@@ -169,7 +171,7 @@ def _components(tails, heads, starts, codes, used, is_settled, component):
 
 @njit(cache=True, nogil=True)
 def canonical(n_nodes, tails, heads, cost, is_closed, n_items, pi, used):
-    """Turn a flow of least cost into the one that, of all of the same cost, holds the smallest item in which two differ.
+    """Turn a flow of least cost into that of equal cost which holds the smallest item in which two differ.
 
     Flows of equal cost differ by cycles of tight residual arcs. Items are settled one after the other: one that is
     used stays; another enters if a cycle of unsettled tight arcs leads through it. Its ends then lie in one strongly
@@ -240,8 +242,8 @@ def canonical(n_nodes, tails, heads, cost, is_closed, n_items, pi, used):
 
 @njit(cache=True, nogil=True)
 def best_flows(
-    tails, heads, starts, codes, order, source, sink, wanted, gains, is_open, is_extra_closed, cost, pi, used, is_closed,
-    chosen, sent,
+    tails, heads, starts, codes, order, source, sink, wanted, gains, is_open, is_extra_closed, cost, pi, used,
+    is_closed, chosen, sent,
 ):  # fmt: skip
     """The canonical flow of least cost of up to `wanted` units for each row of `gains` (R, n_items).
 

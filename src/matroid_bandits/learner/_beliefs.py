@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _NONE: IntArray = np.empty(0, np.int64)
 
+#: There is no other set.
+_NEVER = Forced(np.inf)
+
 
 def estimates(core: Core, request: Request) -> Estimates:
     """Counts, means and indices of every item, in the units of the weights."""
@@ -163,8 +166,7 @@ def _standing(
     if item in chosen:
         if isinstance(constraint, Matroid):
             return "chosen", _NONE, None
-        without = mask & (np.arange(mask.size) != item)
-        return "chosen", _NONE, _forced(core, U, chosen, without, pinned)
+        return "chosen", _NONE, _forced(core, U, item, chosen, mask, pinned)
     if not mask[item]:
         return "unavailable", _NONE, None
     if isinstance(constraint, Matroid):
@@ -174,20 +176,25 @@ def _standing(
         members = alone.replaceable(np.searchsorted(both, chosen), int(np.searchsorted(both, item)))
         rivals = np.setdiff1d(both[members], pinned)
         return ("out", rivals, None) if rivals.size else ("loop", _NONE, None)
-    fixed = np.sort(np.append(pinned, item))
-    if not constraint.can_pin(fixed, mask):
-        return "loop", _NONE, None
-    return "out", _NONE, _forced(core, U, chosen, mask, fixed)
+    forced = _forced(core, U, item, chosen, mask, pinned)
+    return ("loop", _NONE, None) if forced == _NEVER else ("out", _NONE, forced)
 
 
-def _forced(core: Core, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray) -> Forced | None:
-    """The best set of another request beside the one that is chosen; None where indices are not known."""
+def _forced(
+    core: Core, U: FloatArray, item: int, chosen: IntArray, mask: BoolArray, pinned: IntArray
+) -> Forced | None:
+    """The best set in which an item changes sides beside the one that is chosen; None where indices are not known."""
+    constraint = core.constraint
+    weights, pins = np.where(np.isnan(U), 0.0, U), pinned if pinned.size else None
+    other = constraint.force(weights, item, item not in chosen, available=mask, pinned=pins)
+    if other is None:
+        return Forced(np.nan)
+    if item not in chosen and item not in other:
+        return _NEVER
     if np.isnan(U[mask]).any():
         return None
-    constraint = core.constraint
-    other = _best(constraint, np.where(np.isnan(U), 0.0, U), mask, pinned)
     if other.size == 0 and not constraint.is_hereditary:
-        return Forced(np.inf)
+        return _NEVER
     n_unseen, value = _worth(U, chosen)
     n_others, worth = _worth(U, other)
     cost = value - worth if n_unseen == n_others else np.inf if n_unseen > n_others else -np.inf

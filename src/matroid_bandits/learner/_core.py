@@ -361,6 +361,7 @@ class Core:
             return request, items, np.array([items.shape[1]]), taken[1]
         if self.holdout.draws(self.stream, t, tags):
             u = self.stream.with_purpose(HOLDOUT).uniform(t, np.arange(constraint.n_items))
+            u = u - 1.0 if constraint.cost_reason else u  # gains above 0 would all be alike
             mask = None if asked is None else asked.mask(constraint.n_items)
             items, sizes = constraint.solve(u, available=mask, pinned=request.pinned)
             return request, items[:, : sizes[0]], sizes, True

@@ -201,8 +201,9 @@ class Forced:
     ----------
     cost : float
         By how much the indices of the set add up to less, in the units of the weights (to more, when they are costs);
-        negative where an open decision would be made otherwise today. Infinite where items to be tried first would be
-        left out, where the set would be smaller than it must be, or where there is no other set.
+        negative where an open decision would be made otherwise today. NaN where it is NP-hard to find.
+        Infinite where items to be tried first would be left out, where the set would be smaller than it must
+        be, or where there is no other set.
     enters, leaves : tuple
         The labels of the items that would come into the set, and of those that they would replace.
 
@@ -229,6 +230,8 @@ class Forced:
 
     def in_words(self) -> str:
         """What it would cost, and who would come for whom."""
+        if math.isnan(self.cost):
+            return "a best set is NP-hard to find, so what it would cost cannot be said"
         if not self.enters and not self.leaves:
             return "there is no other set"
         names = (", ".join(map(_name, part)) or "nothing" for part in (self.enters, self.leaves))

@@ -1,0 +1,211 @@
+"""What each family promises as a constraint, what it refuses, its stored form, and its place in learners."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import families
+import matroid_bandits as mb
+from matroid_bandits.exceptions import (
+    InvalidConstraintError,
+    ItemError,
+    PolicyError,
+    ProblemError,
+    SerializationError,
+)
+
+COURIERS = mb.AssignmentConstraint([("ann", "x"), ("ann", "y"), ("bob", "x"), ("bob", "z"), ("eve", "x")])
+ROADS = mb.PathConstraint([("a", "b"), ("b", "d"), ("a", "c"), ("c", "d"), ("b", "c"), ("a", "d")], "a", "d")
+RING = mb.PathConstraint([("a", "b"), ("b", "c"), ("c", "b"), ("b", "d"), ("c", "d"), ("d", "a")], "a", "d")
+NEWS = mb.PartitionMatroid({"p": "sport", "q": "sport", "r": "news", "s": "news", "t": "art"}, 1)
+PAGE = mb.QuotaIntersection(NEWS.truncate(2), mb.LaminarMatroid(5, [([0, 2, 4], 1), ([1, 3], 1)]))
+
+SAMPLES = {
+    "couriers": COURIERS,
+    "square": mb.AssignmentConstraint.between("abc", "xyz"),
+    "tall": mb.AssignmentConstraint.between("abcd", "xy"),
+    "roads": ROADS,
+    "two roads": mb.PathConstraint(ROADS.arcs, "a", "d", 2),
+    "page": PAGE,
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_promises(name):
+    mb.testing.ConstraintSuite.check(constraint=SAMPLES[name], n_trials=20, is_canonical=True)
+
+
+class TestPathsWithCycles(mb.testing.ConstraintSuite):
+    constraint = RING
+    n_trials = 20
+    weights = (-3, -1)
+    is_canonical = True
+
+    def test_largest_sizes(self):
+        """A bound: the longest path is NP-hard to find."""
+        assert RING.largest_size == 3
+        assert RING.max_size(available=np.zeros(6, bool)) == -1
+
+    def test_best_sets_around_what_is_pinned(self):
+        with pytest.raises(ItemError, match="expected no pinned items on paths of a graph with cycles, since paths"):
+            RING.best_sets(np.full((1, 6), -1.0), pinned=np.array([1]))
+
+    def test_a_row_does_not_depend_on_the_others(self):
+        weights = self._weights(np.random.default_rng(0), 8)
+        items, sizes = RING.best_sets(weights)
+        for run in range(8):
+            alone = RING.best_sets(weights[run : run + 1])[0][0]
+            assert alone.tolist() == items[run, : sizes[run]].tolist()
+
+    def test_arguments_are_left_alone(self):
+        weights = np.full((1, 6), -1.0)
+        RING.best_sets(weights)
+        assert (weights == -1.0).all()
+
+
+def test_large_weights_and_small_ones():
+    """Indices that gain, and costs of nothing, count as costs of almost nothing: no cycle is added to a path."""
+    items, sizes = RING.best_sets(np.array([[5.0, 5.0, 5.0, 5.0, 5.0, 5.0], [0.0] * 6, [-1e-30, 0, 0, -1, 0, 0]]))
+    assert [row[:n].tolist() for row, n in zip(items, sizes, strict=True)] == [[0, 3], [0, 3], [0, 1, 4]]
+    unseen = np.array([[np.inf, -1.0, np.inf, -1.0, -1.0, np.inf]])
+    assert RING.solve(unseen)[0].tolist() == [[0, 3]]
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "ring"])
+def test_stored_and_pickled(name):
+    constraint = SAMPLES.get(name, RING)
+    again = mb.constraint_from_dict(constraint.to_dict())
+    assert again == constraint
+    assert again.labels == constraint.labels
+    assert again.to_dict() == constraint.to_dict()
+    weights = -np.random.default_rng(1).random((4, constraint.n_items))
+    for other in (again, pickle.loads(pickle.dumps(constraint))):
+        for one, two in zip(constraint.best_sets(weights), other.best_sets(weights), strict=True):
+            assert np.array_equal(one, two)
+    form = constraint.to_dict()
+    form.pop("format")
+    with pytest.raises(SerializationError):
+        mb.constraint_from_dict({**form, "format": "matroid-bandits/constraint", "more": 1})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: mb.AssignmentConstraint([]), "expected a pair or more, got none"),
+        (lambda: mb.AssignmentConstraint([("a", 1), ("a", 1)]), r"distinct pairs, got \('a', 1\) as items 0 and 1"),
+        (lambda: mb.AssignmentConstraint(["ab"]), "expected pair 0 to be a row and a column, got 'ab'"),
+        (lambda: mb.AssignmentConstraint(5), "expected a sequence of pairs, got int"),
+        (lambda: mb.AssignmentConstraint(np.zeros((2, 3), int)), r"of shape \(n_items, 2\), got \(2, 3\)"),
+        (lambda: mb.AssignmentConstraint.between("aa", "x"), "expected distinct rows, got "),
+        (
+            lambda: mb.AssignmentConstraint.between("a", "x", forbidden=[("a", "y")]),
+            "expected forbidden pairs of a r",
+        ),
+        (lambda: mb.PathConstraint([], "a", "b"), "expected an arc or more, got none"),
+        (lambda: mb.PathConstraint([("a", "b")], "a", "z"), "expected the target to be the end of an arc, got 'z'"),
+        (lambda: mb.PathConstraint([("a", "b")], "a", "a"), "expected a source and a target that differ, got 'a'"),
+        (lambda: mb.PathConstraint([("a", "b")], "b", "a"), "expected a path from 'b' to 'a', found none"),
+        (
+            lambda: mb.PathConstraint([("a", "b")], "a", "b", 2),
+            "2 paths that share no arc from 'a' to 'b', found 1 a",
+        ),
+        (lambda: mb.PathConstraint([("a", "b")], "a", "b", 0), "expected n_paths to be an integer of at least 1"),
+        (
+            lambda: mb.PathConstraint.from_networkx(nx.Graph([(0, 1)]), 0, 1),
+            "expected a directed graph, got an undir",
+        ),
+        (lambda: mb.QuotaIntersection(NEWS, mb.UniformMatroid(4, 1)), "on the same items, got 5 items and 4"),
+        (lambda: mb.QuotaIntersection(NEWS, 5), "expected two matroids, got int: what three matroids, or a matroid"),
+        (
+            lambda: mb.QuotaIntersection(NEWS, mb.GraphicMatroid(np.array([(0, 1)] * 5))),
+            "made of nested quotas, got .*: MatroidIntersection takes any two",
+        ),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(InvalidConstraintError, match=message):
+        make()
+
+
+def test_costs_only_where_there_are_cycles():
+    assert not RING.is_acyclic
+    assert ROADS.is_acyclic
+    why = "in a graph with cycles the path of largest total weight is NP-hard to find"
+    with pytest.raises(PolicyError, match=why):
+        mb.Learner(RING, mb.OMM())
+    with pytest.raises(ProblemError, match=why):
+        mb.Problem(RING, mb.BernoulliEnvironment([0.5] * 6))
+    with pytest.raises(
+        ProblemError, match=r"expected costs of at least 0, since .*; got a mean of -1 for \('a', 'b'\)"
+    ):
+        mb.Problem(RING, mb.GaussianEnvironment([-1.0] * 6, 1.0), minimize=True)
+    learner = mb.Learner(RING, mb.OMM(), seed=0, minimize=True, holdout=1.0)
+    seen = {learner.ask().labels for _ in range(40)}
+    assert len(seen) > 1  # the hold-out draws among paths
+    with pytest.raises(ItemError, match="expected no pinned items on paths of a graph with cycles"):
+        learner.ask(pinned=[("b", "c")])
+    with pytest.raises(PolicyError, match=why):
+        mb.Learner(ROADS, mb.OMM()).change(RING)
+    with pytest.raises(ProblemError, match="costs"):
+        mb.simulate(mb.Problem(RING, mb.BernoulliEnvironment([0.5] * 6)), [mb.OMM()], n_episodes=1)
+
+
+def test_explanations():
+    learner = mb.Learner(COURIERS, mb.OMM(scale=0.0), seed=0)
+    learner.observe([0.5, 0.25, 0.5, 0.125, 0.75])
+    assert learner.preview().labels == (("ann", "y"), ("bob", "z"), ("eve", "x"))
+    why = learner.explain(("bob", "x"))
+    assert why.forced.cost == np.inf  # there would be two pairs
+    assert "the set would be smaller" in str(why)
+    square = mb.Learner(SAMPLES["square"], mb.OMM(scale=0.0), seed=0)
+    square.observe([0.5, 0.25, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.25])
+    assert str(square.explain(("a", "y"))).endswith("forced in, it would cost 0.25: a-y, b-x for a-x, b-y")
+    ring = mb.Learner(RING, mb.OMM(scale=0.0), seed=0, minimize=True)
+    ring.observe([0.5] * 6)
+    assert "it would cost 0.5: b-c, c-d for b-d" in str(ring.explain(("b", "c")))
+    assert "a best set is NP-hard to find, so what it would cost cannot be said" in str(ring.explain(("c", "b")))
+    assert "cannot be chosen" in str(ring.explain(("d", "a")))
+
+
+@pytest.mark.parametrize("name", ["couriers", "roads", "page"])
+def test_learners_are_saved_changed_and_simulated(name, tmp_path):
+    constraint = SAMPLES[name]
+    learner = mb.Learner(constraint, mb.OMM(), seed=3, holdout=0.2)
+    for _ in range(30):
+        decision = learner.ask()
+        learner.tell(decision, np.full(len(decision.items), 0.5))
+    learner.save(tmp_path / "learner.npz")
+    again = mb.Learner.load(tmp_path / "learner.npz")
+    assert [again.ask().labels for _ in range(20)] == [learner.ask().labels for _ in range(20)]
+    learner.change(constraint)
+    problem = mb.Problem(constraint, mb.BernoulliEnvironment(np.linspace(0.9, 0.2, constraint.n_items)))
+    result = mb.simulate(problem, [mb.OMM(), mb.ThompsonSampling()], n_episodes=50, n_runs=3, seed=0)
+    assert (result.regret >= -1e-9).all()
+    items, sizes, values = problem.optimum(1, mb.Stream(seed=0, runs=[0]))
+    assert np.array_equal(items[0, : sizes[0]], problem.optimal_basis)
+    assert values[0] == pytest.approx(problem.optimal_value)
+
+
+def test_matroids_given_as_networks_choose_as_the_greedy_does():
+    """A partition matroid is a matching to columns of any use, and a pair of quotas beside no quota at all."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        n = int(rng.integers(2, 9))
+        matroid = families.nested(rng, n)
+        both = mb.QuotaIntersection(matroid, mb.UniformMatroid(n, n))
+        weights = np.round(rng.random((10, n)), 1)
+        assert np.array_equal(both.best_sets(weights)[0], matroid.best_sets(weights)[0])
+    problem = mb.Problem(NEWS, mb.BernoulliEnvironment([0.5, 0.4, 0.3, 0.5, 0.1]))
+    network = mb.Problem(mb.QuotaIntersection(NEWS, mb.UniformMatroid(5, 5)), problem.environment)
+    one, two = (mb.simulate(p, [mb.OMM()], n_episodes=200, n_runs=4, seed=1) for p in (problem, network))
+    assert np.array_equal(one.choices, two.choices)
+    assert np.array_equal(one.regret, two.regret)
+
+
+def test_from_networkx():
+    made = mb.PathConstraint.from_networkx(nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "c")]), "a", "c")
+    assert made.labels == (("a", "b", 0), ("a", "b", 1), ("b", "c", 0))
+    assert made.best_sets(np.array([[0.5, 0.75, 0.0]]))[0].tolist() == [[1, 2]]
+    assert made.in_words() == "a path from a to c"
