@@ -67,7 +67,10 @@ def load() -> Any:
     try:
         with warnings.catch_warnings(), _row_stack():
             warnings.simplefilter("ignore")  # of what numba-cuda itself uses, which is no concern of a user's
-            return importlib.import_module("numba.cuda")
+            cuda = importlib.import_module("numba.cuda")
+            if not is_simulated():
+                importlib.import_module("numba.cuda.cudaimpl")  # otherwise imported with the first kernel
+            return cuda
     except Exception as error:  # whatever a library of CUDA's own raises where it does not fit
         raise DeviceError(f"numba-cuda {found} cannot be imported: {_first_line(error)}") from error
 
