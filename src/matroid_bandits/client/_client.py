@@ -13,7 +13,8 @@ from matroid_bandits._util.checks import as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
 from matroid_bandits.client._deadline import Deadline, trace
-from matroid_bandits.client._exchange import Attempt, Steps
+from matroid_bandits.client._exchange import Attempt, Limit, Steps
+from matroid_bandits.client._later import AsyncLater, Later
 from matroid_bandits.client._methods import Methods
 from matroid_bandits.exceptions import MalformedRequestError, UnavailableError
 
@@ -40,6 +41,11 @@ class Client(Methods):
     timeout : float, default 30.0
         Seconds for one call in all: connecting, every attempt, the pauses between them. Then the last error is
         raised.
+    fallback : float, optional
+        Seconds after which `ask` and `ask_batch` give the last known best set instead of an error, less what the
+        request excludes. The decision says so (`Decision.is_fallback`), and telling or closing it does nothing. The
+        one that the server may have made is closed in the background, as soon as the server answers. There is no
+        fallback before the best set was read once, by the first `ask`, nor where it lacks items that are pinned.
     http : httpx.Client, optional
         For proxies, certificates and the like. It stays open when the client is closed.
 
@@ -67,9 +73,11 @@ class Client(Methods):
         *,
         key: str | None = None,
         timeout: float = 30.0,
+        fallback: float | None = None,
         http: httpx.Client | None = None,
     ) -> None:
-        super().__init__(*_checked(url, campaign, timeout))
+        super().__init__(*_checked(url, campaign, timeout, fallback))
+        self._later = Later(self._drive)
         self._is_own = http is None
         self._http = httpx.Client() if http is None else http
         self._headers = _headers(key)
@@ -81,11 +89,17 @@ class Client(Methods):
             while True:
                 step = steps.send(outcome)
                 outcome = None
-                if isinstance(step, Attempt):
-                    outcome = self._attempt(step, deadline)
-                else:
-                    step.check(deadline)
-                    time.sleep(step.seconds)
+                while True:
+                    if isinstance(step, Attempt):
+                        outcome = self._attempt(step, deadline)
+                    elif isinstance(step, Limit):
+                        deadline = deadline.within(step.seconds)
+                    elif deadline.allows(step.seconds):
+                        time.sleep(step.seconds)
+                    else:
+                        step = steps.throw(step.error)
+                        continue
+                    break
         except StopIteration as end:
             value: T = end.value
             return value
@@ -102,6 +116,7 @@ class Client(Methods):
 
     def disconnect(self) -> None:
         """Close the connections; `close` is for decisions."""
+        self._later.stop()
         if self._is_own:
             self._http.close()
 
@@ -119,7 +134,7 @@ class AsyncClient(Methods):
 
     Parameters
     ----------
-    url, campaign, key, timeout
+    url, campaign, key, timeout, fallback
         As for `Client`.
     http : httpx.AsyncClient, optional
         For proxies, certificates and the like. It stays open when the client is closed.
@@ -145,9 +160,11 @@ class AsyncClient(Methods):
         *,
         key: str | None = None,
         timeout: float = 30.0,
+        fallback: float | None = None,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        super().__init__(*_checked(url, campaign, timeout))
+        super().__init__(*_checked(url, campaign, timeout, fallback))
+        self._later = AsyncLater(self._drive)
         self._is_own = http is None
         self._http = httpx.AsyncClient() if http is None else http
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -161,11 +178,17 @@ class AsyncClient(Methods):
             while True:
                 step = steps.send(outcome)
                 outcome = None
-                if isinstance(step, Attempt):
-                    outcome = await self._attempt(step, deadline)
-                else:
-                    step.check(deadline)
-                    await asyncio.sleep(step.seconds)
+                while True:
+                    if isinstance(step, Attempt):
+                        outcome = await self._attempt(step, deadline)
+                    elif isinstance(step, Limit):
+                        deadline = deadline.within(step.seconds)
+                    elif deadline.allows(step.seconds):
+                        await asyncio.sleep(step.seconds)
+                    else:
+                        step = steps.throw(step.error)
+                        continue
+                    break
         except StopIteration as end:
             value: T = end.value
             return value
@@ -182,6 +205,7 @@ class AsyncClient(Methods):
 
     async def disconnect(self) -> None:
         """Close the connections; `close` is for decisions."""
+        self._later.stop()
         if self._is_own:
             self._check_loop()
             await self._http.aclose()
@@ -205,13 +229,15 @@ class AsyncClient(Methods):
         await self.disconnect()
 
 
-def _checked(url: str, campaign: str, timeout: float) -> tuple[str, str, float]:
+def _checked(url: str, campaign: str, timeout: float, fallback: float | None) -> tuple[str, str, float, float | None]:
     if not isinstance(url, str) or not url.startswith(("http://", "https://")) or not _is_url(url):
         raise MalformedRequestError(f"expected the address of a server, http://... or https://...; got {shown(url)}")
     if not isinstance(campaign, str) or campaign in ("", ".", "..") or not campaign.isprintable():
         raise MalformedRequestError(f"expected the name of a campaign, got {shown(campaign)}")
     seconds = as_number("timeout", timeout, 0.0, _LONGEST_TIMEOUT, error=MalformedRequestError)
-    return url.rstrip("/"), campaign, seconds
+    if fallback is not None:
+        fallback = as_number("fallback", fallback, 0.0, _LONGEST_TIMEOUT, error=MalformedRequestError)
+    return url.rstrip("/"), campaign, seconds, fallback
 
 
 def _is_url(url: str) -> bool:

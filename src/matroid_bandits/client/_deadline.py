@@ -36,6 +36,12 @@ class Deadline:
         """Seconds until then, never less than a moment."""
         return max(self._end - time.monotonic(), _SHORTEST)
 
+    def within(self, seconds: float) -> Deadline:
+        """The earlier of this one and of one after some seconds."""
+        found = Deadline(seconds)
+        found._end = min(found._end, self._end)
+        return found
+
     def allows(self, pause: float) -> bool:
         """Whether something can be tried again after a pause."""
         return time.monotonic() + pause < self._end

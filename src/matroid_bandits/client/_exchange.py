@@ -20,7 +20,6 @@ import httpx
 
 from matroid_bandits import exceptions as known
 from matroid_bandits._util.text import shown
-from matroid_bandits.client._deadline import Deadline
 from matroid_bandits.exceptions import (
     AccessError,
     CampaignStoppedError,
@@ -59,14 +58,17 @@ class Pause:
     seconds: float
     error: MatroidBanditsError
 
-    def check(self, deadline: Deadline) -> None:
-        """Raise the error where the deadline leaves no time for another attempt."""
-        if not deadline.allows(self.seconds):
-            raise self.error
+
+@dataclass(frozen=True)
+class Limit:
+    """Seconds that are left for the rest of the call, if it has not less."""
+
+    seconds: float
 
 
-#: What a driver gets. For an attempt it sends back an answer, or the exception that there was instead.
-Step: TypeAlias = Attempt | Pause
+#: What a driver gets. For an attempt it sends back an answer, or the exception that there was instead; where the time
+#: of the call leaves none for a pause, it throws the pause's error.
+Step: TypeAlias = Attempt | Pause | Limit
 Steps: TypeAlias = Generator[Step, Any, T]
 
 
@@ -75,13 +77,18 @@ def get(path: str) -> Steps[Any]:
     return _send("GET", path, None, {})
 
 
-def post(path: str, body: Any = None, *, is_change: bool = True) -> Steps[Any]:
-    """Send something; what changes the campaign gets an id, so that it happens once however often it is sent."""
+def post(path: str, body: Any = None, *, is_change: bool = True, request_id: str | None = None) -> Steps[Any]:
+    """Send something; what changes the campaign has an id, so that it happens once however often it is sent."""
     content = b"" if body is None else _dump(body)
     headers = {"Content-Type": "application/json"}
     if is_change:
-        headers["Idempotency-Key"] = str(uuid.uuid4())
+        headers["Idempotency-Key"] = request_id or fresh_id()
     return _send("POST", path, content, headers)
+
+
+def fresh_id() -> str:
+    """An id for a request."""
+    return str(uuid.uuid4())
 
 
 def _send(method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Steps[Any]:

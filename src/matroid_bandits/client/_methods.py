@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -11,10 +12,11 @@ from matroid_bandits._typing import ArrayLike
 from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits._util.names import decode
 from matroid_bandits.client import _wire as wire
-from matroid_bandits.client._exchange import Steps, get, post, read
+from matroid_bandits.client._exchange import Limit, Steps, fresh_id, get, post, read
+from matroid_bandits.client._later import AsyncLater, Later
 from matroid_bandits.client._remote import remote, remote_property
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.exceptions import MalformedRequestError, UnknownDecisionError
+from matroid_bandits.exceptions import MalformedRequestError, RateLimitError, UnavailableError, UnknownDecisionError
 from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Holdout
 from matroid_bandits.policies import Policy
 
@@ -25,11 +27,19 @@ Form: TypeAlias = Any
 _MOST_LISTED = 10_000
 
 
+#: Seconds for which the best set is taken as known, where there are fallbacks.
+_BEST_FOR = 30.0
+
+
 class Methods:
     """The methods of both clients: those of `Learner` by the same names, and what a service has besides."""
 
-    def __init__(self, url: str, campaign: str, timeout: float) -> None:
-        self._url, self._name = url, campaign
+    _later: Later | AsyncLater
+
+    def __init__(self, url: str, campaign: str, timeout: float, fallback: float | None = None) -> None:
+        self._url, self._name, self._fallback = url, campaign, fallback
+        self._best: Form = None  # the best set, and when it is to be read again
+        self._best_until = 0.0
         self._path = f"/v1/campaigns/{quote(campaign, safe='')}"
         self._timeout = timeout
         self._known: wire.Campaign | None = None
@@ -71,23 +81,32 @@ class Methods:
     @remote
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
         """Say what the items of a decision were worth, late, in parts and in any order; see `Learner.tell`."""
-        id = yield from self._id_of(decision)
-        yield from self._post("tell", {"decision": id, "weights": wire.weights_form(weights)})
+        weights = wire.weights_form(weights)
+        if not _is_fallback(decision):
+            id = yield from self._id_of(decision)
+            yield from self._post("tell", {"decision": id, "weights": weights})
 
     @remote
     def tell_batch(self, answers: Iterable[tuple[Decision | int, Any]]) -> Steps[None]:
         """Say what the items of several decisions, each paired with its weights, were worth; all or nothing."""
-        listed = []
+        listed, has_fallbacks = [], False
         for decision, weights in answers:
-            id = yield from self._id_of(decision)
-            listed.append({"decision": id, "weights": wire.weights_form(weights)})
-        yield from self._post("tell/batch", {"answers": listed})
+            form = wire.weights_form(weights)
+            if _is_fallback(decision):
+                has_fallbacks = True
+            else:
+                id = yield from self._id_of(decision)
+                listed.append({"decision": id, "weights": form})
+        if listed or not has_fallbacks:
+            yield from self._post("tell/batch", {"answers": listed})
 
     @remote
     def close(self, decision: Decision | int, default: float | None = None) -> Steps[None]:
         """Stop waiting for what a decision has not been told; see `Learner.close`."""
-        id = yield from self._id_of(decision)
-        yield from self._post("close", {"decision": id, "default": wire.default_form(default)})
+        form = wire.default_form(default)
+        if not _is_fallback(decision):
+            id = yield from self._id_of(decision)
+            yield from self._post("close", {"decision": id, "default": form})
 
     @remote
     def close_before(self, episode: int, default: float | None = None) -> Steps[int]:
@@ -322,20 +341,69 @@ class Methods:
     # Steps of the methods
 
     def _asked(self, requests: list[Any], *, is_batch: bool) -> Steps[list[Decision]]:
+        if self._fallback is not None:
+            yield Limit(self._fallback)
+            if self._best is None:
+                yield from self._look_for_best()
         bodies = []
         for request in requests:
             bodies.append((yield from self._request(*request)))
-        if is_batch:
-            form = yield from self._post("ask/batch", {"requests": bodies})
-        else:
-            form = {"decisions": [(yield from self._post("ask", bodies[0] or None))]}
-        decisions = read(lambda form: [Decision.from_dict(each) for each in form["decisions"]], form)
+        path, body = ("ask/batch", {"requests": bodies}) if is_batch else ("ask", bodies[0] or None)
+        request_id = fresh_id()
+        try:
+            form = yield from post(f"{self._path}/{path}", body, request_id=request_id)
+        except (UnavailableError, RateLimitError):
+            found = self._fallbacks(bodies)
+            if found is None:
+                raise
+            self._later.put((lambda: self._settle(path, body, request_id), True))
+            return found
+        if self._fallback is not None and time.monotonic() > self._best_until:
+            self._best_until = time.monotonic() + _BEST_FOR
+            self._later.put((self._look_for_best, False))
+        decisions = read(lambda form: [Decision.from_dict(each) for each in _listed(form, is_batch)], form)
         for decision in decisions:
             self._learner = decision.learner
         known = self._known
         if known is not None and not all(map(known.agrees, decisions)):
             self._forget()  # the items have changed: what needs their numbers looks again
         return decisions
+
+    def _look_for_best(self) -> Steps[None]:
+        """Read the best set, for asks that the server does not answer in time."""
+        form = yield from self._get("best")
+        learner = self._learner or (yield from self._campaign()).id
+        labels, numbers = read(lambda form: (list(form["items"]), list(form["numbers"])), form)
+        self._best = {"learner": learner, "items": labels, "numbers": numbers}
+        self._best_until = time.monotonic() + _BEST_FOR
+
+    def _fallbacks(self, bodies: list[Any]) -> list[Decision] | None:
+        """The last known best set for each request; None where there is none that does."""
+        best = self._best if self._fallback is not None else None
+        if best is None:
+            return None
+        found = []
+        for body in bodies:
+            pairs = [
+                (label, number)
+                for label, number in zip(best["items"], best["numbers"], strict=True)
+                if label not in body.get("exclude", ()) and label in body.get("available", (label,))
+            ]
+            labels, pinned = [label for label, _ in pairs], body.get("pinned", [])
+            if any(label not in labels for label in pinned):
+                return None
+            form = {"decision": None, "learner": best["learner"], "items": labels, "pinned": pinned}
+            form |= {"numbers": [number for _, number in pairs], "full": len(pairs) == len(best["items"])}
+            form |= {"held_out": False, "fallback": True, "tags": body.get("tags")}
+            found.append(Decision.from_dict(form))
+        return found
+
+    def _settle(self, path: str, body: Any, request_id: str) -> Steps[None]:
+        """Close what an ask has decided whose answer did not come in time: sent again, it gets the same answer."""
+        form = yield from post(f"{self._path}/{path}", body, request_id=request_id)
+        for each in _listed(form, path == "ask/batch"):
+            id = read(lambda form: int(form["decision"]), each)
+            yield from self._post("close", {"decision": id, "default": None})
 
     def _request(self, *wanted: Any) -> Steps[dict[str, Any]]:
         """The arguments of `ask` as the server takes them; the campaign is looked at where numbers name items."""
@@ -386,6 +454,16 @@ class Methods:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._url!r}, {self._name!r})"
+
+
+def _is_fallback(decision: Any) -> bool:
+    """Whether a decision was made here, without the server, so that nothing can be learnt from it."""
+    return isinstance(decision, Decision) and decision.is_fallback
+
+
+def _listed(form: Form, is_batch: bool) -> list[Form]:
+    """The decisions in an answer."""
+    return read(lambda form: list(form["decisions"]) if is_batch else [form], form)
 
 
 #: The arguments of `ask`, and what they are where they are not given.

@@ -42,6 +42,8 @@ class Decision:
         The partner of each item, by label, for a `TransversalMatroid`; None for others.
     tags : dict
         What the request said of itself.
+    is_fallback : bool
+        Whether a client gave it without its server, which did not answer in time (see `Client`'s ``fallback``).
 
     Examples
     --------
@@ -56,8 +58,8 @@ class Decision:
     """
 
     __slots__ = (
-        "_constraint", "_id", "_is_full", "_is_held_out", "_items", "_learner", "_partners", "_pinned", "_places",
-        "_tags",
+        "_constraint", "_id", "_is_fallback", "_is_full", "_is_held_out", "_items", "_learner", "_partners",
+        "_pinned", "_places", "_tags",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +79,7 @@ class Decision:
         # as they were said of a decision that was read; None to look at the constraint
         self._is_full: bool | None = None
         self._partners: list[Label] | None = None
+        self._is_fallback = False
 
     @property
     def id(self) -> int:
@@ -122,6 +125,11 @@ class Decision:
     def is_held_out(self) -> bool:
         """Whether the set was drawn at random."""
         return self._is_held_out
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether a client gave it without its server."""
+        return self._is_fallback
 
     @property
     def tags(self) -> dict[str, Any]:
@@ -170,6 +178,8 @@ class Decision:
         }
         if self._tags:
             form["tags"] = self._tags
+        if self._is_fallback:
+            form["fallback"] = True
         if (matching := self.matching) is not None:
             form["matching"] = encode_all([*matching.values()], "right vertex")
         return form
@@ -192,7 +202,7 @@ class Decision:
         fixed = pinned if pinned.size else None
         is_held_out, tags = bool(form["held_out"]), form.get("tags")
         decision = cls(id, np.array(items, np.int64), named, form["learner"], fixed, is_held_out, tags=tags)
-        decision._is_full = bool(form["full"])
+        decision._is_full, decision._is_fallback = bool(form["full"]), bool(form.get("fallback"))
         if form.get("matching") is not None:
             decision._partners = [decode(label) for label in form["matching"]]
         return decision
@@ -208,8 +218,8 @@ class Decision:
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.labels[:8])) + (", ..." if self._items.size > 8 else "")
-        held_out = ", held out" if self._is_held_out else ""
-        return f"Decision(id={self._id}, labels=({shown}{',' if self._items.size == 1 else ''}){held_out})"
+        marks = (", held out" if self._is_held_out else "") + (", fallback" if self._is_fallback else "")
+        return f"Decision(id={self._id}, labels=({shown}{',' if self._items.size == 1 else ''}){marks})"
 
 
 class Named:
