@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from matroid_bandits import bounds, compiled, evaluation, exceptions, gpu, testing
 from matroid_bandits._version import __version__
 from matroid_bandits.constraint import Constraint, constraint_from_dict
-from matroid_bandits.constraints import AssignmentConstraint, PathConstraint, QuotaIntersection
+from matroid_bandits.constraints import (
+    ArborescenceConstraint,
+    AssignmentConstraint,
+    ExplicitSets,
+    MatroidIntersection,
+    PathConstraint,
+    QuotaIntersection,
+)
 from matroid_bandits.environments import (
     AvailabilityEnvironment,
     BernoulliEnvironment,
@@ -76,6 +83,7 @@ __all__ = [
     "KLOSM",
     "OMM",
     "AffinePolicy",
+    "ArborescenceConstraint",
     "AssignmentConstraint",
     "AsyncClient",
     "AvailabilityEnvironment",
@@ -97,6 +105,7 @@ __all__ = [
     "EpsilonGreedy",
     "Estimates",
     "Explanation",
+    "ExplicitSets",
     "ExponentialEnvironment",
     "Feedback",
     "FixedSet",
@@ -109,6 +118,7 @@ __all__ = [
     "LinearEnvironment",
     "LinearMatroid",
     "Matroid",
+    "MatroidIntersection",
     "Memory",
     "OracleMatroid",
     "PartitionMatroid",

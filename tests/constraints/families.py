@@ -48,6 +48,37 @@ def nested(rng, n):
     return mb.LaminarMatroid(n, groups)
 
 
+def arborescence(rng):
+    while True:
+        _, ends = arcs(rng, is_acyclic=False)
+        try:
+            return mb.ArborescenceConstraint(ends, 0)
+        except InvalidConstraintError:
+            continue
+
+
+def matroid(rng, n):
+    kind = rng.integers(4)
+    if kind == 0:
+        return mb.GraphicMatroid(rng.integers(0, 4, (n, 2)))
+    if kind == 1:
+        return nested(rng, n)
+    if kind == 2:
+        return mb.LinearMatroid(rng.integers(-1, 2, (n, 3)))
+    return mb.UniformMatroid(n, int(rng.integers(1, n + 1))).dual()
+
+
+def intersection(rng):
+    n = int(rng.integers(2, 9))
+    return mb.MatroidIntersection(matroid(rng, n), matroid(rng, n))
+
+
+def explicit(rng):
+    rows = rng.random((int(rng.integers(1, 8)), 7)) < 0.5
+    rows[:, 6] |= ~rows.any(axis=1)
+    return mb.ExplicitSets([np.flatnonzero(row) for row in rows], labels=range(10, 17))
+
+
 def quotas(rng):
     n = int(rng.integers(2, 9))
     return mb.QuotaIntersection(nested(rng, n), nested(rng, n))

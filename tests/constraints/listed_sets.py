@@ -79,7 +79,7 @@ def check_forcing(constraint, rng, n_rows, *, low=0, high=8):
             if other is None:
                 continue
             if not fitting.size:  # in none, in all, or only in smaller ones
-                assert other.size < chosen.size or not constraint.allows(other)
+                assert other.size < max(chosen.size, 1) or not constraint.allows(other)
             else:
                 assert constraint.allows(other)
                 assert (e in other) == is_in

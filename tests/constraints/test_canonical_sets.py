@@ -11,6 +11,9 @@ FAMILIES = {
     "path": (families.path, {}),
     "cyclic path": (families.cyclic_path, {"low": -3, "high": -1, "with_pins": False, "with_unseen": False}),
     "quotas": (families.quotas, {}),
+    "intersection": (families.intersection, {}),
+    "arborescence": (families.arborescence, {}),
+    "explicit": (families.explicit, {}),
 }
 
 

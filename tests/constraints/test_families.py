@@ -22,6 +22,11 @@ RING = mb.PathConstraint([("a", "b"), ("b", "c"), ("c", "b"), ("b", "d"), ("c", 
 NEWS = mb.PartitionMatroid({"p": "sport", "q": "sport", "r": "news", "s": "news", "t": "art"}, 1)
 PAGE = mb.QuotaIntersection(NEWS.truncate(2), mb.LaminarMatroid(5, [([0, 2, 4], 1), ([1, 3], 1)]))
 
+MENUS = mb.ExplicitSets([("soup", "bread"), ("pasta",), ("salad", "bread", "cheese"), ("soup", "pasta")])
+LINKS = mb.ArborescenceConstraint([("a", "b"), ("a", "c"), ("b", "c"), ("c", "b"), ("c", "d"), ("b", "d")], "a")
+GRAPH = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("b", "d"), ("d", "a")])
+COLOURS = mb.PartitionMatroid(["red", "red", "blue", "blue", "red", "green"], {"red": 2, "blue": 1, "green": 1})
+
 SAMPLES = {
     "couriers": COURIERS,
     "square": mb.AssignmentConstraint.between("abc", "xyz"),
@@ -29,6 +34,12 @@ SAMPLES = {
     "roads": ROADS,
     "two roads": mb.PathConstraint(ROADS.arcs, "a", "d", 2),
     "page": PAGE,
+    "menus": MENUS,
+    "links": LINKS,
+    "forests": mb.MatroidIntersection(GRAPH, COLOURS),
+    "vectors": mb.MatroidIntersection(
+        mb.LinearMatroid([[1, 0], [0, 1], [1, 1], [2, 2]]), mb.UniformMatroid(4, 2).dual()
+    ),
 }
 
 
@@ -116,6 +127,21 @@ def test_stored_and_pickled(name):
             lambda: mb.PathConstraint.from_networkx(nx.Graph([(0, 1)]), 0, 1),
             "expected a directed graph, got an undir",
         ),
+        (lambda: mb.ArborescenceConstraint([("a", "b"), ("c", "b")], "a"), "reached from 'a', got 'c', which is not"),
+        (lambda: mb.ArborescenceConstraint([("a", "b")], "z"), "expected the root to be the end of an arc, got 'z'"),
+        (lambda: mb.ExplicitSets([]), "expected a set or more, got none"),
+        (lambda: mb.ExplicitSets([("a",), ()]), "expected sets of an item or more, got an empty one"),
+        (lambda: mb.ExplicitSets([("a", "a")]), "expected sets of items, got .*: expected distinct items"),
+        (lambda: mb.ExplicitSets(["ab"]), "expected sets of items, got 'ab'"),
+        (lambda: mb.ExplicitSets([5]), "expected sets of items, got 5"),
+        (lambda: mb.ExplicitSets(5), "expected a list of sets, got 5"),
+        (lambda: mb.ExplicitSets([("z",)], labels="abc"), "expected sets of items, got .*'z'"),
+        (lambda: mb.ExplicitSets([(-1,)]), "expected sets of items, got"),
+        (
+            lambda: mb.MatroidIntersection(GRAPH, RING),
+            "expected two matroids, got PathConstraint: what three matroids",
+        ),
+        (lambda: mb.MatroidIntersection(GRAPH, NEWS), "expected two matroids on the same items, got 6 items and 5"),
         (lambda: mb.QuotaIntersection(NEWS, mb.UniformMatroid(4, 1)), "on the same items, got 5 items and 4"),
         (lambda: mb.QuotaIntersection(NEWS, 5), "expected two matroids, got int: what three matroids, or a matroid"),
         (
@@ -169,7 +195,7 @@ def test_explanations():
     assert "cannot be chosen" in str(ring.explain(("d", "a")))
 
 
-@pytest.mark.parametrize("name", ["couriers", "roads", "page"])
+@pytest.mark.parametrize("name", ["couriers", "roads", "page", "menus", "links", "forests"])
 def test_learners_are_saved_changed_and_simulated(name, tmp_path):
     constraint = SAMPLES[name]
     learner = mb.Learner(constraint, mb.OMM(), seed=3, holdout=0.2)
@@ -204,7 +230,21 @@ def test_matroids_given_as_networks_choose_as_the_greedy_does():
     assert np.array_equal(one.regret, two.regret)
 
 
+def test_two_matroids_of_many_items_are_warned_of():
+    quotas = mb.PartitionMatroid(np.arange(501) % 5)
+    with pytest.warns(
+        UserWarning, match="expected at most 500 items for two matroids at once, got 501: use QuotaInt"
+    ):
+        mb.MatroidIntersection(quotas, quotas)
+    edges = np.stack([np.arange(501), np.arange(1, 502)], axis=1)
+    with pytest.warns(UserWarning, match="got 501: a decision may take a tenth of a second"):
+        mb.MatroidIntersection(quotas, mb.GraphicMatroid(edges))
+
+
 def test_from_networkx():
+    tree = mb.ArborescenceConstraint.from_networkx(nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")]), "a")
+    assert tree.best_sets(np.array([[1.0, 2.0, 3.0]]))[0].tolist() == [[0, 2]]
+    assert tree.in_words() == "a directed tree from a to 2 other vertices"
     made = mb.PathConstraint.from_networkx(nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "c")]), "a", "c")
     assert made.labels == (("a", "b", 0), ("a", "b", 1), ("b", "c", 0))
     assert made.best_sets(np.array([[0.5, 0.75, 0.0]]))[0].tolist() == [[1, 2]]
