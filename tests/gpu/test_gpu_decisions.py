@@ -10,7 +10,7 @@ import pytest
 import matroid_bandits as mb
 from gpu_cases import IS_LARGE, NEEDS_GPU, POLICIES, differences, pairwise_cases, simulate_twice
 from matroid_bandits.compiled import Settings, Slice
-from matroid_bandits.exceptions import DeviceError
+from matroid_bandits.exceptions import DeviceError, InvalidEnvironmentError
 
 pytestmark = NEEDS_GPU
 #: (items, episodes, runs): what the simulator plays in a second, and what a GPU does.
@@ -81,6 +81,22 @@ def test_waves_where_memory_is_short(monkeypatch):
     monkeypatch.setattr(_play.Plan, "most_runs", lambda self, budget: 2)
     in_waves = mb.simulate(_problem(), mb.OMM(), n_episodes=4, n_runs=3, seed=2, keep_runs=True, device="gpu")
     assert differences(whole, in_waves) == []
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_weights_that_are_too_large_are_the_same_error(device):
+    noise = mb.Problem(mb.UniformMatroid(3, 1), mb.GaussianEnvironment([0.0, 1.0, 2.0], noise=1e150))
+    with pytest.raises(InvalidEnvironmentError, match="expected weights of at most 1e.100 in size") as caught:
+        mb.simulate(noise, mb.OMM(), n_episodes=2, n_runs=2, seed=1, device=device)
+    assert caught.value.__notes__ == ["policy 'OMM', runs 0 to 1, episode 1"]
+
+
+def test_vectors_too_close_to_dependent_are_one_sentence():
+    """Beside the last vector both others are within the tolerance, but not beside each other."""
+    vectors = mb.LinearMatroid([[1.0, 0.0], [1.0, 3e-3], [1.0, 1.5e-3]], tolerance=1e-3)
+    problem = mb.Problem(vectors, mb.BernoulliEnvironment([0.6, 0.5, 0.4]))
+    with pytest.raises(DeviceError, match=r"does not fit on a GPU: run \d+ found less than a basis"):
+        mb.simulate(problem, mb.UniformRandom(), n_episodes=9, n_runs=3, seed=1, device="gpu")
 
 
 class Late(mb.AffinePolicy):

@@ -12,7 +12,16 @@ from matroid_bandits.compiled._forms import (
     powers_of,
 )
 from matroid_bandits.compiled._play import play
-from matroid_bandits.compiled._slices import Part, Settings, Slice, Start, Stopped, check_totals, described
+from matroid_bandits.compiled._slices import (
+    Part,
+    Settings,
+    Slice,
+    Start,
+    Stopped,
+    check_returns,
+    check_totals,
+    described,
+)
 from matroid_bandits.compiled._warm import warm_up
 
 __all__ = [
@@ -28,6 +37,7 @@ __all__ = [
     "Stopped",
     "World",
     "check_length",
+    "check_returns",
     "check_totals",
     "choose",
     "described",

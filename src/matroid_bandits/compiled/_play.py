@@ -12,9 +12,8 @@ from matroid_bandits._typing import AnyArray, IntArray
 from matroid_bandits.compiled import _ready
 from matroid_bandits.compiled._families import Family, check_cpu
 from matroid_bandits.compiled._forms import Misfit, Optimum, Rows, World, powers_of
-from matroid_bandits.compiled._slices import Part, Settings, Slice, Stopped, check_totals
+from matroid_bandits.compiled._slices import Part, Settings, Slice, Stopped, check_returns
 from matroid_bandits.engines import KineticEngine
-from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import discount
 from matroid_bandits.kernels import forms as codes
 
@@ -76,12 +75,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
             choices += counts.sum(axis=0)
         first += size
         optimum = group.optimum.values
-    for point, t in enumerate(points.tolist()):
-        try:
-            check_totals(settings.problem.environment, returns[:, point], t)
-        except InvalidEnvironmentError as error:
-            error.add_note(f"{slice}, episode {t}")
-            raise
+    check_returns(slice, settings, returns)
     if settings.by_run:  # in as few bytes as hold one for each episode
         choices = choices.astype(np.min_scalar_type(n_episodes))
     best = None if settings.problem.environment.is_stationary else np.tile(optimum, (slice.n_runs, 1))

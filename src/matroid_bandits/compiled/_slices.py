@@ -180,3 +180,23 @@ def check_totals(environment: Environment, totals: FloatArray, t: int) -> None:
     if not (np.abs(totals) <= _MOST_TOTAL).all():
         which = f"weights of at most {MOST_WEIGHT:g} in size" if np.isfinite(totals).all() else "finite weights"
         raise InvalidEnvironmentError(f"{environment!r}: expected {which}; got others by episode {t}")
+
+
+def check_returns(slice: Slice, settings: Settings, returns: FloatArray) -> None:
+    """As `check_totals` for the returns (n, C) of some runs by each checkpoint.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import Settings, Slice, check_returns
+    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.2, 0.5]))
+    >>> settings = Settings(problem, 4, 1, seed=1, start="observe", checkpoints=np.array([4]))
+    >>> check_returns(Slice("OMM", mb.OMM(), 0, 1), settings, np.array([[3.0]]))
+    """
+    for point, t in enumerate(settings.checkpoints.tolist()):
+        try:
+            check_totals(settings.problem.environment, returns[:, point], t)
+        except InvalidEnvironmentError as error:
+            error.add_note(f"{slice}, episode {t}")
+            raise

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, FloatArray
-from matroid_bandits.compiled import Misfit, Optimum, Part, Schedule, Settings, Slice, World, powers_of
+from matroid_bandits.compiled import Misfit, Optimum, Part, Schedule, Settings, Slice, World, check_returns, powers_of
 from matroid_bandits.exceptions import DeviceError
 from matroid_bandits.gpu import _codes
 from matroid_bandits.gpu._cuda import PLAIN_BLOCK_BYTES, Device, find_device, is_simulated, load, widen
@@ -316,6 +316,7 @@ class _Wave:
             raise DeviceError(
                 f"this simulation does not fit on a GPU: run {first + int(failed.argmax())} found less than a basis"
             )
+        check_returns(replace(self._plan.slice, first=first, last=first + n_runs), settings, curves[0])
         if settings.by_run:  # counted before the first episode too, where that looked at everything
             choices -= self._n_before
             choices = choices.astype(np.min_scalar_type(settings.n_episodes))
