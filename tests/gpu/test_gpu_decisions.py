@@ -86,7 +86,7 @@ def test_waves_where_memory_is_short(monkeypatch):
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
 def test_weights_that_are_too_large_are_the_same_error(device):
     noise = mb.Problem(mb.UniformMatroid(3, 1), mb.GaussianEnvironment([0.0, 1.0, 2.0], noise=1e150))
-    with pytest.raises(InvalidEnvironmentError, match="expected weights of at most 1e.100 in size") as caught:
+    with pytest.raises(InvalidEnvironmentError, match=r"expected weights of at most 1e\+100 in size") as caught:
         mb.simulate(noise, mb.OMM(), n_episodes=2, n_runs=2, seed=1, device=device)
     assert caught.value.__notes__ == ["policy 'OMM', runs 0 to 1, episode 1"]
 
