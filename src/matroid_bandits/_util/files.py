@@ -51,7 +51,7 @@ def check_not_device(path: Path) -> None:
 
 
 def claim(path: Path) -> Callable[[], None] | None:
-    """Take an empty file for this process alone, and return what gives it back; None where another has it.
+    """Lock an empty file for this process, and return what releases it; None where another process holds it.
 
     A claim ends with its process, however that ends. Where a system has no locks, each process gets it: a claim saves
     work, and nothing may depend on it.

@@ -1,4 +1,4 @@
-"""``matroid-bandits key``: who may use the service."""
+"""``matroid-bandits key``: credentials of the service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matroid_bandits.cli._serve import ConfigOption, DbOption
 key_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Keys of the service: who may read, decide or do all. Before the first key it serves this machine alone.",
+    help="Keys of the service, to read, to decide or to do all. Before the first key it serves this machine alone.",
     epilog="Example: matroid-bandits key create admin",
 )
 app.add_typer(key_app, name="key")

@@ -1,4 +1,4 @@
-"""Which files make up each data set, their sums, who publishes them and on what terms."""
+"""The files of each data set: checksums, publishers and terms."""
 
 import shlex
 from dataclasses import dataclass

@@ -112,7 +112,7 @@ class Environment(Immutable, ABC):
         """The weights of `items` in episode t of each run.
 
         A weight depends on the stream's (seed, run, purpose), on t and on the item alone: not on the other items
-        asked for, nor on who asks.
+        asked for, nor on which policy asks.
 
         Parameters
         ----------

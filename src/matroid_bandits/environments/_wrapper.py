@@ -62,7 +62,7 @@ class Wrapper(Environment):
 
 
 def has_hook(environment: Environment, hook: Literal["availability", "delays"]) -> bool:
-    """Whether an environment, or the one that it wraps, has a say about who is available, or about delays.
+    """Whether an environment, or the one that it wraps, has its own availability or delays.
 
     Examples
     --------

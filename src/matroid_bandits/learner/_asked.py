@@ -62,7 +62,7 @@ class Asked:
         return np.sort(np.array(found, np.int64))
 
     def without(self, lost: set[Label], known: dict[int, Sequence[Label]]) -> Asked:
-        """The same, some items forgotten: who comes by such a label later is another.
+        """The same, some items forgotten: an item that comes with such a label later is another.
 
         Decisions between two changes share their labels; `known` has those that were gone through.
         """

@@ -72,7 +72,7 @@ def asked(
 
 
 def told(id: int, labels: list[Label], weights: FloatArray, *, is_whole: bool) -> dict[str, Any]:
-    """Some items of a decision, or all of them, turned out to be worth so much.
+    """Weights of some items of a decision, or of all of them.
 
     An item that was forgotten has no label any more. It can be told of only together with the others, in the order of
     the decision's items; so are the weights written then.

@@ -229,7 +229,7 @@ class Forced:
         return cls(_float(form["cost"], math.inf), decode(form["enters"]), decode(form["leaves"]))
 
     def in_words(self) -> str:
-        """What it would cost, and who would come for whom."""
+        """What it would cost, and which items would replace which."""
         if math.isnan(self.cost):
             return "a best set is NP-hard to find, so what it would cost cannot be said"
         if not self.enters and not self.leaves:

@@ -1,4 +1,4 @@
-"""Items that come and go: what is known carries over by label, also to those who return."""
+"""Items that come and go: what is known of an item carries over by its label, also when it returns."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Departed:
 
     @property
     def labels(self) -> list[Label]:
-        """Those who have left, oldest first."""
+        """The labels of departed items; the one that left first comes first."""
         return list(self._rows)
 
     @property
@@ -215,7 +215,7 @@ class Departed:
     ) -> Turnover:
         """What is to happen when items leave, and some of the departed are `gone`; nothing is changed yet.
 
-        At most `most` items are remembered, those who left last.
+        At most `most` items are remembered, those that left last.
         """
         given = {
             *gone,
@@ -366,7 +366,7 @@ def changed(
 
 
 def restart(agent: Agent, items: IntArray | None) -> None:
-    """Forget what is known of some items, or of all, and whom the plays that wait are about."""
+    """Forget what is known of some items, or of all, and their numbers in the plays that wait."""
     agent.settle()
     state = agent.state
     which = np.arange(state.n_items) if items is None else items
@@ -476,7 +476,7 @@ def _target(state: State, name: str) -> AnyArray:
 def _features(
     policy: Policy, departed: Departed, sources: IntArray, features: FloatArray | None
 ) -> FloatArray | None:
-    """The features of items that the policy does not know yet: given, or remembered of those who return."""
+    """The features of items that the policy does not know yet: given, or remembered of items that return."""
     returns = (sources < 0) & (sources != NOWHERE)
     if not departed.has("features") or not returns.any():
         return features
@@ -504,7 +504,7 @@ def _translate(
     names = [NOWHERE if e == NOWHERE else now(labels[e] if e >= 0 else departed.label(e)) for e in known.tolist()]
     renamed = np.array(names, np.int64)[where]
     sizes = [play.items.size for play in plays]
-    if departed.restarted_at:  # who returns has forgotten what was asked before
+    if departed.restarted_at:  # items that return have forgotten what was asked before
         is_old = np.repeat([play.request.episode <= departed.restarted_at for play in plays], sizes)
         renamed[is_old & (flat < 0) & (renamed >= 0)] = NOWHERE
     edges = np.cumsum([0, *sizes])

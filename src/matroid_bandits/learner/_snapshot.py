@@ -240,7 +240,7 @@ def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
 
 
 def _split(sizes: IntArray, codes: IntArray, n_items: int) -> list[IntArray | None]:
-    """Arrays that were laid end to end, None where a size is -1; those who have left follow the items."""
+    """Arrays that were laid end to end, None where a size is -1; departed items follow the present ones."""
     owner = np.repeat(np.arange(sizes.size), np.maximum(sizes, 0))[codes != NOWHERE]
     items = codes[codes != NOWHERE]
     items = np.where(items < 0, n_items - 1 - items, items)

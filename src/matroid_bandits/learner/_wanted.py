@@ -1,4 +1,4 @@
-"""What a request asks for besides a set: who may be chosen, who must be, what is known of the visitor."""
+"""The arguments of a request: which items may be chosen, which must be, and features."""
 
 from __future__ import annotations
 

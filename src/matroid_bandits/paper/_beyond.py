@@ -20,7 +20,7 @@ from matroid_bandits.simulation import ExecutorChoice, sweep
 
 @dataclass(frozen=True)
 class Beyond:
-    """What is run for the chapter, fixed in code, so that anyone can run it again.
+    """What is run for the chapter, fixed in code, so that it can be run again.
 
     Attributes
     ----------

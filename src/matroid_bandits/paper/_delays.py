@@ -17,7 +17,7 @@ from matroid_bandits.reporting import Block, Cell, Column, Panel, Plot, Table, T
 #: How late answers are, in episodes.
 _DELAYS = (0, 30, 300)
 
-#: Whose curves are drawn: those who learn fast enough for a delay to matter.
+#: The policies whose curves are drawn: those that learn fast enough for a delay to matter.
 _SHOWN = ("OMM, scale 0.25", "Thompson")
 
 

@@ -21,7 +21,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, fixed in code, so that anyone can run it again.
+    """What is run, fixed in code, so that it can be run again.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ def describe(dataset: Dataset, popularity: FloatArray) -> FloatArray:
 
 
 def policies(problem: Problem, n_episodes: int) -> Mapping[str, Policy | Sequence[Policy]]:
-    """Policies that see who comes, and policies that do not."""
+    """Policies that see the visitor's features, and policies that do not."""
     world = problem.environment
     assert isinstance(world, VisitorEnvironment)
     best = problem.best_sets(world.overall_means[None])[0][0]

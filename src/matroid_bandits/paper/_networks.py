@@ -42,7 +42,7 @@ _SHARE, _FACTORS = 0.3, (2.0, 5.0)
 #: How often latencies swing in the time that is played.
 _N_SWINGS = 3
 
-#: What is random in the worlds is drawn with it, the same for everyone.
+#: What is random in the worlds is drawn with it, the same for every policy.
 _SEED = 12
 
 

@@ -1,4 +1,4 @@
-"""A part of the chapter that goes beyond the paper: some problems, who plays them, and what is said of it."""
+"""A part of the chapter that goes beyond the paper: some problems, policies, and the text on the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _N_CHECKPOINTS = 60
 
 
 class PolicyMaker(Protocol):
-    """Makes the policies for a problem that is played so long, by name, a family as a list."""
+    """Makes the policies for a problem and a number of episodes, by name, a family as a list."""
 
     def __call__(self, problem: Problem, n_episodes: int) -> Mapping[str, Policy | Sequence[Policy]]: ...
 

@@ -28,7 +28,7 @@ SCALES = (1.0, 0.5, 0.25, 0.1)
 #: How often everything changes, at even distances.
 N_CHANGES = 5
 
-#: What the means are drawn with, the same for everyone.
+#: What the means are drawn with, the same for every policy.
 _SEED = 12
 
 

@@ -1,4 +1,4 @@
-"""What the race found: who is ahead where weights change, by how much, and at what price where they stay."""
+"""Results of the race: which policy is ahead where weights change, by how much, and what it costs where they stay."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class DataSource:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What was simulated for a chapter: how long, how often, by whom, on which data.
+    """What was simulated for a chapter: episodes, runs, policies and data.
 
     Attributes
     ----------

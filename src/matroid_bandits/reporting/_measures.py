@@ -11,7 +11,7 @@ from matroid_bandits.simulation import SimulationResult
 
 
 def report_checkpoints(n_episodes: int) -> IntArray:
-    """Every episode up to 50, then 200 evenly spaced in the logarithm: fine enough to see who overtakes whom when.
+    """Every episode up to 50, then 200 evenly spaced in the logarithm, which shows when policies overtake.
 
     Examples
     --------

@@ -138,7 +138,7 @@ def sweep(
 
 @dataclass(frozen=True)
 class _Plan:
-    """One problem of a sweep: how it is played, and by whom."""
+    """One problem of a sweep, with its settings and policies."""
 
     name: str
     settings: Settings

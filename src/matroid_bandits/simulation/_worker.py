@@ -233,7 +233,7 @@ _known: OrderedDict[str, JobGroup] = OrderedDict()
 
 
 def _find(token: str, source: bytes | str | None) -> JobGroup | None:
-    """The group of this name: remembered, in the bytes that came along, or in a file, if this machine has it."""
+    """The group of this name: cached, in the bytes that came along, or in a file, if it is on this machine."""
     group = _known.pop(token, None)
     if group is None:
         if isinstance(source, str):

@@ -34,7 +34,7 @@ from matroid_bandits.specs._values import NumberOrValues, Values, read_values
 
 
 class EnvironmentSpec(Spec):
-    """Where the weights come from, who is available, and how late weights become known.
+    """Where the weights come from, which items are available, and how late weights become known.
 
     Examples
     --------

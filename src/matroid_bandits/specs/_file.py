@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationPlan(Plan):
-    """What a problem file comes to: a problem, who plays on it, how long and how often.
+    """What a problem file describes: a problem, policies, the number of episodes and of runs.
 
     Attributes
     ----------

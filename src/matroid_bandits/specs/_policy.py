@@ -1,4 +1,4 @@
-"""The section ``policies``: who plays, by the name of a policy with its constructor's parameters."""
+"""The section ``policies``: the name of each policy with its constructor's parameters."""
 
 from __future__ import annotations
 

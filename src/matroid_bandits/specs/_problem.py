@@ -1,4 +1,4 @@
-"""A whole problem: matroid, weights and direction; and who plays on it, how long and how often."""
+"""A whole problem: matroid, weights and direction; and the policies, episodes and runs of its simulation."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class RunsSpec(Spec):
 
 
 class SimulationSpec(RunsSpec, ProblemSpec):
-    """What a problem file says: a problem, who plays on it, how long and how often.
+    """The content of a problem file: a problem, policies, the number of episodes and of runs.
 
     Examples
     --------

@@ -122,7 +122,7 @@ AnyProblem = Annotated[
 
 
 class SweepSpec(RunsSpec):
-    """What a sweep file says: problems, who plays on all of them, how long and how often.
+    """The content of a sweep file: problems, policies, the number of episodes and of runs.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class SweepSpec(RunsSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan(Plan):
-    """What a sweep file comes to: problems, who plays on them, how long and how often.
+    """What a sweep file describes: problems, policies, the number of episodes and of runs.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class SweepPlan(Plan):
     problems : mapping of name to Problem
         What to learn.
     policies : callable
-        From one of the problems to who plays on it, by name.
+        From one of the problems to its policies, by name.
     n_episodes, n_runs, seed : int
         How long, how often, and which random numbers.
     start : {"observe", "explore"}
