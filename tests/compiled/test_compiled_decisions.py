@@ -6,26 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import matroid_bandits as mb
-from compiled_cases import (
-    DIRECTIONS,
-    FAMILIES,
-    POLICIES,
-    STARTS,
-    WORLDS,
-    differences,
-    is_sound,
-    kernels,  # noqa: F401 - a fixture
-    pairwise_cases,
-    play_agent,
-    play_compiled,
-    settings_of,
-)
+from compiled_cases import differences, kernels, play_agent, play_compiled, settings_of  # noqa: F401 - a fixture
+from episode_cases import DIRECTIONS, FAMILIES, POLICIES, STARTS, WORLDS, is_sound, pairwise
 from matroid_bandits.compiled import Misfit, Settings, _orders, _quotas, _ready
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection
 
 
-@pytest.mark.parametrize("case", pairwise_cases(), ids=lambda case: " ".join(map(str, case)))
+@pytest.mark.parametrize("case", pairwise(), ids=lambda case: " ".join(map(str, case)))
 def test_decisions_and_totals_are_those_of_an_agent(case):
     policy = POLICIES[case[1]]
     common = settings_of(case, 9, 6, 3, checkpoints=[1, 2, 4])

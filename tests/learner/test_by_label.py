@@ -80,7 +80,7 @@ def test_features_by_label(features):
 @pytest.mark.parametrize("make", [lambda rows: rows, lambda rows: dict(zip("abc", rows, strict=True))])
 def test_features_that_are_no_numbers_are_named(make):
     learner = mb.Learner(ABC, mb.CombLinUCB(n_features=2))
-    with pytest.raises(PolicyError, match="expected finite features, got nan as feature 1 of 'b'"):
+    with pytest.raises(PolicyError, match="expected finite features, got nan as feature 1 of item 'b'"):
         learner.ask(features=make([[1.0, 2.0], [1.0, np.nan], [1.0, 2.0]]))
     with pytest.raises(PolicyError, match="expected finite features, got inf as feature 0 of item 1"):
         mb.CombLinUCB([[1.0, 2.0], [np.inf, 1.0]])

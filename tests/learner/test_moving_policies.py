@@ -302,7 +302,7 @@ def test_features_of_requests_in_a_learner():
     swapped = X | {"a": [0.0, 1.0], "b": [1.0, 0.0]}
     assert learner.ask(features=swapped).labels == ("a",)
     assert "a is chosen" in str(learner.explain("a", features=swapped))
-    with pytest.raises(PolicyError, match=r"expected features of at most 1e\+50 in size, got one of 1e\+51"):
+    with pytest.raises(PolicyError, match=r"expected features of at most 1e\+50 in size, got 1e\+51 as feature"):
         learner.ask(features=X | {"a": [1e51, 0.0]})
     with pytest.raises(PolicyError, match=r"expected features of 2 numbers per item, which CombLinUCB.* needs"):
         learner.ask()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -102,3 +103,21 @@ def as_flag(what: str, value: Any, *, error: type[Exception] = ValueError) -> bo
     if not isinstance(value, (bool, np.bool_)):
         raise error(f"expected {what} to be True or False, got {shown(value)}")
     return bool(value)
+
+
+def check_features(features: Any, names: Sequence[Any], *, error: type[Exception] = ValueError) -> None:
+    """Raise where an array (L, d) has a number that is not finite, or larger than `MOST_FEATURE`.
+
+    Examples
+    --------
+    >>> check_features(np.array([[1.0, np.nan]]), ["boots"])
+    Traceback (most recent call last):
+    ...
+    ValueError: expected finite features, got nan as feature 1 of item 'boots'
+    """
+    is_wrong = ~(np.abs(features) <= MOST_FEATURE)  # of NaN too
+    if is_wrong.any():
+        e, k = np.argwhere(is_wrong)[0].tolist()
+        given = features[e, k]
+        expected = f"features of at most {MOST_FEATURE:g} in size" if np.isfinite(given) else "finite features"
+        raise error(f"expected {expected}, got {given:g} as feature {k} of item {names[e]!r}")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
-from matroid_bandits._util.checks import MOST_FEATURE
+from matroid_bandits._util.checks import check_features
 from matroid_bandits._util.names import encode_all, pairs_of, rows_of
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
@@ -160,13 +160,7 @@ def read_rows(
     if X.ndim != 2 or X.shape[0] != L or n_features not in (None, X.shape[1]):
         width_ = "n_features" if n_features is None else n_features
         raise PolicyError(f"expected features of shape ({L}, {width_}), got shape {X.shape}")
-    is_finite = np.isfinite(X)
-    if not is_finite.all():
-        e, k = np.argwhere(~is_finite)[0].tolist()
-        raise PolicyError(f"expected finite features, got {X[e, k]} as feature {k} of {constraint.labels[e]!r}")
-    largest = np.abs(X).max(initial=0.0)
-    if largest > MOST_FEATURE:
-        raise PolicyError(f"expected features of at most {MOST_FEATURE:g} in size, got one of {largest:g}")
+    check_features(X, constraint.labels, error=PolicyError)
     return X
 
 

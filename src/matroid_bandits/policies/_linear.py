@@ -9,7 +9,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
-from matroid_bandits._util.checks import MOST_FEATURE, as_integer, as_number
+from matroid_bandits._util.checks import as_integer, as_number, check_features
 from matroid_bandits._util.names import rows_of
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
@@ -327,13 +327,7 @@ def _as_features(features: ArrayLike) -> FloatArray:
         ) from None
     if F.ndim != 2 or F.shape[1] == 0:
         raise PolicyError(f"expected features of shape (n_items, n_features), got shape {F.shape}")
-    is_finite = np.isfinite(F)
-    if not is_finite.all():
-        e, k = np.argwhere(~is_finite)[0].tolist()
-        raise PolicyError(f"expected finite features, got {F[e, k]} as feature {k} of item {e}")
-    largest = np.abs(F).max(initial=0.0)
-    if largest > MOST_FEATURE:
-        raise PolicyError(f"expected features of at most {MOST_FEATURE:g} in size, got one of {largest:g}")
+    check_features(F, range(F.shape[0]), error=PolicyError)
     return frozen(F)
 
 
