@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.matroids import Matroid
 
 #: Categories with quotas of their own that are listed by name.
 _FEW = 4
@@ -45,6 +46,8 @@ def rule_of(constraint: Constraint) -> Rule:
     >>> rule_of(slots).codes
     [0, 0, 1]
     """
+    if not isinstance(constraint, Matroid) and constraint.kind not in ("quota-intersection", "matroid-intersection"):
+        return Rule(constraint.in_words())
     return _rule(constraint.to_dict(), constraint.largest_size)
 
 
@@ -66,6 +69,9 @@ def _rule(form: dict[str, Any], largest: int) -> Rule:
         return Rule(f"{len(parts)} parts, each by a rule of its own, {largest} in all")
     if kind == "graphic":
         return Rule(f"edges without a cycle, at most {largest}")
+    if kind in ("quota-intersection", "matroid-intersection"):
+        both = " and ".join(_rule(form[part], largest).words for part in ("one", "two"))
+        return Rule(f"{both}; {largest} at most")
     if kind == "transversal":
         return Rule(f"items that can take {len(form['rights'])} places, one each")
     return Rule(f"at most {_items(largest)} ({kind})")

@@ -52,6 +52,7 @@ from matroid_bandits.specs._operations import (
     ContractSpec,
     DirectSumSpec,
     DualSpec,
+    IntersectionSpec,
     OperationSpec,
     RestrictSpec,
     TruncateSpec,
@@ -59,6 +60,7 @@ from matroid_bandits.specs._operations import (
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import DetectorSpec, PolicySpec
 from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, SimulationSpec
+from matroid_bandits.specs._shapes import ArborescenceSpec, AssignmentSpec, PathSpec, SetsSpec
 from matroid_bandits.specs._spec import Spec, parse, parse_json
 from matroid_bandits.specs._sweep import FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
 from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, WeightsSpec
@@ -66,6 +68,8 @@ from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, Weight
 __all__ = [
     "LONGEST_ABOUT",
     "LONGEST_TITLE",
+    "ArborescenceSpec",
+    "AssignmentSpec",
     "BernoulliSpec",
     "BetaSpec",
     "CampaignSpec",
@@ -87,6 +91,7 @@ __all__ = [
     "GraphicSpec",
     "Ground",
     "GroupSpec",
+    "IntersectionSpec",
     "Label",
     "LaminarSpec",
     "LinearSpec",
@@ -95,6 +100,7 @@ __all__ = [
     "OperationSpec",
     "OwnSpec",
     "PartitionSpec",
+    "PathSpec",
     "PiecewiseSpec",
     "Place",
     "PolicySpec",
@@ -105,6 +111,7 @@ __all__ = [
     "RowsSpec",
     "RunsSpec",
     "SamplesSpec",
+    "SetsSpec",
     "SimulationPlan",
     "SimulationSpec",
     "Spec",

@@ -14,7 +14,6 @@ from matroid_bandits.matroids import (
     GraphicMatroid,
     LaminarMatroid,
     LinearMatroid,
-    Matroid,
     PartitionMatroid,
     TransversalMatroid,
     UniformMatroid,
@@ -56,7 +55,7 @@ Rows = Annotated[list[str | dict[str, Any]], BeforeValidator(_check_rows)]
 
 
 class TableSpec(Spec):
-    """A matroid whose items are listed in a table: a CSV `file`, or `rows` in the spec itself.
+    """A constraint whose items are listed in a table: a CSV `file`, or `rows` in the spec itself.
 
     Examples
     --------
@@ -77,7 +76,7 @@ class TableSpec(Spec):
         return self
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """The matroid, its items and what the table says of them; `reserved` columns are no features."""
+        """The constraint, its items and what the table says of them; `reserved` columns are no features."""
         place = Place() if place is None else place
         if self.file is not None:
             sheet = read_sheet(self.file, place.at("file"))
@@ -91,13 +90,13 @@ class TableSpec(Spec):
                 raise place.at("file").error(f"{sheet.base}: {error}") from error
             raise place.at("rows").error(str(error)) from error
 
-    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
-        """The rows of each item, and how to make the matroid."""
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
+        """The rows of each item, and how to make the constraint."""
         raise NotImplementedError
 
 
-# The rows that describe each item, and how to make the matroid of them.
-_Read = tuple[dict[str, list[Row]], Callable[[], Matroid]]
+#: The rows that describe each item, and how to make the constraint of them.
+Read = tuple[dict[str, list[Row]], Callable[[], Constraint]]
 
 
 class _ItemsSpec(TableSpec):
@@ -122,7 +121,7 @@ class UniformSpec(_ItemsSpec):
     kind: Literal["uniform"]
     rank: Count = Field(description="How many items.")
 
-    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         rows = self._items(sheet)
         if self.rank > len(rows):
             raise place.at("rank").error(
@@ -145,7 +144,7 @@ class PartitionSpec(_ItemsSpec):
     category: str = Field("category", description="The column with each item's category.")
     capacity: Capacity = Field(1, description="A number for all, a column, or a number for each category.")
 
-    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         rows = self._items(sheet)
         blocks = categories(rows, sheet, self.category)
         capacities = capacity_of(self.capacity, rows, blocks, place.at("capacity"))
@@ -187,7 +186,7 @@ class LaminarSpec(_ItemsSpec):
     kind: Literal["laminar"]
     groups: list[GroupSpec] = Field(description="The quotas.")
 
-    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         rows = self._items(sheet)
         here = Ground(sheet.name, rows, UniformMatroid(len(rows), 0))
         groups: list[tuple[list[int], int]] = []
@@ -222,7 +221,7 @@ class GraphicSpec(TableSpec):
     target: str = Field("target", description="The column with the other end.")
     label: str | None = Field(None, description="The column that names the edges; by default 'source-target'.")
 
-    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         sheet.need(self.source, self.target, *([self.label] if self.label else []))
         ends = [(row.text(self.source), row.text(self.target)) for row in sheet.rows]
         hint = "" if self.label else " (name parallel links apart in a column, and give it as label)"
@@ -247,7 +246,7 @@ class TransversalSpec(TableSpec):
     item: str = Field("item", description="The column that names the items.")
     partner: str = Field("partner", description="The column with a partner, or in rows a list of partners.")
 
-    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         sheet.need(self.item, self.partner)
         rows: dict[str, list[Row]] = {}
         neighbors: dict[str, list[str]] = {}
@@ -277,7 +276,7 @@ class LinearSpec(_ItemsSpec):
     features: Columns | None = Field(None, description="The columns of the vectors; by default all that are left.")
     field: int | None = Field(None, description="A prime p, for vectors over GF(p).")
 
-    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> _Read:
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         rows = self._items(sheet)
         columns = self.features
         if columns is None:

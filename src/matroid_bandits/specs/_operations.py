@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from matroid_bandits._util.text import shown
+from matroid_bandits.constraints import MatroidIntersection, QuotaIntersection
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.matroids import Matroid, direct_sum
 from matroid_bandits.specs._constraint import (
@@ -22,6 +23,7 @@ from matroid_bandits.specs._constraint import (
 )
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._shapes import ArborescenceSpec, AssignmentSpec, PathSpec, SetsSpec
 from matroid_bandits.specs._spec import Count, Spec, closest, mistake
 
 
@@ -146,7 +148,36 @@ class DirectSumSpec(Spec):
         )
 
 
-#: The matroids that specs have words for, each by its `kind`.
+class IntersectionSpec(Spec):
+    """The sets that two matroids on the same items both allow, such as quotas per topic and quotas per seller.
+
+    Examples
+    --------
+    >>> rows = [{"item": "a", "topic": "x", "seller": "u"}, {"item": "b", "topic": "x", "seller": "v"}]
+    >>> parts = [{"kind": "partition", "category": category, "rows": rows} for category in ("topic", "seller")]
+    >>> IntersectionSpec(kind="intersection", parts=parts).ground().constraint
+    QuotaIntersection(n_items=2)
+    """
+
+    kind: Literal["intersection"]
+    parts: list[ConstraintSpec] = Field(description="Two matroids with the same items in the same order.")
+
+    def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
+        """The constraint, its items and what the first part says of them; `reserved` columns are no features."""
+        place = (Place() if place is None else place).at("parts")
+        if len(self.parts) != 2:
+            why = ": the best sets of three matroids are NP-hard to find; list small families as sets"
+            raise place.error(f"expected two matroids, got {len(self.parts)}{why if len(self.parts) > 2 else ''}")
+        grounds = [part.ground(place.at(number), reserved) for number, part in enumerate(self.parts)]
+        one, two = (ground.matroid(place.at(number)) for number, ground in enumerate(grounds))
+        if list(grounds[0].rows) != list(grounds[1].rows):
+            raise place.at(1).error("expected the items of parts[0] in the same order, got others")
+        is_quotas = one.quotas() is not None and two.quotas() is not None
+        made = QuotaIntersection(one, two) if is_quotas else MatroidIntersection(one, two)
+        return Ground(grounds[0].name, grounds[0].rows, made)
+
+
+#: The constraints that specs have words for, each by its `kind`.
 _Named = Annotated[
     UniformSpec
     | PartitionSpec
@@ -158,7 +189,12 @@ _Named = Annotated[
     | DualSpec
     | RestrictSpec
     | ContractSpec
-    | DirectSumSpec,
+    | DirectSumSpec
+    | IntersectionSpec
+    | AssignmentSpec
+    | PathSpec
+    | ArborescenceSpec
+    | SetsSpec,
     Field(discriminator="kind"),
 ]
 
@@ -176,7 +212,7 @@ ConstraintSpec = Annotated[
     Discriminator(_which),
 ]
 
-for model in (TruncateSpec, DualSpec, RestrictSpec, ContractSpec, DirectSumSpec):
+for model in (TruncateSpec, DualSpec, RestrictSpec, ContractSpec, DirectSumSpec, IntersectionSpec):
     model.model_rebuild()
 
 
