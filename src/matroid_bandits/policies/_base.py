@@ -29,7 +29,25 @@ class Policy(ABC, Described):
     `indices` is the one required method, over arrays with a row per run. A policy sees gains (costs are negated
     before they reach it), so it always maximises, and works in both directions. Every other method is optional:
 
-    =============================  ===========================================================================
+    =============================  ==================================================================================
+    a policy that                  overrides
+    =============================  ==================================================================================
+    learns more than the state     `memory`, which declares its arrays, and `observe`, called with every answer:
+    counts                         at once, in parts, episodes later, never
+    ages                           `advance`, called once an episode, after its set was chosen
+    needs the constraint           `prepare`, called once, before anything else
+    makes more of late answers     `wait` and `drop`; most policies go by the state's counts of plays that wait
+    than the state does
+    shares memory between items    `change`, `rearranged` and `forget`, called when items come, go or start anew;
+                                   memory per item follows its item by itself
+    may replace another policy     `begin`, which makes its memory from the plays and gains so far
+    of a live learner
+    reports other beliefs than     `beliefs` and `spreads`
+    the state's means
+    is saved with a learner        `check_extra`, where files with impossible numbers are to be refused
+    has a compiled form            `compiled`; `AffinePolicy` has one
+    =============================  ==================================================================================
+
     One object plays in many problems and threads, so it stays as it was made: what it keeps of a history is its
     declared `memory`, and what it works out for a constraint is what `prepare` returns.
 

@@ -327,7 +327,7 @@ class _Trial:
             for watched, runs in zip(self._watched, batches, strict=True)
         ]
         for watched, agent in zip(self._watched, self._agents, strict=True):
-            watched.begin(agent.state)
+            watched.check_start(agent.state)
 
     def play(self, n_episodes: int, start: str, *, compares: bool = False) -> list[FloatArray]:
         """The indices of the batch in every episode, when all is well with them."""
@@ -416,7 +416,7 @@ class _Watched(PolicyWrapper):
         """None, so that `indices` is called."""
         return None
 
-    def begin(self, state: State) -> None:
+    def check_start(self, state: State) -> None:
         """Check what a fresh state has."""
         if self._check == "memory":
             _check_memory(state, self._base)
