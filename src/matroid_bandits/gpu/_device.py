@@ -99,7 +99,6 @@ radius_of = on_device(episodes.radius_of)
 noisy = on_device(episodes.noisy, times=times)
 catch_up = on_device(discount._catch_up)
 faded_line = on_device(discount._line)
-inverse = on_device(linear._inverse)
 reduce = on_device(linear._reduce)
 
 

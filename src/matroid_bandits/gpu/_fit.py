@@ -200,8 +200,10 @@ def _ordered(form: MatchingForm | ResidueForm | FloatForm, matroid: Matroid) -> 
         n_primes, _, n_columns = form.residues.shape
         if n_primes > _MOST_PRIMES:
             raise Misfit(f"the vectors are too long for a GPU: they take {n_primes} primes, of {_MOST_PRIMES}")
-        name, own = "residues", (form.residues.astype(np.uint32), form.primes.astype(np.int64))
-        n_bytes = 4 * (n_primes * (rank * n_columns + rank + n_columns) + rank + 1)
+        primes = form.primes.astype(np.int64)
+        batches = np.minimum(2**30, (2**63 - 1) // primes**2 - 1)  # of products that fit in a word with what is left
+        name, own = "residues", (form.residues.astype(np.uint32), primes, batches)
+        n_bytes = 4 * (n_primes * (rank * n_columns + rank + n_columns) + rank + 2)
     else:
         name, own = "floats", (np.array(form.vectors, np.float64), float(form.tolerance))
         n_columns = form.vectors.shape[1]

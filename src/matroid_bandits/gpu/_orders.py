@@ -14,8 +14,8 @@ from matroid_bandits.gpu._device import (
     by_block,
     cuda,
     index,
-    inverse,
     lowest,
+    on_device,
     reduce,
     times,
     types,
@@ -193,7 +193,7 @@ def greedy_lists(family, room, bits, tid, n_threads):
 
 @by_block
 def room_of_residues(family, at, n_threads):
-    """Keys and order; for each prime the rows of an echelon form and their pivots; a vector; factors; a column."""
+    """Keys and order; for each prime the rows of an echelon form and their pivots; a vector; factors; two columns."""
     rank, n = family[0], family[3]
     n_primes, _, n_columns = family[4].shape
     longs, shorts = cuda.shared.array(0, types.uint64), cuda.shared.array(0, types.int32)
@@ -209,94 +209,118 @@ def room_of_residues(family, at, n_threads):
     at += n_primes * n_columns
     factors = marks[at : at + rank]
     at += rank
-    return keys, order, rows, pivots, ys, factors, shorts[at : at + 1]
+    return keys, order, rows, pivots, ys, factors, shorts[at : at + 2]
+
+
+@on_device
+def _inverse(a, p):
+    """The inverse of a modulo the prime p, by Euclid; remainders and quotients in 32 bits, which are soon divided."""
+    old_r, r, old_s, s = np.uint32(p), np.uint32(a), np.int64(0), np.int64(1)
+    while r != np.uint32(0):
+        q = np.uint32(old_r // r)
+        old_r, r = r, np.uint32(old_r - np.uint32(q * r))
+        old_s, s = s, old_s - np.int64(q) * s
+    return old_s if old_s >= 0 else old_s + p
 
 
 @by_block
-def _entry_left(vectors, q, e, c, rows, pivots, rank, k, p):
-    """Entry c of vector e less its projection on the first k rows, modulo p; see `kernels.linear._remainder`."""
-    n_columns = vectors.shape[2]
-    batch = min(np.int64(1) << 30, np.int64(2**63 - 1) // (p * p) - 1)
-    y, pending, reciprocal = np.int64(vectors[q, e, c]), np.int64(0), 1.0 / p
-    for i in range(k):
-        coefficient = np.int64(vectors[q, e, pivots[q * rank + i]])
-        if coefficient != 0:
-            y += (p - coefficient) * np.int64(rows[(q * rank + i) * n_columns + c])
+def _entry_left(vector, c, rows, first, pivots, k, p, reciprocal, batch):
+    """Entry c of a vector less its projection on the first k rows, modulo p; see `kernels.linear._remainder`."""
+    n_columns = np.uint32(vector.shape[0])
+    y, pending, at, i = np.int64(vector[c]), np.int64(0), np.uint32(first * n_columns + c), np.uint32(0)
+    while i < k:
+        coefficient = vector[pivots[np.uint32(first + i)]]
+        if coefficient != np.uint32(0):
+            y += np.int64(np.uint32(p - coefficient)) * np.int64(rows[at])
             pending += 1
             if pending == batch:
                 y, pending = reduce(y, p, reciprocal), np.int64(0)
+        at = np.uint32(at + n_columns)
+        i = np.uint32(i + 1)
     return reduce(y, p, reciprocal) if pending > 0 else y
 
 
 @by_block
-def _absorb(q, n_columns, rows, pivots, ys, factors, column, rank, k, p, tid, n_threads):
-    """Make ys, of prime number q, row k of its reduced echelon form; see `kernels.linear._absorb`."""
-    reciprocal, first, row = 1.0 / p, q * n_columns, (q * rank + k) * n_columns
-    c = np.int64(tid)
+def _absorb(n_columns, rows, first, pivots, ys, factors, columns, k, p, reciprocal, tid, n_threads):
+    """Make ys row k of a reduced echelon form, whose rows begin with number `first`; see `kernels.linear._absorb`."""
+    row = np.uint32((first + k) * n_columns)
+    c = tid
     while c < n_columns:
-        if ys[first + c] != 0:
-            column[0] = c  # that of one of the threads
-        c += n_threads
+        y = np.int64(ys[c])
+        if y != 0:
+            columns[0] = c  # that of one of the threads
+            if y == 1 or y == p - 1:
+                columns[1] = c  # better: it is its own inverse
+        c = np.uint32(c + n_threads)
     cuda.syncthreads()
-    pivot = np.int64(column[0])
-    scale = np.int64(ys[first + pivot])
-    if scale != 1 and scale != p - 1:
-        scale = inverse(scale, p)
-    i = np.int64(tid)
+    pivot = np.uint32(columns[1] if columns[1] >= 0 else columns[0])
+    scale = np.int64(ys[pivot])
+    if columns[1] < 0:
+        scale = _inverse(scale, p)
+    i = tid
     while i < k:
-        found = np.int64(rows[(q * rank + i) * n_columns + pivot])
-        factors[i] = p - found if found != 0 else 0
-        i += n_threads
-    c = np.int64(tid)
+        found = rows[np.uint32((first + i) * n_columns + pivot)]
+        factors[i] = p - found if found != np.uint32(0) else 0
+        i = np.uint32(i + n_threads)
+    c = tid
     while c < n_columns:
-        rows[row + c] = reduce(np.int64(ys[first + c]) * scale, p, reciprocal)
-        c += n_threads
-    if tid == 0:
-        pivots[q * rank + k] = pivot
+        rows[np.uint32(row + c)] = reduce(np.int64(ys[c]) * scale, p, reciprocal)
+        c = np.uint32(c + n_threads)
     cuda.syncthreads()
-    j = np.int64(tid)
-    while j < k * n_columns:
-        i = j // n_columns
-        if factors[i] != 0:
-            at = q * rank * n_columns + j
-            sum_ = np.int64(rows[at]) + np.int64(factors[i]) * np.int64(rows[row + j - i * n_columns])
-            rows[at] = reduce(sum_, p, reciprocal)
-        j += n_threads
+    if tid == 0:
+        pivots[np.uint32(first + k)] = pivot
+        columns[1] = -1
+    j, n = tid, np.uint32(k * n_columns)
+    while j < n:
+        i = np.uint32(j // n_columns)
+        if factors[i] != np.uint32(0):
+            at = np.uint32(first * n_columns + j)
+            product = np.int64(factors[i]) * np.int64(rows[np.uint32(row + j - i * n_columns)])
+            rows[at] = reduce(np.int64(rows[at]) + product, p, reciprocal)
+        j = np.uint32(j + n_threads)
     cuda.syncthreads()
 
 
 @by_block
 def greedy_residues(family, room, bits, tid, n_threads):
-    """As `kernels.linear.greedy_residues`; `vectors` (P, L, C) are residues modulo `primes` (P,)."""
-    rank, items, n_taken, _, vectors, primes = family
-    _, order, rows, pivots, ys, factors, column = room
-    n_primes, n_columns = vectors.shape[0], vectors.shape[2]
-    alive, k, j, n = (np.int64(1) << n_primes) - 1, 0, 0, items.shape[0]
+    """As `kernels.linear.greedy_residues`; `vectors` (P, L, C) are residues modulo `primes` (P,).
+
+    So many products as `batches` (P,) may be added up before they are reduced.
+    """
+    rank, items, n_taken, _, vectors, primes, batches = family
+    _, order, rows, pivots, ys, factors, columns = room
+    n_primes, n_columns = vectors.shape[0], np.uint32(vectors.shape[2])
+    alive, j, n = (np.int64(1) << n_primes) - 1, 0, items.shape[0]
+    k = np.uint32(0)
+    if tid == 0:
+        columns[1] = -1
     while k < rank and j < n:
         e = _item(items, n_taken, order, j)
         j += 1
         independent = np.int64(0)
         for q in range(n_primes):
             if (alive >> q) & 1:
-                is_left = 0
-                c = np.int64(tid)
+                is_left, p, vector = 0, primes[q], vectors[q, e]
+                c = tid
                 while c < n_columns:
-                    y = _entry_left(vectors, q, e, c, rows, pivots, rank, k, primes[q])
-                    ys[q * n_columns + c] = y
+                    y = _entry_left(vector, c, rows, np.uint32(q * rank), pivots, k, p, 1.0 / p, batches[q])
+                    ys[np.uint32(q * n_columns + c)] = y
                     if y != 0:
                         is_left = 1
-                    c += n_threads
+                    c = np.uint32(c + n_threads)
                 if cuda.syncthreads_or(is_left):
                     independent |= np.int64(1) << q
         if independent != 0:
             for q in range(n_primes):
                 if (independent >> q) & 1:
-                    _absorb(q, n_columns, rows, pivots, ys, factors, column, rank, k, primes[q], tid, n_threads)
+                    p, left = primes[q], ys[q * n_columns : (q + 1) * n_columns]
+                    first = np.uint32(q * rank)
+                    _absorb(n_columns, rows, first, pivots, left, factors, columns, k, p, 1.0 / p, tid, n_threads)
             alive = independent
             if tid == 0:
                 mark(bits, e)
-            k += 1
-    return k
+            k = np.uint32(k + 1)
+    return np.int64(k)
 
 
 @by_block
