@@ -72,6 +72,9 @@ def test_a_campaign_is_created_asked_told_and_watched(site, visit):
     page = visit("/")
     page.get_by_role("button", name="New campaign").click()
     page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.locator("#create-problem")).to_have_text("Expected a name, got none.")
+    page.get_by_role("button", name="JSON").click()
+    page.get_by_role("button", name="Create", exact=True).click()
     expect(page.locator("#create-problem")).to_have_text("Expected a spec, got nothing.")
     spec = {
         "name": "ads",
@@ -123,7 +126,7 @@ def test_a_campaign_is_created_asked_told_and_watched(site, visit):
 
 
 def test_every_example_of_a_spec_is_one(site, visit):
-    for example in ("slots", "top", "tree"):
+    for example in ("slots", "quotas", "top", "tree"):
         page = visit("/")
         page.get_by_role("button", name="New campaign").click()
         page.locator(f"[data-example={example}]").click()
@@ -212,6 +215,11 @@ def test_pause_resume_and_archive(site, visit):
     site.create("moody", ["a", "b"])
     page = visit("/campaigns/moody")
     page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#confirm")).to_contain_text("Every request for a set is refused until it is resumed.")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#status")).to_have_text("Active")
+    page.get_by_role("button", name="Pause").click()
+    page.locator("#confirm").get_by_role("button", name="Pause").click()
     expect(page.locator("#status")).to_have_text("Paused")
     expect(page.locator("#problem")).to_have_text("Paused: asks are refused, answers are taken.")
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -395,3 +403,185 @@ def test_the_page_comes_back_with_the_server(site, visit):
     expect(tile(page, "decisions")).to_have_text("2")
     expect(page.locator("#problem")).to_be_hidden()
     visit.complaints.clear()  # the browser's notes of refused connections
+
+
+TICKS = """() => {
+  const frame = document.querySelector('#chart svg').getBoundingClientRect();
+  const axis = document.querySelector('.axis-ends').getBoundingClientRect();
+  const isCut = (box, of) => box.left < of.left - 0.5 || box.right > of.right + 0.5;
+  const cut = [...document.querySelectorAll('#chart .tick')].filter((e) => isCut(e.getBoundingClientRect(), frame));
+  const marks = [...document.querySelectorAll('.axis-ends span')];
+  const ends = marks.filter((e) => isCut(e.getBoundingClientRect(), axis));
+  return [...cut, ...ends].map((e) => e.textContent);
+}"""
+
+
+@pytest.mark.parametrize("scale", [1e-7, 0.25, 12345.678, -98765.4, 3e9])
+def test_labels_of_axes_are_never_cut(site, visit, scale):
+    name = f"scale-{abs(scale):g}".replace("+", "")
+    site.create(name, ["a", "b"])
+    site.visit(name, lambda label: scale * (1.0 if label == "a" else 1.37), n=6)
+    for width in (1280, 360):
+        page = visit(f"/campaigns/{name}", width=width)
+        expect(page.locator("#chart path.mean")).to_have_attribute("d", re.compile("^M"))
+        assert page.locator("#chart .tick").count() >= 3
+        for value in ("15 min", "1 day", "100 days", "All"):
+            page.get_by_role("button", name=value).click()
+            expect(page.get_by_role("button", name=value)).to_have_attribute("aria-pressed", "true")
+            assert page.evaluate(TICKS) == []
+        assert page.evaluate(OVERFLOW) <= 0
+
+
+def test_a_nested_policy_is_told_in_words(site, visit):
+    policy = {"policy": "Restarting", "base": {"policy": "OMM", "scale": 2.0}}
+    site.create("nested", ["a", "b"], policy=policy)
+    page = visit("/campaigns/nested")
+    expect(page.locator("#facts")).to_contain_text("Restarting (base OMM (scale 2), detector CUSUM (n first 200")
+    expect(page.locator("body")).not_to_contain_text("[object")
+
+
+def test_a_refused_preview_takes_the_old_result_away(site, visit):
+    site.create("refused", ["a", "b", "c"], rank=2)
+    page = visit("/campaigns/refused")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#trial .chip")).to_have_count(2)
+    page.get_by_text("Features").click()
+    page.get_by_label("A row of numbers").fill("[[1]]")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#trial .notice")).to_be_visible()
+    expect(page.locator("#trial .chip")).to_have_count(0)
+    expect(page.locator("#trial .result")).to_be_hidden()
+    visit.complaints.clear()  # the browser's note of the 422
+
+
+def test_the_whole_set_can_be_seen(site, visit):
+    site.create("wide", [f"item {k}" for k in range(40)], rank=30)
+    page = visit("/campaigns/wide")
+    expect(page.locator("#set li")).to_have_count(8)
+    page.get_by_role("button", name="Show all 30").click()
+    expect(page.locator("#set li")).to_have_count(30)
+    assert page.evaluate("(() => { const set = document.querySelector('#set ul'); "
+                         "return set.scrollHeight <= set.clientHeight; })()")  # fmt: skip
+    page.get_by_role("button", name="Show the first 8").click()
+    expect(page.locator("#set li")).to_have_count(8)
+
+
+def test_categories_quotas_and_shares_of_recent_decisions(site, visit):
+    rows = [{"item": f"story {k}", "topic": f"topic {k % 3}"} for k in range(9)]
+    quotas = {"kind": "partition", "category": "topic", "capacity": 2, "rows": rows}
+    matroid = {"kind": "truncate", "rank": 5, "of": quotas}
+    site.send("POST", "/v1/campaigns", {"name": "topics", "matroid": matroid, "policy": "OMM", "seed": 1})
+    site.visit("topics", lambda label: 1.0 if label == "story 0" else 0.0, n=10)
+    page = visit("/campaigns/topics")
+    expect(page.locator("#facts")).to_contain_text("at most 2 of each of 3 categories, 5 in all")
+    expect(row(page, "story 4").locator(".col-category")).to_have_text("topic 1")
+    shares = page.locator("table.items tbody td.col-share")
+    expect(shares.first).to_have_text(re.compile("%$"))
+    total = sum(float(text.rstrip("%")) for text in shares.all_inner_texts())
+    assert total == pytest.approx(500.0, abs=5.0)  # each of the last decisions has five items
+    page.get_by_label("Which category").select_option(label="topic 1 (at most 2)")
+    expect(page.locator("#items-count")).to_have_text("3 of 9")
+    page.get_by_label("Which category").select_option(label="All categories")
+    page.get_by_role("button", name="Category", exact=True).click()
+    expect(page.locator("table.items tbody td.col-category").first).to_have_text("topic 0")
+    site.create("plain", ["a", "b"])
+    page.goto(f"{site.address}/campaigns/plain")
+    expect(row(page, "a").locator(".col-share")).to_have_text("–")
+    expect(page.get_by_label("Which category")).to_be_hidden()
+    expect(page.get_by_role("button", name="Category", exact=True)).to_be_hidden()
+
+
+def test_why_an_actual_decision_was_made_does_not_go_stale(site, visit):
+    site.create("stale", ["boots", "hats"])
+    page = visit("/campaigns/stale")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#trial .result")).to_contain_text("Decision 1 chose 1 item")
+    chosen = page.locator("#trial .chip").inner_text()
+    page.locator("#trial .chip").click()
+    drawer = page.get_by_role("dialog", name=chosen)
+    expect(drawer).to_contain_text("in decision 1, by what was believed then")
+    words = drawer.locator(".why").inner_text()
+    page.keyboard.press("Escape")
+    site.visit("stale", lambda label: 0.0 if label == chosen else 1.0, n=8)  # now the other one is better
+    page.locator("#trial .chip").click()
+    expect(drawer.locator(".why")).to_have_text(words)
+    page.keyboard.press("Escape")
+    page.locator("#waiting .names").get_by_role("button", name=chosen).first.click()
+    expect(drawer.locator(".why")).to_have_text(words)
+    page.keyboard.press("Escape")
+    item(page, chosen).click()  # the next decision is another matter
+    expect(drawer).to_contain_text("for the next decision")
+    expect(drawer.locator(".why")).not_to_have_text(words)
+
+
+def test_alarms_are_on_the_list_and_are_acknowledged(site, visit):
+    site.create("alarmed", ["a", "b"])
+    site.visit("alarmed", lambda label: 100.0 if label == "a" else 0.0, n=4)
+    page = visit("/")
+    card = page.locator("#campaigns .card").filter(has_text="alarmed")
+    expect(card).to_contain_text("1 alarm")
+    card.get_by_role("link").click()
+    expect(tile(page, "alarms")).to_have_text("1")
+    page.get_by_text("Changes and alarms").click()
+    page.get_by_role("button", name="Acknowledge 1 alarm").click()
+    expect(tile(page, "alarms")).to_have_text("0")
+    expect(page.locator("#marks li strong").first).to_have_text("Acknowledged")
+    key = site.keys["admin"].split("_")[1]
+    expect(page.locator("#marks li").first).to_contain_text(f"by key {key}")
+    page.goto(f"{site.address}/")
+    expect(card.get_by_text("1 alarm")).to_be_hidden()
+
+
+def test_times_have_dates_and_a_zone_and_ranges_begin_with_the_campaign(site, visit):
+    site.create("dated", ["a", "b"])
+    site.visit("dated", lambda _: 0.5, n=2)
+    page = visit("/campaigns/dated", timezone_id="Asia/Tokyo", locale="en-GB")
+    expect(page.locator("#facts")).to_contain_text("are in Asia/Tokyo (GMT+9)")
+    page.get_by_text("Changes and alarms").click()
+    expect(page.locator("#marks li time").first).to_have_text(re.compile(r"\d{1,2} \w+ 20\d\d, \d\d:\d\d:\d\d"))
+    for name in ("15 min", "1 day", "100 days", "All"):
+        page.get_by_role("button", name=name).click()
+        expect(page.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+        # The mark of its creation is at the left end of the axis, whatever the range.
+        line = page.locator("#chart line.flag").first
+        grid = page.locator("#chart line.axis").last
+        until(lambda line=line, grid=grid: abs(float(line.get_attribute("x1")) - float(grid.get_attribute("x1"))) < 2)
+
+
+def test_many_items_are_read_again_only_where_they_are_seen(site, visit):
+    site.create("many", [f"item {k:05d}" for k in range(6_000)], rank=3)
+    page = visit("/")
+    sizes = []
+    page.on("response", lambda response: "/estimates" in response.url and sizes.append(response))
+    page.goto(f"{site.address}/campaigns/many")
+    expect(page.locator("#items-count")).to_have_text("6,000")
+    assert [response.request.method for response in sizes] == ["GET", "GET"]  # two pages
+    assert all(response.headers["content-encoding"] == "gzip" for response in sizes)
+    del sizes[:]
+    with page.expect_response(lambda response: "/estimates" in response.url):
+        site.visit("many", lambda _: 1.0, n=3)
+    expect(tile(page, "decisions")).to_have_text("3")
+    assert {response.request.method for response in sizes} == {"POST"}
+    assert all(len(response.json()["labels"]) < 100 for response in sizes)
+    page.get_by_role("button", name="Plays", exact=True).click()
+    expect(page.locator("table.items tbody td.col-plays").first).to_have_text("1")
+
+
+def test_a_campaign_is_created_with_the_form(site, visit):
+    page = visit("/")
+    page.get_by_role("button", name="New campaign").click()
+    page.locator("[data-example=quotas]").click()
+    page.get_by_label("Name").fill("from-a-form")
+    page.get_by_label("Items in all (optional)").fill("3")
+    page.get_by_label("Items, one per line: item, category").fill("a, x\nb, x\nc")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.locator("#create-problem")).to_have_text(
+        "Expected two names with a comma between them in line 3, got “c”."
+    )
+    page.get_by_label("Items, one per line: item, category").fill("a, x\nb, x\nc, y\nd, y")
+    page.get_by_role("button", name="JSON").click()
+    expect(page.get_by_label("Spec")).to_have_value(re.compile('"kind": "truncate"'))
+    page.get_by_role("button", name="Form").click()
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page).to_have_url(re.compile("/campaigns/from-a-form$"))
+    expect(page.locator("#facts")).to_contain_text("at most 2 of each of 2 categories, 3 in all")

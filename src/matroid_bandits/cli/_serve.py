@@ -41,6 +41,13 @@ def serve(
     host: Annotated[str | None, setting("host", "Address to listen on; by default 127.0.0.1.", "HOST")] = None,
     port: Annotated[int | None, setting("port", "Port to listen on; by default 8080, 0 for any.")] = None,
     config: ConfigOption = None,
+    root_path: Annotated[
+        str | None, setting("root_path", "Path under which a proxy has the service, such as /bandits.", "PATH")
+    ] = None,
+    cors: Annotated[
+        list[str] | None,
+        setting("cors", "Origin of pages that may call the API; may be given several times, * for all.", "ORIGIN"),
+    ] = None,
     insecure: Annotated[
         bool | None,
         typer.Option(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from matroid_bandits.service._access import Watch
 from matroid_bandits.service._dispatch import refuse, refuse_status, serve
@@ -47,7 +49,8 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
 
     handlers = {each: serve(each, service) for each in (*ENDPOINTS, *OPERATION)}
     routes = [Route(each.path, handler, methods=[each.method]) for each, handler in handlers.items()]
-    app = _App(
+    make = partial(_Fronted, settings=service.settings) if service.settings.is_fronted else _App
+    app = make(
         {each.path.rpartition("/")[2]: handler for each, handler in handlers.items() if each in BUSIEST},
         routes=[*routes, *page_routes(service)],
         lifespan=lifespan,
@@ -74,6 +77,32 @@ class _App(Starlette):
                 await response(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
+
+
+class _Fronted(_App):
+    """The same behind a path of a proxy, or for pages of other origins; most servers need neither."""
+
+    def __init__(self, busiest: dict[str, Any], settings: Settings, **options: Any) -> None:
+        super().__init__(busiest, **options)
+        self._root, served = settings.root_path, super().__call__
+        self._served: ASGIApp = _with_cors(served, settings.cors) if settings.cors else served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; the proxy may take the root path away from the front of the path, or leave it."""
+        if self._root and scope["type"] == "http" and f"{scope['path']}/".startswith(f"{self._root}/"):
+            scope["path"] = scope["path"][len(self._root) :] or "/"
+        await self._served(scope, receive, send)
+
+
+def _with_cors(app: ASGIApp, origins: list[str]) -> ASGIApp:
+    """Let pages of other origins call the API with keys and tokens; never with cookies."""
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "PUT", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"],
+        expose_headers=["Idempotency-Replayed", "Retry-After", "X-Request-Id"],
+    )
 
 
 def _missing(watch: Watch) -> Any:

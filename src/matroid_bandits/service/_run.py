@@ -92,7 +92,7 @@ def run_server(
     service.start()
     visitors = Demo(service) if demo else None
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    address = f"http://{host}:{listener.getsockname()[1]}"
+    address = f"http://{host}:{listener.getsockname()[1]}{settings.root_path}"
 
     create, failures = service.prepare(specs), list[BaseException]()
 

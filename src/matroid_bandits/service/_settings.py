@@ -21,6 +21,14 @@ class Settings(Spec):
     )
     host: str = Field(default="127.0.0.1", description="The address to listen on.")
     port: int = Field(default=8080, ge=0, le=65535, description="The port to listen on; 0 for any that is free.")
+    root_path: str = Field(
+        default="",
+        pattern=r"^(/[A-Za-z0-9._~-]+)*$",
+        description="The path under which a proxy has the service, such as /bandits.",
+    )
+    cors: list[str] = Field(
+        default=[], description="Origins of pages that may call the API, such as https://shop.example; * for all."
+    )
     insecure: bool = Field(default=False, description="Serve other machines without keys.")
     json_logs: bool = Field(default=False, description="Write the log as JSON, a line per entry.")
     log_level: str = Field(default="info", description="debug, info, warning or error.")
@@ -81,6 +89,11 @@ class Settings(Spec):
     drain: float = Field(
         default=10.0, ge=0, description="Seconds that requests in progress get when the server ends."
     )
+
+    @property
+    def is_fronted(self) -> bool:
+        """Whether a proxy has the service under a path, or pages of other origins call it."""
+        return bool(self.root_path or self.cors)
 
     @property
     def address(self) -> str:

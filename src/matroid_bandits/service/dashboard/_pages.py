@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote
 
@@ -49,13 +49,19 @@ def page_routes(service: Service) -> list[BaseRoute]:
     ['/', '/campaigns/{name}', '/login', '/login', '/logout', '/static']
     """
 
+    root = service.settings.root_path
+    page = partial(_page, root=root)
+
+    def redirect(path: str) -> RedirectResponse:
+        return _redirect(root + path)
+
     async def campaigns(request: Request) -> Response:
         key = await _key(request, service)
         if isinstance(key, Response):
             return key
         if key.campaign is not None:  # the key is for nothing else
-            return _redirect(f"/campaigns/{quote(key.campaign, safe='')}")
-        return _page("campaigns.html", visitor=_visitor(key, request, service), here="campaigns")
+            return redirect(f"/campaigns/{quote(key.campaign, safe='')}")
+        return page("campaigns.html", visitor=_visitor(key, request, service), here="campaigns")
 
     async def campaign(request: Request) -> Response:
         key, name = await _key(request, service), request.path_params["name"]
@@ -63,7 +69,7 @@ def page_routes(service: Service) -> list[BaseRoute]:
             return key
         if key.campaign is not None and key.campaign != name:
             problem = f"Your key is for the campaign {key.campaign} alone."
-            return _page(
+            return page(
                 "missing.html",
                 403,
                 visitor=_visitor(key, request, service),
@@ -76,19 +82,19 @@ def page_routes(service: Service) -> list[BaseRoute]:
             is_known = True
         if not is_known:
             problem = f"There is no campaign called {name}."
-            return _page(
+            return page(
                 "missing.html",
                 404,
                 visitor=_visitor(key, request, service),
                 heading="No such campaign",
                 problem=problem,
             )
-        return _page("campaign.html", visitor=_visitor(key, request, service), name=name)
+        return page("campaign.html", visitor=_visitor(key, request, service), name=name)
 
     async def login(request: Request) -> Response:
         if service.keys.is_open:
-            return _redirect("/")
-        return _page("login.html", next=_inside(request.query_params.get("next", "/")), problem="")
+            return redirect("/")
+        return page("login.html", next=_inside(request.query_params.get("next", "/")), problem="")
 
     async def enter(request: Request) -> Response:
         problem, target, text, session = "", "/", "", ""
@@ -106,12 +112,18 @@ def page_routes(service: Service) -> list[BaseRoute]:
         except SQLAlchemyError:
             problem = "The database does not answer. Try again in a moment."
         if problem:
-            return _page("login.html", 401, next=target, problem=problem)
-        response = _redirect(target)
+            return page("login.html", 401, next=target, problem=problem)
+        response = redirect(target)
         if session:
             is_secure = request.url.scheme == "https"
             response.set_cookie(
-                COOKIE, session, max_age=int(SESSION_S), httponly=True, samesite="strict", secure=is_secure
+                COOKIE,
+                session,
+                max_age=int(SESSION_S),
+                path=root or "/",
+                httponly=True,
+                samesite="strict",
+                secure=is_secure,
             )
         return response
 
@@ -121,12 +133,12 @@ def page_routes(service: Service) -> list[BaseRoute]:
             await run_in_threadpool(close_session, service.database, request.cookies.get(COOKIE, ""))
             await service.keys.read_since(time.monotonic())  # this server refuses it from now on
         except AccessError as error:
-            return _page("missing.html", 403, heading="Not signed out", problem=f"{error}.")
+            return page("missing.html", 403, heading="Not signed out", problem=f"{error}.")
         except (MatroidBanditsError, SQLAlchemyError):
             problem = "The database does not answer, so the login is still good. Try again in a moment."
-            return _page("missing.html", 503, heading="Not signed out", problem=problem)
-        response = _redirect("/login")
-        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+            return page("missing.html", 503, heading="Not signed out", problem=problem)
+        response = redirect("/login")
+        response.delete_cookie(COOKIE, path=root or "/", httponly=True, samesite="strict")
         return response
 
     def route(method: str, path: str, handler: Any) -> Route:
@@ -153,16 +165,18 @@ class _Files(StaticFiles):
 
 async def _key(request: Request, service: Service) -> Key | Response:
     """Whose login the browser shows, or where to go without one."""
-    session = request.cookies.get(COOKIE, "")
+    session, root = request.cookies.get(COOKIE, ""), service.settings.root_path
     try:
         return await service.keys.look_up(session, SESSION)
     except AccessError:
         if not session and request.headers.get("sec-fetch-site") == "cross-site":
             # A browser keeps the login to itself when a link elsewhere leads here; asked from this page, it sends it.
-            return _page("again.html", path=quote(request.url.path))
-        return _redirect(f"/login?next={quote(request.url.path, safe='')}")
+            return _page("again.html", path=root + quote(request.url.path))
+        return _redirect(f"{root}/login?next={quote(request.url.path, safe='')}")
     except MatroidBanditsError as error:
-        return _page("missing.html", 503, heading="Not available", problem=f"{error}. Try again in a moment.")
+        return _page(
+            "missing.html", 503, root=root, heading="Not available", problem=f"{error}. Try again in a moment."
+        )
 
 
 async def _form(request: Request) -> str:
@@ -206,8 +220,12 @@ def _redirect(path: str) -> RedirectResponse:
 
 
 def _page(template: str, status: int = 200, **values: Any) -> Response:
-    html = _templates().get_template(template).render({"visitor": None, "here": "", "version": __version__} | values)
+    html = _templates().get_template(template).render(_GIVEN | values)
     return Response(html, status, HEADERS, media_type="text/html; charset=utf-8")
+
+
+#: What every template may use.
+_GIVEN = {"visitor": None, "here": "", "version": __version__, "root": ""}
 
 
 @cache

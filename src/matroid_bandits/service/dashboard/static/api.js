@@ -1,5 +1,8 @@
 // Requests to the API of the same server, with errors in words.
 
+/** The path under which a proxy has the service; empty for none. */
+export const root = document.body.dataset.root ?? "";
+
 /** What the server, or the way to it, had against a request. */
 export class ApiError extends Error {
   constructor(status, problem) {
@@ -36,7 +39,7 @@ async function once(method, path, body, id) {
   if (id) headers["Idempotency-Key"] = id;
   let response;
   try {
-    response = await fetch(path, { method, headers, body, cache: "no-store" });
+    response = await fetch(root + path, { method, headers, body, cache: "no-store" });
   } catch {
     throw new ApiError(0, { detail: "The server does not answer. The page tries again by itself." });
   }
@@ -49,7 +52,7 @@ async function once(method, path, body, id) {
   }
   if (response.status === 401) {
     // The key was revoked or the session is over: only a new login helps.
-    location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+    location.assign(`${root}/login?next=${encodeURIComponent(location.pathname.slice(root.length))}`);
   }
   if (!response.ok) throw new ApiError(response.status, answer);
   return answer;

@@ -4,7 +4,7 @@ import { campaignPath, get, query, send } from "./api.js";
 import { Chart, historyTable } from "./chart.js";
 import { byId, confirmed, h, segments, setText, showProblem } from "./dom.js";
 import { Explanations, indexed } from "./explain.js";
-import { count, labelKey, labelText, weight } from "./format.js";
+import { count, counted, labelKey, labelText, weight } from "./format.js";
 import { domainOf, intervalBar, ItemTable, rowsOf } from "./items.js";
 import { follow, paced, showState } from "./live.js";
 import { factsOf, markRows, noticeOf, showNumbers, STATUS_WORDS, waitingRows } from "./overview.js";
@@ -21,10 +21,20 @@ const RANGES = [
   ["3600", "100 days", 8640000],
   ["86400", "All", Infinity],
 ];
-const MOST_CHIPS = 60;
+
+const FEW_CHOSEN = 8; // items of a set that are listed at first
+const MOST_CHOSEN = 1000;
+
+// Estimates of many items come in pages; then only those of the items in sight are asked for again, and all now and then.
+const MANY_ITEMS = 2000;
+const PAGE = 5000;
+const ALL_EVERY = 30_000;
 
 let campaign = null;
 let rows = [];
+let recent = 0; // decisions that shares are of
+let allAt = -Infinity; // when all estimates were read last
+let isWhole = false; // whether the whole set is listed
 let byLabel = new Map();
 let domain = [0, 1];
 let nextSet = null; // what the next ask would choose
@@ -70,17 +80,14 @@ function showActions() {
   byId("actions").replaceChildren(...buttons);
 }
 
+const QUESTIONS = {
+  pause: ["Pause", "Every request for a set is refused until it is resumed. Answers are still taken."],
+  archive: ["Archive", "It takes no more requests and no more answers, and this cannot be undone. It can still be read."],
+};
+
 async function change(button, verb) {
-  if (
-    verb === "archive" &&
-    !(await confirmed(
-      byId("confirm"),
-      `Archive ${campaign.title || name}?`,
-      "It takes no more requests and no more answers, and this cannot be undone. It can still be read.",
-      "Archive",
-    ))
-  )
-    return;
+  const [action, words] = QUESTIONS[verb] ?? [];
+  if (action && !(await confirmed(byId("confirm"), `${action} ${campaign.title || name}?`, words, action))) return;
   button.disabled = true;
   try {
     campaign = { ...campaign, ...(await send(campaignPath(name, `/${verb}`))) };
@@ -125,10 +132,11 @@ function showSet() {
   if (!set) return;
   if (set.problem) return void place.replaceChildren(h("p", { class: "empty" }, set.problem));
   const focused = document.activeElement?.closest?.("#set li")?.dataset.key;
+  const most = isWhole ? MOST_CHOSEN : FEW_CHOSEN;
   const list = h(
     "ul",
     { class: "set" },
-    set.items.slice(0, MOST_CHIPS).map((label) => {
+    set.items.slice(0, most).map((label) => {
       const row = byLabel.get(labelKey(label));
       const bar = intervalBar();
       if (row) bar.move(row, domain);
@@ -147,20 +155,32 @@ function showSet() {
   );
   const notes = [];
   if (!set.items.length) notes.push("The set is empty: no item can be chosen.");
-  if (set.items.length > MOST_CHIPS)
-    notes.push(`and ${count(set.items.length - MOST_CHIPS)} more; filter the items by “Chosen now” to see all.`);
+  if (isWhole && set.items.length > MOST_CHOSEN)
+    notes.push(`and ${count(set.items.length - MOST_CHOSEN)} more; filter the items by “Chosen now” to see all.`);
   if (whichSet === "next" && set.held_out) notes.push("The next set is drawn at random, for later evaluation.");
   const intro =
     whichSet === "next" ? "What the next ask would choose:" : "The best set by means alone, without exploring:";
   place.replaceChildren(
     h("p", { class: "soft" }, intro),
     list,
+    ...(set.items.length > FEW_CHOSEN ? [moreButton(set.items.length)] : []),
     ...notes.map((note) => h("p", { class: "soft" }, note)),
   );
   if (focused)
     Array.from(place.querySelectorAll("li"))
       .find((item) => item.dataset.key === focused)
       ?.firstChild.focus({ preventScroll: true });
+}
+
+/** Whether the whole set is listed, or its first items and how many more there are. */
+function moreButton(n) {
+  const toggle = () => {
+    isWhole = !isWhole;
+    showSet();
+    byId("set").querySelector("button.more-items").focus({ preventScroll: true });
+  };
+  const words = isWhole ? `Show the first ${FEW_CHOSEN}` : `Show all ${count(n)}`;
+  return h("button", { type: "button", class: "quiet more-items", "aria-expanded": String(isWhole), onclick: toggle }, words);
 }
 
 async function loadSets() {
@@ -179,11 +199,62 @@ async function loadSets() {
 
 // --- items
 
+function showCategories() {
+  const select = byId("items-category");
+  const { categories } = campaign;
+  select.hidden = !categories.length;
+  const wanted = JSON.stringify(categories);
+  if (select.dataset.shown === wanted) return;
+  select.dataset.shown = wanted;
+  select.replaceChildren(
+    h("option", { value: "" }, "All categories"),
+    ...categories.map(({ name: category, most }, code) =>
+      h("option", { value: code }, `${labelText(category)} (at most ${count(most)})`),
+    ),
+  );
+  table?.within(null);
+}
+
 async function loadItems() {
-  const estimates = await get(campaignPath(name, "/estimates"));
-  rows = rowsOf(estimates);
+  const isDue = performance.now() - allAt > (rows.length > MANY_ITEMS ? ALL_EVERY : 0);
+  if (isDue || !(await loadSomeItems())) await loadAllItems();
   byLabel = indexed(rows);
   domain = domainOf(rows);
+}
+
+async function loadAllItems() {
+  const found = [];
+  let n = 1;
+  while (found.length < n) {
+    const page = await get(campaignPath(name, `/estimates?offset=${found.length}&limit=${PAGE}`));
+    found.push(...rowsOf(page, campaign.categories));
+    n = page.labels.length ? page.n_items : 0; // where items have left meanwhile, the page ends early
+    recent = page.recent;
+  }
+  rows = found;
+  allAt = performance.now();
+}
+
+/** Read the estimates of the items in sight; whether that was possible, since items may have changed. */
+async function loadSomeItems() {
+  const seen = new Map((table?.inSight ?? []).map((row) => [row.key, row.label]));
+  for (const set of [nextSet, bestSet])
+    for (const label of set?.items.slice(0, FEW_CHOSEN) ?? []) seen.set(labelKey(label), label);
+  let part;
+  try {
+    part = await query(campaignPath(name, "/estimates"), { items: Array.from(seen.values()) });
+  } catch (error) {
+    if (error.status === 422) return false;
+    throw error;
+  }
+  if (part.n_items !== rows.length) return false;
+  recent = part.recent;
+  for (const row of rowsOf(part, campaign.categories)) {
+    if (rows[row.item].key !== row.key) return false;
+    rows[row.item] = row;
+  }
+  rows = rows.slice();
+  return true;
 }
 
 const refreshBeliefs = paced(
@@ -192,7 +263,7 @@ const refreshBeliefs = paced(
       await Promise.all([loadItems(), loadSets()]);
       showSet();
       const chosen = whichSet === "next" ? nextSet : bestSet;
-      table?.show(rows, new Set(chosen.items.map(labelKey)));
+      table?.show(rows, new Set(chosen.items.map(labelKey)), recent);
       showTiles();
     }),
   () => (rows.length > 2000 ? 3000 : 900),
@@ -205,9 +276,8 @@ const chart = new Chart(byId("chart"));
 function shownHistory(width) {
   const buckets = Array.from(histories.get(width)?.values() ?? []).sort((a, b) => a.at - b.at);
   const span = RANGES.find(([value]) => Number(value) === width)[2];
-  const first = Math.min(buckets[0]?.at ?? Infinity, campaign?.created ?? Infinity, now() - 20 * width);
   const to = now();
-  const from = Math.max(to - span, Number.isFinite(first) ? first : to - 60);
+  const from = Math.min(Math.max(to - span, campaign?.created ?? to - 60), to - 1); // no earlier than the campaign
   // A second that is not over yet would look like a dip.
   const isShown = (bucket) => bucket.at + width > from && (width > 1 || bucket.at + width <= to);
   return { from, to, resolution: width, buckets: buckets.filter(isShown), marks };
@@ -222,7 +292,10 @@ async function loadHistory(width) {
   histories.set(width, known);
   const seen = new Set(marks.map((mark) => `${mark.seq} ${mark.kind}`));
   const fresh = history.marks.filter((mark) => !seen.has(`${mark.seq} ${mark.kind}`));
-  if (marks.length && fresh.some((mark) => mark.kind === "changed")) guarded(loadCampaign); // other items
+  if (marks.length && fresh.some((mark) => mark.kind === "changed")) {
+    allAt = -Infinity; // other items
+    guarded(loadCampaign);
+  }
   marks = marks.concat(fresh).sort((a, b) => a.seq - b.seq);
   expired = history.expired;
   clockSkew = history.now - Date.now() / 1000;
@@ -238,7 +311,27 @@ function showHistory() {
   if (byId("marks-box").open) showMarks();
 }
 
-const showMarks = () => byId("marks").replaceChildren(...markRows(marks));
+function showMarks() {
+  byId("marks").replaceChildren(...markRows(marks));
+  const place = byId("acknowledge");
+  if (!mayChange || !campaign.alarms || campaign.status === "archived") return place.replaceChildren();
+  const acknowledge = async (event) => {
+    event.currentTarget.disabled = true;
+    try {
+      const { alarms } = await send(campaignPath(name, "/acknowledge"));
+      campaign = { ...campaign, alarms: alarms.length };
+      showProblem(byId("problem"), null);
+      showTiles();
+      showMarks();
+      refresh();
+    } catch (error) {
+      showProblem(byId("problem"), error);
+    }
+  };
+  const words = `Acknowledge ${counted(campaign.alarms, "alarm")}`;
+  if (place.textContent !== words)
+    place.replaceChildren(h("button", { type: "button", onclick: acknowledge }, words));
+}
 
 const refreshTime = paced(
   () =>
@@ -266,7 +359,12 @@ function showWaiting() {
   const empty = campaign.decisions ? "Nothing waits: every decision has its answers." : "No decisions yet.";
   place.replaceChildren(
     decisions.length
-      ? waitingRows(decisions, now(), mayAnswer ? (decision) => trial.answer(decision) : null)
+      ? waitingRows(
+          decisions,
+          now(),
+          mayAnswer ? (decision) => trial.answer(decision) : null,
+          (label, request) => explanations.show(label, request),
+        )
       : h("p", { class: "empty" }, empty),
   );
 }
@@ -306,6 +404,7 @@ function refresh() {
 
 async function loadCampaign() {
   campaign = await get(campaignPath(name, "?constraint=false"));
+  showCategories();
   showCampaign();
   showActions();
   showNotices();
@@ -352,6 +451,9 @@ segments(
   },
 )("next");
 byId("items-search").addEventListener("input", (event) => table?.find(event.target.value));
+byId("items-category").addEventListener("change", ({ target: { value } }) =>
+  table?.within(value === "" ? null : Number(value)),
+);
 byId("items-filter").addEventListener("change", (event) => table?.only(event.target.value));
 byId("marks-box").addEventListener("toggle", showMarks);
 byId("table-box").addEventListener("toggle", showHistory);

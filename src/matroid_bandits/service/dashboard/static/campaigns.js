@@ -1,59 +1,15 @@
 // The list of campaigns with their numbers, and a new campaign from a pasted spec.
 
-import { campaignPath, get, send } from "./api.js";
+import { campaignPath, get, root } from "./api.js";
+import { setUpCreate } from "./create.js";
 import { byId, h, s, setText, showProblem } from "./dom.js";
-import { count, counted, rate, weight, when } from "./format.js";
+import { count, counted, moment, rate, weight } from "./format.js";
 import { showState } from "./live.js";
 import { STATUS_WORDS } from "./overview.js";
 
 const PAUSE = 2000;
 
 const ORDER = ["stopped", "active", "paused", "archived"]; // what needs a look comes first
-
-const EXAMPLES = {
-  slots: {
-    name: "front-page",
-    title: "Front page",
-    about: "One ad per slot.",
-    matroid: {
-      kind: "partition",
-      category: "slot",
-      rows: [
-        { item: "boots", slot: "left" },
-        { item: "sandals", slot: "left" },
-        { item: "hat", slot: "right" },
-        { item: "scarf", slot: "right" },
-      ],
-    },
-    policy: { policy: "OMM", scale: 1 },
-    answer_window: 3600,
-    default: 0,
-  },
-  top: {
-    name: "top-three",
-    title: "Top three",
-    matroid: { kind: "uniform", rows: ["a", "b", "c", "d", "e", "f"], rank: 3 },
-    policy: "ThompsonSampling",
-    answer_window: 600,
-    default: null,
-  },
-  tree: {
-    name: "network",
-    title: "Network",
-    about: "A spanning tree of small latency.",
-    matroid: {
-      kind: "graphic",
-      rows: [
-        { source: "a", target: "b" },
-        { source: "b", target: "c" },
-        { source: "a", target: "c" },
-        { source: "c", target: "d" },
-      ],
-    },
-    policy: { policy: "OMM", scale: 10 },
-    direction: "minimize",
-  },
-};
 
 let campaigns = [];
 let before = null; // the numbers of the last look, and when it was
@@ -63,7 +19,8 @@ const sparks = new Map();
 
 function card(name) {
   const parts = {
-    title: h("a", { class: "name", href: `/campaigns/${encodeURIComponent(name)}` }),
+    title: h("a", { class: "name", href: `${root}/campaigns/${encodeURIComponent(name)}` }),
+    alarms: h("span", { class: "badge stopped", hidden: true }),
     status: h("span", { class: "badge" }),
     note: h("p", { class: "soft" }),
   };
@@ -87,7 +44,7 @@ function card(name) {
   parts.element = h(
     "li",
     { class: "card" },
-    h("div", { class: "cardhead" }, h("h2", {}, parts.title), parts.status),
+    h("div", { class: "cardhead" }, h("h2", {}, parts.title), h("span", { class: "badges" }, parts.alarms, parts.status)),
     parts.note,
     h("dl", { class: "numbers" }, decisions.element, speed.element, waiting.element, average.element),
     parts.spark,
@@ -102,14 +59,17 @@ function show() {
       (byId("archived").checked || one.status !== "archived") &&
       `${one.name} ${one.title ?? ""}`.toLowerCase().includes(text),
   );
-  fits.sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.created - a.created);
+  const place = (one) => (one.alarms && one.status !== "archived" ? 0 : ORDER.indexOf(one.status));
+  fits.sort((a, b) => place(a) - place(b) || b.created - a.created);
   const wanted = fits.map((one) => {
     if (!cards.has(one.name)) cards.set(one.name, card(one.name));
     const parts = cards.get(one.name);
     setText(parts.title, one.title || one.name);
+    parts.alarms.hidden = !one.alarms;
+    setText(parts.alarms, counted(one.alarms, "alarm"));
     parts.status.className = `badge ${one.status}`;
     setText(parts.status, STATUS_WORDS[one.status] ?? one.status);
-    const note = one.reason || (one.title && one.title !== one.name ? one.name : `since ${when(one.created, 60)}`);
+    const note = one.reason || (one.title && one.title !== one.name ? one.name : `since ${moment(one.created)}`);
     setText(parts.note, one.loading === null ? note : `The server reads its log: ${Math.floor(100 * one.loading)}%`);
     setText(parts.decisions, count(one.decisions));
     setText(
@@ -193,48 +153,6 @@ async function look() {
     }
   }
   setTimeout(look, PAUSE);
-}
-
-function setUpCreate() {
-  const dialog = byId("create");
-  if (!dialog) return;
-  const spec = byId("spec");
-  const problem = byId("create-problem");
-  byId("new").addEventListener("click", () => {
-    showProblem(problem, null);
-    dialog.showModal();
-    spec.focus();
-  });
-  byId("create-cancel").addEventListener("click", () => dialog.close());
-  for (const button of dialog.querySelectorAll("[data-example]")) {
-    button.addEventListener("click", () => {
-      spec.value = JSON.stringify(EXAMPLES[button.dataset.example], null, 2);
-      showProblem(problem, null);
-      spec.focus();
-      spec.setSelectionRange(0, 0);
-      spec.scrollTop = 0;
-    });
-  }
-  byId("create-send").addEventListener("click", async (event) => {
-    const button = event.currentTarget;
-    button.disabled = true;
-    try {
-      try {
-        JSON.parse(spec.value);
-      } catch (error) {
-        throw new Error(
-          spec.value.trim() ? `The spec is no JSON: ${error.message}` : "Expected a spec, got nothing.",
-        );
-      }
-      const made = await send("/v1/campaigns", spec.value);
-      location.assign(`/campaigns/${encodeURIComponent(made.name)}`);
-    } catch (error) {
-      showProblem(problem, error);
-      spec.focus();
-    } finally {
-      button.disabled = false;
-    }
-  });
 }
 
 byId("search").addEventListener("input", show);

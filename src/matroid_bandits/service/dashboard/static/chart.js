@@ -5,11 +5,19 @@ import { count, tick, weight, when } from "./format.js";
 import { ticks, timeTicks } from "./scale.js";
 
 const TOP = 18;
-const LEFT = 52;
+const LEAST_LEFT = 44; // room for the labels of the axis; more where they are longer
 const RIGHT = 10;
 const LANE = 34; // the lane of decisions
 const GAP = 10;
 const BOTTOM = 22;
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** The width of a text on an axis, in pixels. */
+function widthOf(text) {
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width;
+}
 
 /** What each kind of mark is called, and whether an operator should look at it. */
 export const KINDS = {
@@ -21,6 +29,8 @@ export const KINDS = {
   archived: "Archived",
   stopped: "Stopped",
   trusted: "Log trusted",
+  acknowledged: "Acknowledged",
+  configured: "Settings",
   alarm: "Alarm",
 };
 export const isUrgent = (kind) => kind === "alarm" || kind === "stopped";
@@ -110,11 +120,13 @@ export class Chart {
 
   x(at) {
     const { from, to } = this.data;
-    return LEFT + ((at - from) / (to - from)) * (this.width - LEFT - RIGHT);
+    return this.left + ((at - from) / (to - from)) * (this.width - this.left - RIGHT);
   }
 
+  /** The middle of the part of a bucket that is shown: the first may have begun before the campaign. */
   middle(bucket) {
-    return Math.min(this.x(bucket.at + this.data.resolution / 2), this.width - RIGHT);
+    const { from, to, resolution } = this.data;
+    return this.x((Math.max(bucket.at, from) + Math.min(bucket.at + resolution, to)) / 2);
   }
 
   draw() {
@@ -125,12 +137,19 @@ export class Chart {
     const floor = height - BOTTOM - LANE - GAP; // where the average's panel ends
     const { buckets, marks } = data;
     const parts = [];
+    this.scale = this.scaleOf();
+    this.left = Math.max(LEAST_LEFT, ...(this.scale?.labels ?? []).map((text) => widthOf(text) + 14));
     const { values: times, step } = timeTicks(data.from, data.to, Math.max(2, Math.floor(width / 110)));
+    let free = 0; // where the last label ends
     for (const at of times) {
       const x = this.x(at);
-      if (x < LEFT + 14 || x > width - RIGHT - 14) continue;
+      const text = tick(at, step);
+      const half = widthOf(text) / 2 + 1;
+      const place = Math.max(half, Math.min(width - half, x)); // a label near the edge is moved, not cut
+      if (x < this.left || place - half < free) continue;
+      free = place + half + 8;
       parts.push(s("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: height - BOTTOM }));
-      parts.push(s("text", { class: "tick", x, y: height - 6, "text-anchor": "middle" }, tick(at, step)));
+      parts.push(s("text", { class: "tick", x: place, y: height - 6, "text-anchor": "middle" }, text));
     }
     parts.push(
       ...this.average(floor),
@@ -141,7 +160,7 @@ export class Chart {
       parts.push(
         s(
           "text",
-          { class: "none", x: (LEFT + width) / 2, y: floor / 2 + 8, "text-anchor": "middle" },
+          { class: "none", x: (this.left + width) / 2, y: floor / 2 + 8, "text-anchor": "middle" },
           buckets.length ? "No answers in this time" : "No decisions in this time",
         ),
       );
@@ -166,11 +185,12 @@ export class Chart {
     }
   }
 
-  average(floor) {
-    const { buckets } = this.data;
-    const means = buckets.map((bucket) => bucket.mean).filter((mean) => mean !== null);
-    if (!means.length) return [s("line", { class: "axis", x1: LEFT, x2: this.width - RIGHT, y1: floor, y2: floor })];
-    let [low, high] = [Math.min(...means), Math.max(...means)];
+  /** The range of averages that is shown, and the numbers and labels on its axis; null where nothing was learnt. */
+  scaleOf() {
+    const means = this.data.buckets.map((bucket) => bucket.mean).filter((mean) => mean !== null);
+    if (!means.length) return null;
+    let low = means.reduce((a, b) => Math.min(a, b));
+    let high = means.reduce((a, b) => Math.max(a, b));
     const [calmLow, calmHigh] = this.smooth.reduce(
       ([a, b], y) => (y === null ? [a, b] : [Math.min(a, y), Math.max(b, y)]),
       [Infinity, -Infinity],
@@ -186,23 +206,28 @@ export class Chart {
     const margin = 0.06 * (high - low);
     if (low !== 0) low -= margin;
     high += margin;
+    const { values, decimals } = ticks(low, high, 4);
+    const size = Math.max(Math.abs(low), Math.abs(high));
+    const isPlain = size < 1e5 && decimals <= 6;
+    const label = (value) =>
+      isPlain
+        ? value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+        : value && value.toExponential(Math.max(0, Math.ceil(Math.log10(size)) + decimals - 1)).replace("e+", "e");
+    return { low, high, values, labels: values.map((value) => String(label(value)).replaceAll("-", "−")) };
+  }
+
+  average(floor) {
+    const { buckets } = this.data;
+    if (!this.scale)
+      return [s("line", { class: "axis", x1: this.left, x2: this.width - RIGHT, y1: floor, y2: floor })];
+    const { low, high, values, labels } = this.scale;
     const y = (value) => floor - ((Math.max(low, Math.min(high, value)) - low) / (high - low)) * (floor - TOP);
     this.y = y;
     const parts = [];
-    const { values, decimals } = ticks(low, high, 4);
-    for (const value of values) {
-      parts.push(s("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y(value), y2: y(value) }));
-      const text =
-        Math.abs(value) >= 1e5
-          ? weight(value)
-          : value.toLocaleString("en", {
-              minimumFractionDigits: Math.min(decimals, 6),
-              maximumFractionDigits: Math.min(decimals, 6),
-            });
-      parts.push(
-        s("text", { class: "tick", x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, text.replace("-", "−")),
-      );
-    }
+    values.forEach((value, k) => {
+      parts.push(s("line", { class: "grid", x1: this.left, x2: this.width - RIGHT, y1: y(value), y2: y(value) }));
+      parts.push(s("text", { class: "tick", x: this.left - 8, y: y(value) + 4, "text-anchor": "end" }, labels[k]));
+    });
     const points = (numbers) =>
       path(buckets.map((bucket, k) => (numbers[k] === null ? null : [this.middle(bucket), y(numbers[k])])));
     if (buckets.length > 3) parts.push(s("path", { class: "raw", d: points(buckets.map((bucket) => bucket.mean)) }));
@@ -220,7 +245,7 @@ export class Chart {
     const { buckets, from, to, resolution } = this.data;
     const bars = Math.max(
       1,
-      Math.min(Math.floor((this.width - LEFT - RIGHT) / 5), Math.ceil((to - from) / resolution)),
+      Math.min(Math.floor((this.width - this.left - RIGHT) / 5), Math.ceil((to - from) / resolution)),
     );
     const [asked, late] = [new Float64Array(bars), new Float64Array(bars)];
     for (const bucket of buckets) {
@@ -232,14 +257,14 @@ export class Chart {
       late[k] += bucket.expired;
     }
     const most = Math.max(1, ...asked.map((n, k) => Math.max(n, late[k])));
-    const size = (this.width - LEFT - RIGHT) / bars;
-    const parts = [s("line", { class: "axis", x1: LEFT, x2: this.width - RIGHT, y1: bottom, y2: bottom })];
+    const size = (this.width - this.left - RIGHT) / bars;
+    const parts = [s("line", { class: "axis", x1: this.left, x2: this.width - RIGHT, y1: bottom, y2: bottom })];
     const bar = (k, n, name) => {
       const tall = Math.max(1.5, (n / most) * (bottom - top));
       parts.push(
         s("rect", {
           class: name,
-          x: LEFT + k * size + 0.5,
+          x: this.left + k * size + 0.5,
           width: Math.max(1, size - 1),
           y: bottom - tall,
           height: tall,
@@ -250,7 +275,7 @@ export class Chart {
       if (asked[k]) bar(k, asked[k], "bar");
       if (late[k]) bar(k, late[k], "late");
     }
-    parts.push(s("text", { class: "tick", x: LEFT - 8, y: top + 9, "text-anchor": "end" }, "asks"));
+    parts.push(s("text", { class: "tick", x: this.left - 8, y: top + 9, "text-anchor": "end" }, "asks"));
     return parts;
   }
 

@@ -61,9 +61,7 @@ export class Explanations {
           { class: `badge ${why.standing === "chosen" || why.standing === "pinned" ? "active" : ""}` },
           STANDINGS[why.standing] ?? why.standing,
         ),
-        Object.keys(request).length
-          ? h("span", { class: "soft" }, " for the request you tried")
-          : h("span", { class: "soft" }, " for the next decision"),
+        h("span", { class: "soft" }, ` ${ofWhat(request)}`),
       ),
       h("p", { class: "why", "aria-live": "polite" }, why.text),
       h(
@@ -73,10 +71,14 @@ export class Explanations {
           ["Mean", weight(why.mean)],
           ["Plays", String(+(+why.plays).toPrecision(6))],
           ["Index", why.index === null ? "to be tried first" : weight(why.index)],
-          [
-            "Interval",
-            found && found.row.mean !== null && found.row.radius !== null ? `± ${weight(found.row.radius)}` : "–",
-          ],
+          ...(request.as_decided
+            ? []
+            : [
+                [
+                  "Interval",
+                  found && found.row.mean !== null && found.row.radius !== null ? `± ${weight(found.row.radius)}` : "–",
+                ],
+              ]),
         ].flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
       ),
     ];
@@ -108,7 +110,7 @@ export class Explanations {
                 { class: "number" },
                 `leads by ${why.margins[k] === null ? "any margin" : weight(why.margins[k])}`,
               ),
-              other && bar.element,
+              other && !request.as_decided && bar.element, // bars show what is believed now
             );
           }),
         ),
@@ -149,6 +151,12 @@ export class Explanations {
     }
     return parts;
   }
+}
+
+/** What an explanation is of; that of a decision is by what was believed when it was made, whatever happens later. */
+function ofWhat({ decision, ...request }) {
+  if (decision !== undefined) return `in decision ${decision}, by what was believed then`;
+  return Object.keys(request).length ? "for the request you tried" : "for the next decision";
 }
 
 /** Rows by label. */

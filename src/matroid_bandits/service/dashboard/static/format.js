@@ -14,6 +14,12 @@ export const short = (n) => (n < 10_000 ? whole.format(n) : compact.format(n));
 /** `3 decisions`, `1 decision`. */
 export const counted = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
+/** A share: `12%`, `0.4%`. */
+export function percent(share) {
+  const value = 100 * share;
+  return `${value === 0 || value >= 9.95 ? Math.round(value) : value >= 0.1 ? value.toFixed(1) : "<0.1"}%`;
+}
+
 /** A weight with about four digits; unknown ones are a dash. */
 export function weight(x) {
   if (x === null || x === undefined || Number.isNaN(x) || x === "NaN") return "–";
@@ -48,6 +54,27 @@ export function when(at, resolution = 1) {
   return date.toDateString() === new Date().toDateString() && resolution < 3600
     ? text
     : `${day.format(date)}, ${text}`;
+}
+
+const full = new Intl.DateTimeFormat(undefined, {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
+
+/** A time with its date, in the reader's time zone. */
+export const moment = (at) => full.format(new Date(at * 1000));
+
+/** The reader's time zone: `Europe/Berlin (GMT+1)`. */
+export function timeZone() {
+  const { timeZone: name } = full.resolvedOptions();
+  const parts = new Intl.DateTimeFormat("en", { timeZoneName: "shortOffset" }).formatToParts(new Date());
+  const offset = parts.find((part) => part.type === "timeZoneName")?.value;
+  return offset && name !== "UTC" ? `${name} (${offset})` : name;
 }
 
 /** The tick of an axis whose ticks are `step` seconds apart. */

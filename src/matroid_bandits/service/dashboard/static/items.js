@@ -2,7 +2,7 @@
 // of items scroll as smoothly as ten.
 
 import { h, setText } from "./dom.js";
-import { count, counted, labelKey, labelText, weight } from "./format.js";
+import { count, counted, labelKey, labelText, percent, weight } from "./format.js";
 import { quantile, ticks } from "./scale.js";
 
 const SPARE = 8; // rows drawn beyond either edge
@@ -11,26 +11,34 @@ const byName = new Intl.Collator("en", { numeric: true });
 
 const COLUMNS = [
   { name: "label", text: "Item", first: "ascending" },
+  { name: "category", text: "Category", first: "ascending" },
   { name: "mean", text: "Mean", first: "descending" },
   { name: "bar", text: "Mean, interval and index", sorts: null },
   { name: "index", text: "Index", first: "descending" },
+  { name: "share", text: "Share", first: "descending" },
   { name: "plays", text: "Plays", first: "descending" },
   { name: "waiting", text: "Waiting", first: "descending" },
 ];
 
-/** The same estimates as a list of items. */
-export function rowsOf(estimates) {
-  return estimates.labels.map((label, item) => ({
-    item,
-    label,
-    key: labelKey(label),
-    text: labelText(label),
-    mean: estimates.means[item],
-    radius: estimates.radii[item],
-    index: estimates.indices[item],
-    plays: estimates.counts[item],
-    waiting: estimates.waiting[item],
-  }));
+/** The same estimates as a list of items; `categories` are the campaign's. */
+export function rowsOf(estimates, categories) {
+  return estimates.labels.map((label, k) => {
+    const category = estimates.categories?.[k] ?? -1;
+    return {
+      item: estimates.items[k],
+      label,
+      key: labelKey(label),
+      text: labelText(label),
+      mean: estimates.means[k],
+      radius: estimates.radii[k],
+      index: estimates.indices[k],
+      plays: estimates.counts[k],
+      waiting: estimates.waiting[k],
+      share: estimates.recent ? estimates.chosen[k] / estimates.recent : null,
+      code: category,
+      category: category < 0 ? "" : labelText(categories[category]?.name ?? ""),
+    };
+  });
 }
 
 /** The part of the axis that bars show: all means, and intervals as far as they are not much wider than most. */
@@ -88,6 +96,7 @@ export class ItemTable {
     this.chosen = new Set();
     this.search = "";
     this.filter = "all";
+    this.category = null; // the code of the only one that is shown
     this.sorted = { name: "index", order: minimize ? "ascending" : "descending" };
     this.drawn = []; // row elements, reused
     this.heads = COLUMNS.map((column) => this.head(column));
@@ -137,13 +146,23 @@ export class ItemTable {
     return h("th", { scope: "col", class: `col-${column.name}`, "data-name": column.name }, button);
   }
 
+  /** The rows in sight. */
+  get inSight() {
+    return this.drawn.filter((row) => row.element.isConnected).map((row) => row.data);
+  }
+
   /** Take new estimates. Rows keep their places while somebody is reading them. */
-  show(rows, chosen) {
+  show(rows, chosen, recent) {
     const isSame = rows.length === this.rows.length && rows.every((row, k) => row.key === this.rows[k].key);
     this.rows = rows;
+    const hasCategories = rows.some((row) => row.code >= 0);
+    this.table.classList.toggle("no-categories", !hasCategories);
+    this.order.querySelector("[value=category]").hidden = !hasCategories;
+    this.heads
+      .find((head) => head.dataset.name === "share")
+      .setAttribute("title", `In how many of the last ${counted(recent, "decision")} the item was`);
     this.chosen = chosen;
     this.domain = domainOf(rows);
-    this.most = rows.reduce((most, row) => Math.max(most, row.plays), 1);
     const isRead = this.scroller.matches(":hover") || this.scroller.contains(document.activeElement);
     if (isSame && isRead && this.filter === "all") {
       this.shown = this.shown.map((row) => rows[row.item]);
@@ -167,6 +186,13 @@ export class ItemTable {
     this.arrange();
   }
 
+  /** Show the items of one category, by its code, or of all. */
+  within(category) {
+    this.category = category;
+    this.scroller.scrollTop = 0;
+    this.arrange();
+  }
+
   only(filter) {
     this.filter = filter;
     this.scroller.scrollTop = 0;
@@ -182,17 +208,20 @@ export class ItemTable {
       waiting: (row) => row.waiting > 0,
     }[this.filter];
     this.shown = this.rows.filter(
-      (row) => isIn(row) && (!this.search || row.text.toLowerCase().includes(this.search)),
+      (row) =>
+        isIn(row) &&
+        (this.category === null || row.code === this.category) &&
+        (!this.search || row.text.toLowerCase().includes(this.search)),
     );
     const { name, order } = this.sorted;
     const sign = order === "ascending" ? 1 : -1;
     // An unknown mean comes last; an item without an index is to be tried first, so its index is the best there is.
     const value = (row) => row[name] ?? (name === "index" ? (this.minimize ? -Infinity : Infinity) : sign * Infinity);
-    const compare =
-      name === "label"
-        ? (a, b) => sign * byName.compare(a.text, b.text)
-        : (a, b) => sign * (value(a) - value(b)) || a.item - b.item;
-    this.shown.sort((a, b) => (value(a) === value(b) && name !== "label" ? a.item - b.item : compare(a, b)));
+    const text = { label: (row) => row.text, category: (row) => row.category }[name];
+    const compare = text
+      ? (a, b) => sign * byName.compare(text(a), text(b)) || a.item - b.item
+      : (a, b) => (value(a) === value(b) ? a.item - b.item : sign * (value(a) - value(b)));
+    this.shown.sort(compare);
     for (const head of this.heads) {
       if (!head.dataset.name) continue;
       if (head.dataset.name === name) head.setAttribute("aria-sort", order);
@@ -216,18 +245,7 @@ export class ItemTable {
     const size = this.rowHeight;
     const first = Math.max(0, Math.min(this.shown.length - 1, Math.floor(this.scroller.scrollTop / size)) - SPARE);
     const last = Math.min(this.shown.length, first + Math.ceil(this.scroller.clientHeight / size) + 2 * SPARE);
-    const ends = ticks(...this.domain, this.axis.clientWidth < 160 ? 2 : 5).values;
-    setText(this.axis, "");
-    const place = (x) => (100 * (x - this.domain[0])) / (this.domain[1] - this.domain[0]);
-    this.axis.replaceChildren(
-      ...ends
-        .filter((x) => place(x) <= 96)
-        .map((x) => {
-          const mark = h("span", {}, String(+x.toPrecision(4)).replace("-", "−"));
-          mark.style.left = `${place(x)}%`;
-          return mark;
-        }),
-    );
+    this.drawAxis();
     while (this.drawn.length < last - first) this.drawn.push(this.newRow());
     const rows = this.drawn.slice(0, last - first);
     rows.forEach((row, k) => this.fill(row, this.shown[first + k], first + k));
@@ -240,6 +258,25 @@ export class ItemTable {
     this.above.hidden = first === 0;
     this.below.hidden = last === this.shown.length;
     this.first = first;
+  }
+
+  /** The numbers above the bars: none is cut at the edge, and none covers another. */
+  drawAxis() {
+    const width = this.axis.clientWidth;
+    const [low, high] = this.domain;
+    const marks = ticks(low, high, width < 160 ? 2 : 5).values.map((x) => {
+      const mark = h("span", {}, String(+x.toPrecision(4)).replaceAll("-", "−"));
+      return { mark, at: ((x - low) / (high - low)) * width };
+    });
+    this.axis.replaceChildren(...marks.map(({ mark }) => mark));
+    let free = -Infinity;
+    for (const { mark, at } of marks) {
+      const size = mark.offsetWidth;
+      const left = Math.max(0, Math.min(width - size, at - size / 2));
+      if (left < free) mark.remove();
+      else free = left + size + 6;
+      mark.style.left = `${left}px`;
+    }
   }
 
   newRow() {
@@ -255,17 +292,21 @@ export class ItemTable {
     row.aside = h("span", { class: "aside" }); // in place of columns for which a phone has no room
     row.mean = h("td", { class: "number col-mean" });
     row.index = h("td", { class: "number col-index" });
-    row.plays = h("span", {});
+    row.category = h("td", { class: "col-category" });
+    row.plays = h("td", { class: "number col-plays" });
+    row.chosen = h("span", {});
     row.share = h("span", { class: "share", "aria-hidden": "true" });
     row.waiting = h("td", { class: "number col-waiting" });
     row.element = h(
       "tr",
       {},
       h("th", { scope: "row" }, h("div", { class: "named" }, row.dot, row.name, row.state, row.aside)),
+      row.category,
       row.mean,
       h("td", { class: "col-bar" }, row.bar.element),
       row.index,
-      h("td", { class: "number col-plays" }, row.share, row.plays),
+      h("td", { class: "number col-share" }, row.share, row.chosen),
+      row.plays,
       row.waiting,
     );
     return row;
@@ -281,9 +322,16 @@ export class ItemTable {
     setText(row.mean, weight(data.mean));
     setText(row.index, data.index === null ? "first" : weight(data.index));
     setText(row.plays, count(data.plays));
-    setText(row.aside, `${weight(data.mean)} · ${counted(data.plays, "play")}`);
+    setText(
+      row.aside,
+      [data.category || counted(data.plays, "play"), weight(data.mean), data.share === null ? "" : percent(data.share)]
+        .filter(Boolean)
+        .join(" · "),
+    );
     setText(row.waiting, data.waiting ? count(data.waiting) : "");
-    row.share.style.width = `${(100 * data.plays) / this.most}%`;
+    row.share.style.width = `${100 * (data.share ?? 0)}%`;
+    setText(row.chosen, data.share === null ? "–" : percent(data.share));
+    setText(row.category, data.category);
     row.bar.move(data, this.domain);
     row.bar.element.parentNode.title =
       data.mean === null

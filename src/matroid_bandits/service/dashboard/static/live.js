@@ -1,5 +1,6 @@
 // Numbers that move by themselves: the stream of one campaign, and work that follows it at a fitting pace.
 
+import { root } from "./api.js";
 import { setText } from "./dom.js";
 
 const WORDS = { live: "Live", waiting: "Connecting", lost: "Reconnecting", idle: "" };
@@ -32,7 +33,7 @@ export function follow(path, handlers) {
     leave();
     if (document.hidden) return;
     showState(failures ? "lost" : "waiting");
-    source = new EventSource(path);
+    source = new EventSource(root + path);
     source.onopen = () => {
       failures = 0;
       showState("live");

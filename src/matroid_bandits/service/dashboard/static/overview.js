@@ -2,7 +2,7 @@
 
 import { isUrgent, KINDS } from "./chart.js";
 import { h, setText } from "./dom.js";
-import { count, counted, duration, labelText, rate, weight, when } from "./format.js";
+import { count, counted, duration, labelText, moment, rate, timeZone, weight, when } from "./format.js";
 
 export const STATUS_WORDS = { active: "Active", paused: "Paused", stopped: "Stopped", archived: "Archived" };
 
@@ -12,7 +12,7 @@ export function factsOf(campaign) {
   const then = missing === null ? "forgotten" : `counted as ${weight(missing)}`;
   return [
     ["Items", `${count(campaign.n_items)}, of which a set has at most ${count(campaign.rank)}`],
-    ["Constraint", campaign.kind],
+    ["Sets", `${campaign.rule} (${campaign.kind})`],
     ["Policy", policyText(campaign.policy)],
     ["Weights are", campaign.minimize ? "costs: small ones are good" : "gains: large ones are good"],
     [
@@ -21,16 +21,30 @@ export function factsOf(campaign) {
     ],
     ["Random sets", holdout ? `${+(100 * holdout).toPrecision(3)}% of the requests` : "none"],
     ["Seed", seed === null || seed === undefined ? "none" : String(seed)],
-    ["Created", when(campaign.created, 60)],
+    ["Created", moment(campaign.created)],
+    ["Times", `are in ${timeZone()}`],
     ["Name", campaign.name],
   ];
 }
 
-/** `OMM (scale 1)` */
-function policyText(policy) {
-  const { policy: called, ...options } = typeof policy === "string" ? { policy } : policy;
-  const given = Object.entries(options).map(([option, value]) => `${option} ${value}`);
-  return given.length ? `${called} (${given.join(", ")})` : called;
+/** `OMM (scale 1)`, `Restarting (base OMM (scale 1), detector CUSUM (threshold 5))` */
+export function policyText(policy) {
+  const { policy: called, kind, ...options } = typeof policy === "string" ? { policy } : policy;
+  const given = Object.entries(options)
+    .map(([option, value]) => `${option.replaceAll("_", " ")} ${valueText(value)}`)
+    .join(", ");
+  const name = called ?? kind;
+  return name && given ? `${name} (${given})` : String(name ?? given);
+}
+
+const MOST_VALUES = 6;
+
+/** A setting of a policy: a number, a list, or another policy. */
+function valueText(value) {
+  if (value === null) return "none";
+  if (Array.isArray(value))
+    return `[${value.slice(0, MOST_VALUES).map(valueText).join(", ")}${value.length > MOST_VALUES ? ", …" : ""}]`;
+  return typeof value === "object" ? policyText(value) : String(value);
 }
 
 /** What an operator must know about the state, if anything. */
@@ -77,9 +91,9 @@ export function showNumbers(place, { campaign, seconds, bestSet, oldest, expired
   showNumber(place, "expired", "Expired", expired === null ? "–" : count(expired), after);
 
   const urgent = marks.filter((mark) => isUrgent(mark.kind));
-  const last = urgent.length ? `last ${when(urgent.at(-1).at)}` : "none";
-  const alarms = showNumber(place, "alarms", "Alarms", count(urgent.length), last);
-  alarms.classList.toggle("urgent", urgent.length > 0);
+  const last = urgent.length ? `last ${when(urgent.at(-1).at)}` : "none so far";
+  const alarms = showNumber(place, "alarms", "Alarms", count(campaign.alarms), last);
+  alarms.classList.toggle("urgent", campaign.alarms > 0);
   place.removeAttribute("aria-busy");
 }
 
@@ -95,14 +109,28 @@ function showNumber(place, key, term, value, note) {
 }
 
 /** Decisions that wait, each with a button where they may be answered. */
-export function waitingRows(decisions, now, answer) {
+export function waitingRows(decisions, now, answer, explain) {
   return h(
     "ul",
     { class: "waiting" },
     decisions.map((decision) => {
       const { decision: id, items, asked, deadline } = decision;
-      const names =
-        items.slice(0, 4).map(labelText).join(", ") + (items.length > 4 ? ` and ${items.length - 4} more` : "");
+      const names = items
+        .slice(0, 4)
+        .flatMap((label, k) => [
+          k ? ", " : null,
+          h(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              title: `Why is it in decision ${id}?`,
+              onclick: () => explain(label, { decision: id, as_decided: true }),
+            },
+            labelText(label),
+          ),
+        ]);
+      if (items.length > 4) names.push(` and ${items.length - 4} more`);
       const seconds = deadline === null ? null : Math.round(deadline - now);
       const left = seconds === null ? "no deadline" : seconds > 0 ? `${duration(seconds)} left` : "expires now";
       const about = h("span", { class: "soft" }, ` asked ${when(asked)} · ${left}`);
@@ -122,13 +150,13 @@ export function markRows(marks) {
   return marks
     .slice(-100)
     .reverse()
-    .map(({ at, kind, text }) =>
+    .map(({ at, kind, text, by }) =>
       h(
         "li",
         { class: isUrgent(kind) ? "urgent" : "" },
-        h("time", { datetime: new Date(at * 1000).toISOString() }, when(at)),
+        h("time", { datetime: new Date(at * 1000).toISOString() }, moment(at)),
         h("strong", {}, KINDS[kind] ?? kind),
-        h("span", {}, text),
+        h("span", {}, text === kind ? "" : text, by && h("span", { class: "soft" }, ` by key ${by}`)),
       ),
     );
 }

@@ -96,6 +96,7 @@ export class Trial {
     try {
       await task();
     } catch (error) {
+      this.result.replaceChildren(); // what is shown below the error would look like its result
       showProblem(this.problem, error);
     } finally {
       button.disabled = false;
@@ -111,7 +112,8 @@ export class Trial {
   async ask() {
     const request = this.request;
     const decision = await send(campaignPath(this.name, "/ask"), request);
-    this.showSet(decision, request, `Decision ${count(decision.decision)} chose`);
+    const why = { decision: decision.decision, as_decided: true };
+    this.showSet(decision, why, `Decision ${count(decision.decision)} chose`);
     this.showAnswers(decision);
     this.changed();
   }

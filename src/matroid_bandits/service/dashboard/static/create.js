@@ -1,0 +1,189 @@
+// A new campaign: a form that writes the spec, with examples; or the spec itself, for all that the form has no field for.
+
+import { root, send } from "./api.js";
+import { byId, segments, showProblem } from "./dom.js";
+
+/** What each example fills in. */
+const EXAMPLES = {
+  slots: {
+    name: "front-page",
+    title: "Front page",
+    rule: "partition",
+    items: "boots, left\nsandals, left\nhat, right\nscarf, right",
+    each: "1",
+    all: "",
+    policy: "OMM",
+    direction: "maximize",
+    window: "3600",
+    missing: "0",
+  },
+  quotas: {
+    name: "newsletter",
+    title: "Newsletter",
+    rule: "partition",
+    items: "election, politics\nbudget, politics\ncup final, sport\nmarathon, sport\nnew museum, culture\nopera, culture",
+    each: "2",
+    all: "4",
+    policy: "ThompsonSampling",
+    direction: "maximize",
+    window: "86400",
+    missing: "0",
+  },
+  top: {
+    name: "top-three",
+    title: "Top three",
+    rule: "uniform",
+    items: "a\nb\nc\nd\ne\nf",
+    each: "",
+    all: "3",
+    policy: "ThompsonSampling",
+    direction: "maximize",
+    window: "600",
+    missing: "",
+  },
+  tree: {
+    name: "network",
+    title: "Network of small latency",
+    rule: "graphic",
+    items: "a, b\nb, c\na, c\nc, d",
+    each: "",
+    all: "",
+    policy: "OMM",
+    direction: "minimize",
+    window: "",
+    missing: "",
+  },
+};
+
+const FIELDS = ["name", "title", "rule", "items", "each", "all", "policy", "direction", "window", "missing"];
+const field = (name) => byId(`new-${name}`);
+const text = (name) => field(name).value.trim();
+
+/** Lines of the list of items, each cut at its last comma where `parts` is 2. */
+function lines(parts) {
+  const found = field("items")
+    .value.split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  if (!found.length) throw new Error("Expected items, one per line, got none.");
+  if (parts === 1) return found;
+  return found.map((line, k) => {
+    const at = line.lastIndexOf(",");
+    const pair = [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    if (at < 0 || !pair[0] || !pair[1])
+      throw new Error(`Expected two names with a comma between them in line ${k + 1}, got “${line}”.`);
+    return pair;
+  });
+}
+
+function number(name, words) {
+  const value = Number(text(name).replace(",", "."));
+  if (!text(name) || !Number.isFinite(value)) throw new Error(`Expected a number ${words}, got “${text(name)}”.`);
+  return value;
+}
+
+function matroid() {
+  const rule = text("rule");
+  if (rule === "uniform") return { kind: "uniform", rows: lines(1), rank: number("all", "of items in all") };
+  if (rule === "graphic") return { kind: "graphic", rows: lines(2).map(([source, target]) => ({ source, target })) };
+  const rows = lines(2).map(([item, category]) => ({ item, category }));
+  const quotas = { kind: "partition", category: "category", capacity: number("each", "of items per category"), rows };
+  return text("all") ? { kind: "truncate", rank: number("all", "of items in all"), of: quotas } : quotas;
+}
+
+/** The spec that the form describes. */
+function specOf() {
+  if (!text("name")) throw new Error("Expected a name, got none.");
+  return {
+    name: text("name"),
+    title: text("title"),
+    matroid: matroid(),
+    policy: text("policy"),
+    direction: text("direction"),
+    answer_window: text("window") ? number("window", "of seconds") : null,
+    default: text("missing") ? number("missing", "for the weight of what is not answered") : null,
+  };
+}
+
+/** Show the fields that a rule needs, and say what a line of the list is. */
+function showRule() {
+  const rule = text("rule");
+  byId("new-each-box").hidden = rule !== "partition";
+  byId("new-all-box").hidden = rule === "graphic";
+  byId("new-all-label").textContent = rule === "uniform" ? "Items in a set" : "Items in all (optional)";
+  byId("new-items-label").textContent = {
+    uniform: "Items, one per line",
+    partition: "Items, one per line: item, category",
+    graphic: "Edges, one per line: from, to",
+  }[rule];
+}
+
+export function setUpCreate() {
+  const dialog = byId("create");
+  if (!dialog) return;
+  const [form, json, spec, problem] = ["new-form", "new-json", "spec", "create-problem"].map(byId);
+  let way = "form";
+  const press = segments(
+    byId("new-way"),
+    [
+      ["form", "Form"],
+      ["json", "JSON"],
+    ],
+    (value) => {
+      if (value === "json" && way === "form") {
+        try {
+          spec.value = JSON.stringify(specOf(), null, 2);
+        } catch {
+          // what the form lacks is said when it is sent
+        }
+      }
+      show(value);
+    },
+  );
+  const show = (value) => {
+    way = value;
+    press(value);
+    form.hidden = value !== "form";
+    json.hidden = value !== "json";
+    showProblem(problem, null);
+  };
+  byId("new").addEventListener("click", () => {
+    show("form");
+    dialog.showModal();
+    field("name").focus();
+  });
+  byId("create-cancel").addEventListener("click", () => dialog.close());
+  field("rule").addEventListener("change", showRule);
+  showRule();
+  for (const button of dialog.querySelectorAll("[data-example]")) {
+    button.addEventListener("click", () => {
+      for (const name of FIELDS) field(name).value = EXAMPLES[button.dataset.example][name];
+      showRule();
+      if (way === "json") spec.value = JSON.stringify(specOf(), null, 2);
+      showProblem(problem, null);
+    });
+  }
+  dialog.querySelector("form").addEventListener("submit", (event) => event.preventDefault()); // Enter creates nothing
+  byId("create-send").addEventListener("click", async (event) => {
+    const button = event.currentTarget;
+    button.disabled = true;
+    try {
+      const body = way === "json" ? checked(spec.value) : specOf();
+      const made = await send("/v1/campaigns", body);
+      location.assign(`${root}/campaigns/${encodeURIComponent(made.name)}`);
+    } catch (error) {
+      showProblem(problem, error);
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+function checked(value) {
+  try {
+    JSON.parse(value);
+  } catch (error) {
+    throw new Error(value.trim() ? `The spec is no JSON: ${error.message}` : "Expected a spec, got nothing.");
+  }
+  return value;
+}
