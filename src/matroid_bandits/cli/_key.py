@@ -30,6 +30,10 @@ def create(
         float | None, typer.Option("--rate", metavar="N", help="Requests a second, of each server.")
     ] = None,
     about: Annotated[str, typer.Option("--about", metavar="TEXT", help="What it is for.")] = "",
+    days: Annotated[
+        float | None,
+        typer.Option("--days", metavar="N", help="Days until it expires; by default never."),
+    ] = None,
     new: New = False,
     db: DbOption = None,
     config: ConfigOption = None,
@@ -38,21 +42,29 @@ def create(
     from matroid_bandits.service import create_key
 
     with opened(db, config, new) as database:
-        typer.echo(create_key(database, role, campaign=campaign, rate=rate, about=about))
+        typer.echo(create_key(database, role, campaign=campaign, rate=rate, about=about, days=days))
 
 
 @key_app.command("list", epilog="Example: matroid-bandits key list")
 def list_them(db: DbOption = None, config: ConfigOption = None) -> None:
-    """Show every key: its id, role, campaign, and whether it is revoked."""
+    """Show every key: its id, role, campaign, when it was made, used last and ends, and whether it is revoked."""
     from matroid_bandits.service import list_keys
 
     with opened(db, config) as database:
+        now = database.now()
         for key in list_keys(database):
-            made = time.strftime("%Y-%m-%d", time.gmtime(key.created))
+            made = f"made {_day(key.created)}"
+            used = "  never used" if key.used is None else f"  last used {_day(key.used, '%Y-%m-%d %H:%M')}"
+            word = "" if key.expires is None else "until" if key.expires > now else "expired"
+            ends = "" if key.expires is None else f"  {word} {_day(key.expires)}"
             rate = "" if key.rate is None else f"  {key.rate:g}/s"
             revoked = "" if key.revoked is None else "  revoked"
             who = f"{key.id}  {key.role}  {key.campaign or 'all campaigns'}"
-            typer.echo(f"{who}  {made}{rate}{revoked}  {key.about}".rstrip())
+            typer.echo(f"{who}  {made}{used}{ends}{rate}{revoked}  {key.about}".rstrip())
+
+
+def _day(at: float, form: str = "%Y-%m-%d") -> str:
+    return time.strftime(form, time.gmtime(at))
 
 
 @key_app.command(epilog="Example: matroid-bandits key revoke 1a2b3c4d5e6f")

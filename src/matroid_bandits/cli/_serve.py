@@ -44,6 +44,10 @@ def serve(
     root_path: Annotated[
         str | None, setting("root_path", "Path under which a proxy has the service, such as /bandits.", "PATH")
     ] = None,
+    proxies: Annotated[
+        str | None,
+        setting("proxies", "Proxies whose word is taken for a client's address; by default 127.0.0.1.", "ADDRESSES"),
+    ] = None,
     cors: Annotated[
         list[str] | None,
         setting("cors", "Origin of pages that may call the API; may be given several times, * for all.", "ORIGIN"),

@@ -19,11 +19,12 @@ from starlette.types import Receive, Scope, Send
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError
 from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
-from matroid_bandits.service._keys import KEY, SESSION, Key, Role
+from matroid_bandits.service._keys import KEY, SESSION, STALE_S, Key, Role
 from matroid_bandits.service._limits import check_request_id
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._service import Service
+from matroid_bandits.service._tokens import TOKEN
 from matroid_bandits.specs import parse_json
 
 M = TypeVar("M", bound=BaseModel)
@@ -39,6 +40,8 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+
+_TOKEN = f"{TOKEN}_"
 
 #: Bytes that are sent at once.
 _PIECE = 1 << 18
@@ -150,6 +153,10 @@ class Endpoint:
         What a key must allow; None where no key is needed.
     body, answer : pydantic models or None
         What comes and what goes, for the document of the API.
+    media_type : str
+        Of what goes where that has no model.
+    takes_tokens : bool
+        Whether a token does in place of a key; the handler checks for which decision it is.
     """
 
     method: str
@@ -161,6 +168,8 @@ class Endpoint:
     answer: Any = None
     status: int = 200
     query: dict[str, str] = field(default_factory=dict)
+    media_type: str = "text/event-stream"
+    takes_tokens: bool = False
 
     @property
     def name(self) -> str:
@@ -178,7 +187,7 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
         try:
             name = request.path_params.get("name")
             headers = dict(request.scope["headers"])
-            key = await authorize(request, service, endpoint.role, name)
+            key = await authorize(request, service, endpoint.role, name, endpoint.takes_tokens)
             who = key.id
             content = await read_body(request, headers, service.settings.max_body) if has_body else b""
             answer = await endpoint.handler(Call(service, request, key, name, headers, content))
@@ -254,7 +263,9 @@ def refuse_status(status: int, error: str, detail: str) -> Response:
     return Response(problem(status, error, detail), status, HEADERS, media_type="application/problem+json")
 
 
-async def authorize(request: Request, service: Service, role: Role | None, campaign: str | None) -> Key:
+async def authorize(
+    request: Request, service: Service, role: Role | None, campaign: str | None, takes_tokens: bool = False
+) -> Key:
     """Who calls, where the key allows it.
 
     Raises
@@ -267,6 +278,8 @@ async def authorize(request: Request, service: Service, role: Role | None, campa
     if role is None:
         return Key("", "read")
     key = await identify(request, service)
+    if key.decision is not None and not takes_tokens:
+        raise AccessError("expected a key, got a token, which may tell one decision and nothing else")
     key.check(role, campaign)
     key.spend(service.settings.rate)
     return key
@@ -277,6 +290,8 @@ async def identify(request: Request, service: Service) -> Key:
     given = next((value for name, value in request.scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.decode("latin-1").partition(" ")
     kind = KEY if scheme.lower() == "bearer" else SESSION
+    if token.startswith(_TOKEN) and kind == KEY:
+        return await _token_bearer(token.strip(), service)
     if kind == SESSION:
         token = request.cookies.get(COOKIE, "")
         if request.method != "GET":
@@ -285,6 +300,17 @@ async def identify(request: Request, service: Service) -> Key:
     if service.keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
         raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
     return key
+
+
+async def _token_bearer(token: str, service: Service) -> Key:
+    """What a token allows, as long as the key that it was made with is good."""
+    await service.keys.read_since(time.monotonic() - STALE_S)
+    read = service.tokens.read
+    found = read(token) if service.tokens.is_warm else await run_in_threadpool(read, token)
+    maker = service.keys.by_id(found.key)
+    maker.check("decide", found.campaign)
+    maker.spend(service.settings.rate)
+    return Key(maker.id, "decide", found.campaign, decision=found.decision)
 
 
 def check_own_site(request: Request) -> None:

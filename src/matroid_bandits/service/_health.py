@@ -12,9 +12,11 @@ from starlette.responses import Response
 from matroid_bandits.exceptions import AccessError, UnavailableError
 from matroid_bandits.service._dispatch import HEADERS, Call, Endpoint
 from matroid_bandits.service._metrics import CampaignFigures
-from matroid_bandits.service._openapi import docs_page, openapi
+from matroid_bandits.service._openapi import curl, openapi
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._routes import ENDPOINTS
+from matroid_bandits.service._schemas import StatusAnswer
+from matroid_bandits.service.dashboard import docs_page
 
 
 async def _health(call: Call) -> Answer:
@@ -63,18 +65,22 @@ async def _metrics(call: Call) -> Response:
 
 
 async def _openapi(call: Call) -> Answer:
-    return Answer(to_json(openapi(ENDPOINTS)))
+    return Answer(to_json(_document(call)))
 
 
 async def _docs(call: Call) -> Response:
-    return Response(docs_page(openapi(ENDPOINTS)), headers=HEADERS, media_type="text/html; charset=utf-8")
+    return docs_page(_document(call), curl, call.service.settings.root_path)
+
+
+def _document(call: Call) -> dict[str, Any]:
+    return openapi((*ENDPOINTS, *OPERATION), call.service.settings.root_path)
 
 
 #: Endpoints for whoever runs the server.
 OPERATION = (
-    Endpoint("GET", "/healthz", _health, None, "Whether the process lives."),
-    Endpoint("GET", "/readyz", _ready, None, "Whether requests are served."),
-    Endpoint("GET", "/metrics", _metrics, "read", "Figures for Prometheus."),
-    Endpoint("GET", "/openapi.json", _openapi, None, "This document."),
-    Endpoint("GET", "/docs", _docs, None, "This document as a page."),
+    Endpoint("GET", "/healthz", _health, None, "Whether the process lives.", None, StatusAnswer),
+    Endpoint("GET", "/readyz", _ready, None, "Whether requests are served.", None, StatusAnswer),
+    Endpoint("GET", "/metrics", _metrics, "read", "Figures for Prometheus.", media_type="text/plain"),
+    Endpoint("GET", "/openapi.json", _openapi, None, "This document.", media_type="application/json"),
+    Endpoint("GET", "/docs", _docs, None, "This document as a page.", media_type="text/html"),
 )

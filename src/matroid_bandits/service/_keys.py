@@ -32,6 +32,9 @@ STALE_S: Final = 2.0
 #: Seconds between two reads: unknown keys, each of which is looked for, cost the database no more than this.
 _APART_S: Final = 0.2
 
+#: Seconds between two writes of which keys were used.
+_NOTED_S: Final = 60.0
+
 #: What the texts of keys, and of logins made with them, begin with.
 KEY, SESSION = "mb", "mbs"
 
@@ -54,6 +57,10 @@ class Key:
         The only campaign it is for.
     rate : float or None
         Requests a second.
+    expires, used : float or None
+        When it ends, and when it was used last, to a minute; in seconds since 1970.
+    decision : int or None
+        The only decision that it may tell, of one that was made from a token.
     """
 
     id: str
@@ -63,7 +70,12 @@ class Key:
     about: str = ""
     created: float = 0.0
     revoked: float | None = None
+    expires: float | None = None
+    used: float | None = None
+    decision: int | None = None
     digest: str = field(default="", repr=False)
+    until: float = field(default=math.inf, repr=False)  # when it ends, by this process's monotonic clock
+    is_used: bool = field(default=False, repr=False)  # since that was last written down
     _tokens: float = field(default=-1.0, repr=False)
     _filled: float = field(default=0.0, repr=False)
 
@@ -113,6 +125,7 @@ class Keys:
         self._began = self._read_at = -math.inf
         self._reading: asyncio.Task[None] | None = None
         self._lock, self._is_closed = threading.Lock(), False
+        self._noting, self._noted_at = threading.Lock(), time.monotonic()
 
     def refresh(self) -> None:
         """Read the keys again; those that are still there keep count of their uses."""
@@ -125,13 +138,31 @@ class Keys:
             for id, key in found.items():
                 old = self._known.get(id)
                 if old is not None:
-                    key._tokens, key._filled = old._tokens, old._filled
+                    key._tokens, key._filled, key.is_used = old._tokens, old._filled, old.is_used
             self._known, self._is_open, self._read_at = found, not found, self._began
 
     def close(self) -> None:
         """Wait for a read that has begun, and read no more: the database is about to be closed."""
+        self.note_uses()
         with self._lock:
             self._is_closed = True
+
+    def note_uses(self) -> None:
+        """Write down which keys were used, where any was; what the database does not take is written later."""
+        with self._noting:
+            self._noted_at = time.monotonic()
+            used = [key for key in self._known.values() if key.is_used]
+            if not used or self._is_closed:
+                return
+            for key in used:
+                key.is_used = False
+            try:
+                with self._database.writing() as connection:
+                    of_them = keys.c.id.in_([key.id for key in used])
+                    connection.execute(sa.update(keys).where(of_them).values(used=self._database.clock))
+            except (SQLAlchemyError, OSError):
+                for key in used:
+                    key.is_used = True
 
     @property
     def is_open(self) -> bool:
@@ -141,7 +172,8 @@ class Keys:
     @property
     def are_all_revoked(self) -> bool:
         """Whether there were keys and none can be used."""
-        return not self._is_open and all(key.revoked is not None for key in self._known.values())
+        now = time.monotonic()
+        return not self._is_open and all(key.revoked is not None or key.until <= now for key in self._known.values())
 
     async def look_up(self, token: str | None, kind: str = KEY) -> Key:
         """The same as `find`, from what the database had at most `STALE_S` seconds ago; unknown keys are looked for.
@@ -198,6 +230,9 @@ class Keys:
     async def _read(self) -> None:
         await asyncio.sleep(max(self._began + _APART_S - time.monotonic(), 0.0))
         await asyncio.to_thread(self.refresh)
+        if time.monotonic() - self._noted_at > _NOTED_S:
+            self._noted_at = time.monotonic()
+            asyncio.get_running_loop().run_in_executor(None, self.note_uses)  # nothing waits for it
 
     def find(self, token: str | None, kind: str = KEY) -> Key:
         """Whose key, or login, this is.
@@ -217,6 +252,24 @@ class Keys:
         is_known = key is not None and key.revoked is None and hmac.compare_digest(digest, _digest(secret))
         if given != kind or key is None or not is_known:
             raise _unknown("expected a key that is known here, got another")
+        if key.until != math.inf and key.until <= time.monotonic():
+            raise _unknown("expected a key that is still good, got one that has expired")
+        key.is_used = True
+        return key
+
+    def by_id(self, id: str) -> Key:
+        """The key of an id, where it is still good.
+
+        Raises
+        ------
+        AccessError
+            There is none, or it was revoked or has expired.
+        """
+        if self.is_open:
+            return NOBODY
+        key = self._known.get(id)
+        if key is None or key.revoked is not None or key.until <= time.monotonic():
+            raise _unknown("expected a key that is known here, got another")
         return key
 
     def _owner(self, id: str, kind: str) -> tuple[Key | None, str]:
@@ -231,9 +284,15 @@ class Keys:
 
 
 def create_key(
-    database: Database, role: str, *, campaign: str | None = None, rate: float | None = None, about: str = ""
+    database: Database,
+    role: str,
+    *,
+    campaign: str | None = None,
+    rate: float | None = None,
+    about: str = "",
+    days: float | None = None,
 ) -> str:
-    """Make a key, and give its text, which is stored nowhere.
+    """Make a key, good for some days or without an end, and give its text, which is stored nowhere.
 
     Examples
     --------
@@ -251,12 +310,15 @@ def create_key(
         raise DataError(f"expected a role, one of {', '.join(ROLES)}; got {role!r}")
     if rate is not None and not 0.0 < rate < 1e9:
         raise DataError(f"expected a rate of more than 0 requests a second, got {rate!r}")
+    if days is not None and not 0.0 < days < 1e6:
+        raise DataError(f"expected more than 0 days, got {days!r}")
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     with database.writing() as connection:
         if campaign is not None and database.find(connection, campaign) is None:
             raise UnknownCampaignError(f"expected the name of a campaign, got {campaign!r}")
         values: dict[str, Any] = {"id": id, "digest": _digest(secret), "role": role, "campaign": campaign}
         values |= {"rate": rate, "about": about, "created": database.clock}
+        values["expires"] = None if days is None else database.clock + 86400.0 * days
         connection.execute(sa.insert(keys).values(values))
     return f"mb_{id}_{secret}"
 
@@ -274,9 +336,25 @@ def list_keys(database: Database) -> list[Key]:
     []
     >>> database.close()
     """
-    columns = [keys.c[name] for name in ("id", "role", "campaign", "rate", "about", "created", "revoked", "digest")]
+    left = (keys.c.expires - database.clock).label("left")
     with database.reading() as connection:
-        return [Key(*row) for row in connection.execute(select(*columns).order_by(keys.c.created, keys.c.id))]
+        rows, now = connection.execute(select(keys, left).order_by(keys.c.created, keys.c.id)).all(), time.monotonic()
+    return [
+        Key(
+            row.id,
+            row.role,
+            row.campaign,
+            row.rate,
+            row.about,
+            row.created,
+            row.revoked,
+            row.expires,
+            row.used,
+            digest=row.digest,
+            until=math.inf if row.left is None else now + row.left,
+        )
+        for row in rows
+    ]
 
 
 def revoke_key(database: Database, id: str) -> None:

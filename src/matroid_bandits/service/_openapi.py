@@ -6,32 +6,74 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic.json_schema import models_json_schema
+from pydantic_core import to_json
 
 from matroid_bandits._version import __version__
 from matroid_bandits.service._dispatch import Endpoint
 from matroid_bandits.service._schemas import Problem
+
+#: A body for each endpoint that takes one; they are sent one after the other by a test.
+EXAMPLES: dict[str, Any] = {
+    "/v1/campaigns": {
+        "name": "front-page",
+        "matroid": {
+            "kind": "partition",
+            "category": "slot",
+            "rows": [
+                {"item": "boots", "slot": "left"},
+                {"item": "sandals", "slot": "left"},
+                {"item": "hat", "slot": "right"},
+                {"item": "scarf", "slot": "right"},
+            ],
+        },
+        "policy": {"policy": "OMM", "scale": 1.0},
+        "answer_window": 3600,
+        "default": 0.0,
+    },
+    "/v1/campaigns/{name}/observe": {"weights": {"boots": 0.2}},
+    "/v1/campaigns/{name}/ask": {"exclude": ["boots"]},
+    "/v1/campaigns/{name}/ask/batch": {"requests": [{}, {"pinned": ["hat"]}]},
+    "/v1/campaigns/{name}/tell": {"decision": 1, "weights": [1.0, 0.0]},
+    "/v1/campaigns/{name}/tell/batch": {"answers": [{"decision": 2, "weights": [0.0, 1.0]}]},
+    "/v1/campaigns/{name}/close": {"decision": 3, "default": 0.0},
+    "/v1/campaigns/{name}/change": {
+        "matroid": {
+            "kind": "partition",
+            "category": "slot",
+            "rows": [{"item": "hat", "slot": "right"}, {"item": "gloves", "slot": "left"}],
+        }
+    },
+    "/v1/campaigns/{name}/restart": {"items": ["hat"]},
+    "/v1/campaigns/{name}/estimates": {"items": ["hat"]},
+    "/v1/campaigns/{name}/explain": {"item": "hat"},
+    "/v1/campaigns/{name}/preview": {"exclude": ["hat"]},
+}
+
+_PLACES = {"campaigns": 0, "observe": 1, "archive": 3}
 
 _REF = "#/components/schemas/{model}"
 _CHANGING = ("decide", "admin")
 
 
 @cache
-def openapi(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
-    """The OpenAPI document of some endpoints."""
+def openapi(endpoints: tuple[Endpoint, ...], root: str = "") -> dict[str, Any]:
+    """The OpenAPI document of some endpoints, which a proxy may have under a path."""
     refs, schemas = _schemas(endpoints)
     paths: dict[str, dict[str, Any]] = {}
-    for each in endpoints:
+    for each in sorted(endpoints, key=_place):
         operation: dict[str, Any] = {
             "operationId": f"{each.method.lower()}{each.path.replace('/', '_').replace('{', '').replace('}', '')}",
             "summary": each.summary,
             "description": f"Needs a key that may {each.role}." if each.role else "Needs no key.",
+            **({} if each.role else {"security": []}),
             "parameters": _parameters(each),
             "responses": {str(each.status): _response(each, refs), "default": _problem(refs)},
         }
         if each.body is not None:
             schema = {"schema": refs[each.body, "validation"]}
+            if each.path in EXAMPLES:
+                schema["example"] = EXAMPLES[each.path]
             operation["requestBody"] = {"content": {"application/json": schema}, "required": False}
         paths.setdefault(each.path, {})[each.method.lower()] = operation
     return {
@@ -41,6 +83,7 @@ def openapi(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
             "version": __version__,
             "description": "Ask for sets, tell what their items were worth.",
         },
+        "servers": [{"url": root or "/"}],
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -50,12 +93,29 @@ def openapi(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
     }
 
 
-def docs_page(document: dict[str, Any]) -> str:
-    """The document as a page without scripts."""
-    environment = Environment(
-        loader=PackageLoader("matroid_bandits.service"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    return environment.get_template("docs.html").render(api=document)
+def _place(each: Endpoint) -> int:
+    """Where an endpoint comes in the document: what must be done first before the others, ends at the end."""
+    return _PLACES.get(each.path.rpartition("/")[2], 2) if each.method != "DELETE" else 4
+
+
+def curl(method: str, path: str, about: dict[str, Any]) -> str:
+    """A command that calls an endpoint; the address and the key are variables of the shell.
+
+    Examples
+    --------
+    >>> curl("get", "/v1/campaigns/{name}", {"needs_key": True})
+    'curl -H "Authorization: Bearer $KEY" "$URL/v1/campaigns/front-page"'
+    """
+    parts = ["curl"]
+    if about.get("needs_key", True):
+        parts.append('-H "Authorization: Bearer $KEY"')
+    if method not in ("get", "post"):
+        parts.append(f"-X {method.upper()}")
+    if method in ("post", "put"):
+        content = about.get("requestBody", {}).get("content", {}).get("application/json", {})
+        body = to_json(content.get("example", {})).decode()
+        parts += ['-H "Content-Type: application/json"', f"-d '{body}'"]
+    return " ".join([*parts, f'"$URL{path.replace("{name}", "front-page")}"'])
 
 
 def _schemas(endpoints: Iterable[Endpoint]) -> tuple[Any, dict[str, Any]]:
@@ -84,7 +144,7 @@ def _parameters(each: Endpoint) -> list[dict[str, Any]]:
 
 def _response(each: Endpoint, refs: Any) -> dict[str, Any]:
     if each.answer is None:
-        return {"description": each.summary, "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+        return {"description": each.summary, "content": {each.media_type: {"schema": {"type": "string"}}}}
     schema = refs[each.answer, "serialization"]
     return {"description": each.answer.__doc__ or "", "content": {"application/json": {"schema": schema}}}
 

@@ -106,7 +106,7 @@ class _Guarded(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        address = _network(self.client[0] if self.client else "")
+        address = network(self.client[0] if self.client else "")
         refusal = self.gate.enter(address)
         if refusal:
             self._refuse(503, refusal)
@@ -253,7 +253,7 @@ class _Guarded(HttpToolsProtocol):
         self.transport.close()
 
 
-def _network(host: str) -> str:
+def network(host: str) -> str:
     """What counts as one address: all of IPv4, and the half of IPv6 that a site is given."""
     try:
         address = ipaddress.ip_address(host)

@@ -8,7 +8,7 @@ from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from matroid_bandits.exceptions import MalformedRequestError, UnknownCampaignError
+from matroid_bandits.exceptions import AccessError, MalformedRequestError, UnknownCampaignError
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service import _reads as reads
 from matroid_bandits.service import _schemas as forms
@@ -28,19 +28,43 @@ _NOTHING = (b"", b"{}")
 
 
 async def _ask(call: Call) -> Answer:
-    wanted = act.request_of(call.body(forms.AskBody)) if call.content not in _NOTHING else {}
-    return await call.write(act.ask(wanted), "ask")
+    if call.content in _NOTHING:
+        return await call.write(act.ask({}), "ask")
+    body = call.body(forms.AskBody)
+    answer = await call.write(act.ask(act.request_of(body)), "ask")
+    return answer if body.token is None else await _with_tokens(call, answer, [body.token])
 
 
 async def _ask_batch(call: Call) -> Answer:
     body = call.body(forms.AskBatchBody)
     settings = call.service.settings
     check_batch(len(body.requests), settings)
-    return await call.write(act.ask_all([act.request_of(request) for request in body.requests], settings), "ask")
+    wanted = [act.request_of(request) for request in body.requests]
+    answer = await call.write(act.ask_all(wanted, settings), "ask")
+    seconds = [request.token for request in body.requests]
+    return await _with_tokens(call, answer, seconds) if any(seconds) else answer
+
+
+async def _with_tokens(call: Call, answer: Answer, seconds: list[int | None]) -> Answer:
+    """The same decisions with tokens that may tell them; made anew when a request is sent again."""
+
+    def sign() -> bytes:
+        form = from_json(answer.body)
+        for decision, good_for in zip(form.get("decisions", [form]), seconds, strict=True):
+            if good_for is not None:
+                decision["token"] = call.service.tokens.sign(
+                    str(call.name), decision["decision"], call.key.id, good_for
+                )
+        return to_json(form)
+
+    return Answer(await run_in_threadpool(sign), answer.status, answer.is_replayed)
 
 
 async def _tell(call: Call) -> Answer:
-    return await call.write(act.tell(call.body(forms.TellBody)))
+    body, only = call.body(forms.TellBody), call.key.decision
+    if only is not None and body.decision != only:
+        raise AccessError(f"expected an answer to decision {only}, as the token says, got one to {body.decision}")
+    return await call.write(act.tell(body))
 
 
 async def _tell_batch(call: Call) -> Answer:
@@ -213,7 +237,7 @@ _ONE = "/v1/campaigns/{name}"
 ENDPOINTS = (
     Endpoint("POST", f"{_ONE}/ask", _ask, "decide", "Ask for a set.", forms.AskBody, forms.DecisionAnswer),
     Endpoint("POST", f"{_ONE}/tell", _tell, "decide", "Tell what items were worth.", forms.TellBody,
-             forms.ToldAnswer),
+             forms.ToldAnswer, takes_tokens=True),
     Endpoint("POST", f"{_ONE}/ask/batch", _ask_batch, "decide", "Ask for several sets, all or none.",
              forms.AskBatchBody, forms.DecisionsAnswer),
     Endpoint("POST", f"{_ONE}/tell/batch", _tell_batch, "decide", "Tell several answers, all or none.",

@@ -133,6 +133,7 @@ def server_config(service: Service) -> uvicorn.Config:
         ws="none",
         log_config=None,
         access_log=False,
+        forwarded_allow_ips=service.settings.proxies,
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=int(service.settings.drain) or None,

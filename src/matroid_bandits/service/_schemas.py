@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from matroid_bandits.service._tokens import LONGEST_S
 from matroid_bandits.specs import ConstrainedSpec, Features, Label, Priors, Weights
 
 Number = Annotated[float, Field(strict=False)]
@@ -35,6 +36,12 @@ class AskBody(RequestBody):
 
     tags: dict[str, Any] | None = Field(
         None, description="What the request says of itself, at most 1,024 characters; the log has it."
+    )
+    token: int | None = Field(
+        None,
+        ge=1,
+        le=LONGEST_S,
+        description="Seconds for which a token is to be good that may tell this decision, such as by a browser.",
     )
 
 
@@ -123,6 +130,7 @@ class DecisionAnswer(BaseModel):
     matching: Labels | None = Field(
         None, description="The partner of each item, in the same order; only where items are matched to partners."
     )
+    token: str | None = Field(None, description="A token that may tell the decision, where one was asked for.")
 
 
 class DecisionsAnswer(BaseModel):
@@ -341,11 +349,74 @@ class HistoryAnswer(BaseModel):
     complete: bool = Field(description="False while weights of the past are summed anew after an upgrade.")
 
 
+class Event(BaseModel):
+    """Something that happened to a campaign; every kind has its fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    seq: int = Field(description="Its number, from 1.")
+    at: float = Field(description="When it happened, in seconds since 1970 by the database's clock.")
+    by: str | None = Field(None, description="The id of the key that it was done with; only of changes.")
+
+
+class AskedEvent(Event):
+    """A set was chosen."""
+
+    event: Literal["asked"]
+    decision: int
+    items: Labels
+    available: Labels | None = None
+    exclude: Labels | None = None
+    pinned: Labels | None = None
+    features: Any = None
+    held_out: bool = Field(False, description="Whether it was drawn at random.")
+    instead: Labels | None = Field(None, description="What would have been chosen, had it not been drawn at random.")
+    tags: dict[str, Any] | None = None
+
+
+class ToldEvent(Event):
+    """What items of a decision were worth."""
+
+    event: Literal["told"]
+    decision: int
+    weights: list[Any] = Field(description="Pairs of label and weight, or weights in the order of the items.")
+
+
+class ClosedEvent(Event):
+    """No more answers come to a decision, or to all before one."""
+
+    event: Literal["closed"]
+    decision: int | None = None
+    before: int | None = None
+    default: float | None
+    expired: bool = Field(False, description="Whether its deadline has passed.")
+
+
+class AlarmEvent(Event):
+    """An operator should look."""
+
+    event: Literal["alarm"]
+    text: str
+    kind: str = ""
+
+
+class OtherEvent(Event):
+    """The campaign was created, changed, paused, or anything else happened to it."""
+
+    event: str
+
+
 class EventsAnswer(BaseModel):
     """A piece of the log."""
 
-    events: list[dict[str, Any]]
+    events: list[AskedEvent | ToldEvent | ClosedEvent | AlarmEvent | OtherEvent]
     next: int | None = Field(description="After which event to go on; null at the end.")
+
+
+class StatusAnswer(BaseModel):
+    """How the server is."""
+
+    status: Literal["alive", "ready"]
 
 
 class Problem(BaseModel):

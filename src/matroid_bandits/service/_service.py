@@ -15,6 +15,7 @@ from matroid_bandits.exceptions import CampaignStateError, LimitError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._access import Watch
 from matroid_bandits.service._archive import Archive
+from matroid_bandits.service._attempts import Attempts
 from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._limits import check_constraint
@@ -25,6 +26,7 @@ from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import Database, Timeouts
+from matroid_bandits.service._tokens import Tokens
 from matroid_bandits.service._warm import warm_up
 from matroid_bandits.service._writer import Writer
 from matroid_bandits.specs import CampaignSpec, Place
@@ -68,7 +70,7 @@ class Service:
         self.watch_requests = Watch(settings, self.metrics.figures)
         self.archive = None if settings.archive is None else Archive(settings.archive)
         self.keys = Keys(self.database)
-        self.past = Past(self.database)
+        self.past, self.tokens, self.attempts = Past(self.database), Tokens(self.database), Attempts()
         self.is_draining = False
         self._awaited: list[str] = []  # campaigns that `prepare` has not created yet
         self.count_connections: Callable[[], int] = lambda: 0  # known to the HTTP server

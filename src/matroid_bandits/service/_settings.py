@@ -29,6 +29,10 @@ class Settings(Spec):
     cors: list[str] = Field(
         default=[], description="Origins of pages that may call the API, such as https://shop.example; * for all."
     )
+    proxies: str = Field(
+        default="127.0.0.1",
+        description="Addresses of proxies whose word is taken for a client's address and for https; * for all.",
+    )
     insecure: bool = Field(default=False, description="Serve other machines without keys.")
     json_logs: bool = Field(default=False, description="Write the log as JSON, a line per entry.")
     log_level: str = Field(default="info", description="debug, info, warning or error.")

@@ -92,6 +92,16 @@ keys = Table(
     Column("about", Text, nullable=False),
     Column("created", Double, nullable=False),
     Column("revoked", Double),
+    Column("expires", Double),
+    Column("used", Double),  # to a minute
+)
+
+#: What servers of one database share, and nobody else knows.
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("name", String(16), primary_key=True),
+    Column("value", String(64), nullable=False),
 )
 
 #: Logins that browsers made with keys, hashed, and when they end.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ from matroid_bandits.exceptions import AccessError, MatroidBanditsError, Missing
 from matroid_bandits.service._access import counted
 from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site
 from matroid_bandits.service._keys import KEY, SESSION, SESSION_S, Key, close_session, open_session
+from matroid_bandits.service._protocol import network
 from matroid_bandits.service._service import Service
 
 if TYPE_CHECKING:
@@ -98,6 +101,12 @@ def page_routes(service: Service) -> list[BaseRoute]:
 
     async def enter(request: Request) -> Response:
         problem, target, text, session = "", "/", "", ""
+        address = network(request.client.host if request.client else "")
+        if (seconds := service.attempts.wait(address)) > 0.0:
+            problem = f"Too many wrong keys came from your address. Try again in {math.ceil(seconds)} seconds."
+            response = page("login.html", 429, next="/", problem=problem)
+            response.headers["Retry-After"] = str(math.ceil(seconds))
+            return response
         try:
             check_own_site(request)
             form = parse_qs(await _form(request))
@@ -105,8 +114,12 @@ def page_routes(service: Service) -> list[BaseRoute]:
             key = await service.keys.look_up(text, KEY)
             if key.id:
                 session = await run_in_threadpool(open_session, service.database, key.id)
+            service.attempts.right(address)
         except AccessError as error:
             problem = _words(error, text)
+            if text and getattr(error, "is_unknown", False):
+                service.attempts.wrong(address)
+                service.metrics.figures.count("wrong_keys", "login")
         except MatroidBanditsError as error:
             problem = f"The key could not be checked: {error}."
         except SQLAlchemyError:
@@ -152,6 +165,11 @@ def page_routes(service: Service) -> list[BaseRoute]:
         route("POST", "/logout", leave),
         Mount("/static", _Files(packages=[("matroid_bandits.service.dashboard", "static")])),
     ]
+
+
+def docs_page(api: dict[str, Any], curl: Callable[[str, str, dict[str, Any]], str], root: str = "") -> Response:
+    """The document of the API as a page, with a command for each endpoint."""
+    return _page("docs.html", root=root, here="docs", api=api, curl=curl)
 
 
 class _Files(StaticFiles):
@@ -206,6 +224,8 @@ def _words(error: AccessError, text: str) -> str:
         return f"{error}."
     if not text:
         return "No key was given."
+    if "expired" in str(error):
+        return "This key has expired. Whoever runs the service can make another."
     return "This key is not known here. It may be mistyped, or it was revoked."
 
 

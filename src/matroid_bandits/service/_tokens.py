@@ -1,0 +1,133 @@
+"""Tokens that may tell one decision for a while: for browsers, which must not hold a key."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets as random
+import threading
+import time
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from matroid_bandits.exceptions import AccessError
+from matroid_bandits.service._store import Database
+from matroid_bandits.service._tables import secrets
+
+#: What the texts of tokens begin with.
+TOKEN: Final = "mbt"
+
+#: Seconds for which a token may be good.
+LONGEST_S: Final = 7 * 86400
+
+_NAME, _SIGNATURE_BYTES = "tokens", 16
+
+
+@dataclass(frozen=True)
+class Token:
+    """What a token says: the campaign and decision that it may tell, the key that asked for it, and its end."""
+
+    campaign: str
+    decision: int
+    key: str
+    until: float
+
+
+class Tokens:
+    """Signs tokens, and reads those that a server of the same database has signed.
+
+    Parameters
+    ----------
+    database : Database
+        Where the secret is that signatures are made with; it is made when it is first needed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matroid_bandits.service import Database
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> tokens = Tokens(database)
+    >>> text = tokens.sign("front-page", 17, key="1a2b", seconds=60)
+    >>> tokens.read(text).decision
+    17
+    >>> database.close()
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database, self._lock = database, threading.Lock()
+        self._secret: bytes | None = None
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether the secret is known, so that nothing waits for the database."""
+        return self._secret is not None
+
+    def sign(self, campaign: str, decision: int, key: str, seconds: float) -> str:
+        """A token that may tell a decision for some seconds."""
+        payload = f"{campaign} {decision} {key} {int(time.time() + seconds)}".encode()
+        return f"{TOKEN}_{_text(payload)}.{_text(self._signature(payload))}"
+
+    def read(self, token: str) -> Token:
+        """What a token says.
+
+        Raises
+        ------
+        AccessError
+            It is none, is signed by another, or has ended.
+        """
+        body, _, signature = token.removeprefix(f"{TOKEN}_").partition(".")
+        try:
+            payload, given = _bytes(body), _bytes(signature)
+            if not hmac.compare_digest(self._signature(payload), given):
+                raise ValueError
+            campaign, decision, key, until = payload.decode().split(" ")
+        except ValueError:
+            raise _unknown("expected a token that was made here, got another") from None
+        if float(until) <= time.time():
+            raise _unknown("expected a token that is still good, got one that has ended")
+        return Token(campaign, int(decision), key, float(until))
+
+    def _signature(self, payload: bytes) -> bytes:
+        return hmac.digest(self._known_secret(), payload, hashlib.sha256)[:_SIGNATURE_BYTES]
+
+    def _known_secret(self) -> bytes:
+        with self._lock:
+            if self._secret is None:
+                self._secret = bytes.fromhex(self._read() or self._make())
+            return self._secret
+
+    def _read(self) -> str | None:
+        with self._database.reading() as connection:
+            found = connection.execute(select(secrets.c.value).where(secrets.c.name == _NAME)).scalar()
+        return None if found is None else str(found)
+
+    def _make(self) -> str:
+        value = random.token_hex(32)
+        try:
+            with self._database.writing() as connection:
+                connection.execute(sa.insert(secrets).values(name=_NAME, value=value))
+        except IntegrityError:  # another server was faster
+            value = self._read() or ""
+        return value
+
+
+def _text(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _bytes(text: str) -> bytes:
+    if not text.isascii():
+        raise ValueError(text)
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _unknown(message: str) -> AccessError:
+    error = AccessError(message)
+    error.is_unknown = True  # type: ignore[attr-defined]
+    return error
