@@ -105,3 +105,12 @@ def test_what_a_policy_refuses_is_not_recorded(tmp_path):
     learner.tell(first, [0.5, 0.25])
     assert learner._core.agent.state.extra["n_told"].sum() == 2
     assert mb.Learner.replay(log.events).estimates().means.tolist()[:2] == [0.5, 0.25]
+
+
+def test_looks_without_features_are_refused_before_they_are_recorded():
+    log = Log()
+    learner = mb.Learner(uniform("abc"), mb.CombLinUCB(n_features=2), record=log)
+    with pytest.raises(mb.exceptions.PolicyError, match=r"expected features of 2 numbers per item, .*; got none"):
+        learner.observe({"a": 0.5})
+    assert [event["event"] for event in log.events] == ["created"]
+    mb.Learner.replay(log.events).ask(features=[[1.0, 0.0]] * 3)

@@ -229,6 +229,8 @@ class Core:
         """Count weights seen before the first decision."""
         if self.episode:
             raise DecisionClosedError("expected observe() before the first ask(); use tell() after it")
+        if self.policy.n_features is not None:
+            read_features(self.constraint, self.policy, self.features)  # a policy refuses looks without features
         items = self.reader.all_items
         places, values = self.reader.read(weights, items, 0)
         seen = items if places is None else places
