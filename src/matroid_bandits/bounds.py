@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
+from matroid_bandits._util.checks import as_integer
 from matroid_bandits.environments import BernoulliEnvironment
 from matroid_bandits.exceptions import ItemError, ProblemError
 from matroid_bandits.kernels import statistics
@@ -140,6 +141,120 @@ def lower_bound(problem: Problem, form: Literal["paper", "kl"] = "paper") -> flo
             'one item of mean 0.5 in each and all others equally worse; for other Bernoulli problems use form="kl"'
         )
     return float(problem.suboptimal_items.size / (4.0 * (0.5 - others[0]))) if others.size else 0.0
+
+
+def least_gaps(problem: Problem) -> FloatArray:
+    r"""How much worse than the optimal set the best set with each item is: :math:`\Delta_{e,\min}`, shape (L,).
+
+    NaN for items of the optimal set, infinite for items that no set has. Works for every constraint: it is what
+    forcing an item into the set would cost.
+
+    Raises
+    ------
+    ProblemError
+        The constraint cannot say what is best with an item, as paths in graphs with cycles cannot.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> pairs = mb.AssignmentConstraint.between("ab", "xy")
+    >>> mb.bounds.least_gaps(mb.Problem(pairs, mb.BernoulliEnvironment([0.75, 0.5, 0.5, 0.5])))
+    array([ nan, 0.25, 0.25,  nan])
+    """
+    _check_problem(problem)
+    constraint, gains, best = problem.constraint, problem.gains, problem.optimal_basis
+    gaps = np.full(problem.n_items, np.nan)
+    for e in problem.suboptimal_items.tolist():
+        other = constraint.force(gains.copy(), e, True)
+        if other is None:
+            raise ProblemError(
+                f"expected a constraint whose best sets with a given item can be found; got {constraint!r}, where "
+                "that is NP-hard"
+            )
+        is_set = e in other and (not constraint.is_hereditary or other.size == best.size)
+        gaps[e] = gains[best].sum() - gains[other].sum() if is_set else np.inf
+    return gaps
+
+
+def comb_ucb1(problem: Problem, n: ArrayLike, *, is_gap_free: bool = False) -> FloatArray:
+    r"""What CombUCB1's regret after n episodes is at most, whatever the constraint, for weights in [0, 1].
+
+    .. math:: \sum_{e \notin A^*} \frac{534 K}{\Delta_{e,\min}} \log n + \left(\frac{\pi^2}{3} + 1\right) K L
+
+    or, free of gaps, :math:`47 \sqrt{K L n \log n} + (\pi^2 / 3 + 1) K L` (Kveton, Wen, Ashkan and Szepesvari,
+    AISTATS 2015, Theorems 5 and 6), where K is the size of the largest set. CombUCB1 is ``OMM(scale=0.75**0.5)``: its
+    radius is :math:`\sqrt{1.5 \log(t - 1) / s}`.
+
+    Parameters
+    ----------
+    problem : Problem
+        On any constraint, with one optimal set and weights in [0, 1].
+    n : array_like of int
+        Episodes, at least 1.
+    is_gap_free : bool, default False
+        Which of the two.
+
+    Raises
+    ------
+    ProblemError
+        The bound does not hold for the problem.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> pairs = mb.AssignmentConstraint.between("ab", "xy")
+    >>> problem = mb.Problem(pairs, mb.BernoulliEnvironment([0.75, 0.5, 0.5, 0.5]))
+    >>> [float(mb.bounds.comb_ucb1(problem, 1000, is_gap_free=free).round()) for free in (False, True)]
+    [59054.0, 11083.0]
+    """
+    _check_problem(problem)
+    if problem.no_stationary_bounds:
+        raise ProblemError(f"expected a problem that bounds on regret hold for: {problem.no_stationary_bounds}")
+    episodes = _check_episodes(n)
+    low, high = problem.environment.support
+    if low < 0.0 or high > 1.0:
+        raise ProblemError(f"expected weights in [0, 1], got weights in [{low:g}, {high:g}]")
+    K, L = float(problem.rank), float(problem.n_items)
+    rest = (np.pi**2 / 3.0 + 1.0) * K * L
+    if is_gap_free:
+        free: FloatArray = 47.0 * np.sqrt(K * L * episodes * np.log(episodes)) + rest
+        return free
+    gaps = least_gaps(problem)[problem.suboptimal_items]
+    if (gaps <= 0.0).any():
+        e = int(problem.suboptimal_items[(gaps <= 0.0).argmax()])
+        raise ProblemError(
+            f"expected one optimal set, got another that is as good, with {problem.constraint.labels[e]!r}: use "
+            "is_gap_free=True"
+        )
+    bound: FloatArray = 534.0 * K * (1.0 / gaps).sum() * np.log(episodes) + rest
+    return bound
+
+
+def path_lower_bound(n_items: int, n_steps: int, gap: float) -> float:
+    r"""What :math:`\liminf R(n) / \log n` is at least on disjoint paths whose items share their weights.
+
+    :math:`K (L - K) / (4 \Delta)` for L items in paths of K, all paths but one worse by :math:`\Delta` in total
+    (Kveton et al., AISTATS 2015, Proposition 1): K times what it is on a matroid.
+
+    Raises
+    ------
+    ProblemError
+        An argument is not what is expected.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.bounds.path_lower_bound(20, 4, gap=0.8)
+    20.0
+    """
+    L, K = (
+        as_integer(name, value, 1, error=ProblemError) for name, value in (("n_items", n_items), ("n_steps", n_steps))
+    )
+    if L % K:
+        raise ProblemError(f"expected n_items to be paths of {K} items, got {L}")
+    if not (isinstance(gap, (int, float, np.integer, np.floating)) and not isinstance(gap, bool) and 0.0 < gap <= K):
+        raise ProblemError(f"expected a gap above 0 and at most {K}, got {gap!r}")
+    return K * (L - K) / (4.0 * float(gap))
 
 
 def exchange_bijection(

@@ -217,6 +217,18 @@ class Problem(Immutable):
         """
         if not isinstance(self._constraint, Matroid):
             return f"they are for matroids; got {self._constraint!r}"
+        return self.no_stationary_bounds
+
+    @cached_property
+    def no_stationary_bounds(self) -> str:
+        """Why bounds for any constraint do not hold for the environment, in words; empty where they do.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.Problem(mb.UniformMatroid(3, 2), mb.BernoulliEnvironment([0.5, 0.9, 0.2])).no_stationary_bounds
+        ''
+        """
         if not self._environment.is_stationary:
             return "they are for means that stay; this environment's means change or are not known"
         if has_hook(self._environment, "availability"):
