@@ -219,6 +219,7 @@ def test_files_of_lines_packed_or_not(tmp_path):
     assert frames[0].equals(frames[2])
     assert list(frames[0].columns) == [
         "decision", "item", "asked_at", "told_at", "weight", "source", "held_out", "share", "tags",
+        "propensity",
     ]  # fmt: skip
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +33,17 @@ Trust = Annotated[
     bool,
     typer.Option("--trust-log", metavar="", help="Take the log's word where this machine would decide otherwise."),
 ]
+ArchiveOption = Annotated[
+    str | None,
+    setting("archive", "Folder with the events that are not in the database any more, as of serve.", "DIR"),
+]
+
+
+class ExportFormat(StrEnum):
+    """What an export is written as."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
 
 
 #: For commands that may be the first to use a database.
@@ -68,13 +81,40 @@ def list_campaigns(db: DbOption = None, config: ConfigOption = None) -> None:
 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign export front-page > front-page.jsonl")
-def export(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
-    """Print a campaign's log as JSON Lines: a header, the events, and a line with a checksum."""
-    from matroid_bandits.service import export_campaign
+def export(
+    name: Name,
+    form: Annotated[
+        ExportFormat,
+        typer.Option("--format", help="The events as they are, or a Parquet table with a row per decision and item."),
+    ] = ExportFormat.JSONL,
+    archive: ArchiveOption = None,
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Print a campaign's log as JSON Lines: a header, the events, and a line with a checksum.
 
+    Where the first events are in archives, the lines begin with a snapshot; with --archive they are all events.
+    """
+    from matroid_bandits.service import Archive, export_campaign
+
+    folder = read_settings(config, {"archive": archive}).archive
     with opened(db, config) as database:
-        for line in export_campaign(database, name):
+        lines = export_campaign(database, name, None if folder is None else Archive(folder))
+        if form is ExportFormat.PARQUET:
+            _print_parquet(lines)
+            return
+        for line in lines:
             typer.echo(line)
+
+
+def _print_parquet(lines: Iterable[str]) -> None:
+    from matroid_bandits.evaluation import read_log
+
+    if sys.stdout.isatty():
+        raise DataError("expected standard output to be a file or a pipe for Parquet, got a terminal")
+    packed = io.BytesIO()
+    read_log(lines).to_parquet(packed)
+    sys.stdout.buffer.write(packed.getvalue())
 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign backup monday.jsonl")
@@ -141,10 +181,7 @@ def acknowledge(name: Name, db: DbOption = None, config: ConfigOption = None) ->
 @campaign_app.command(epilog="Example: matroid-bandits campaign verify front-page --archive old-events")
 def verify(
     name: Name,
-    archive: Annotated[
-        str | None,
-        setting("archive", "Folder with the events that are not in the database any more, as of serve.", "DIR"),
-    ] = None,
+    archive: ArchiveOption = None,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:

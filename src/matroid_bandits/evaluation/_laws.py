@@ -100,6 +100,21 @@ class Propensities:
         return shares.astype(np.float64)
 
 
+def propensities(
+    log: Log, *, n_redraws: int | None = None, n_draws: int = 100_000, seed: int = 0
+) -> list[FloatArray]:
+    """The chance that the played set contained each of its items (K,), for each decision of a log."""
+    laws = Propensities(log, RandomSets(n_draws, seed), n_redraws)
+    found, n_followed = [], 0
+    for number, decision, places in log.steps:
+        if places is None:
+            for event in log.events[n_followed : number - 1]:
+                laws.follow(event)
+            n_followed = number - 1
+            found.append(laws.of(decision)[decision.items])
+    return found
+
+
 #: Events that happen to a learner; others are the service's own.
 _LEARNERS = frozenset(("observed", "asked", "told", "closed", "changed", "configured", "restarted"))
 

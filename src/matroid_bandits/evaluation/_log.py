@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
-from matroid_bandits._util.names import decode
+from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
-from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError
+from matroid_bandits.evaluation._sources import read_forms
+from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError, MissingDependencyError
 from matroid_bandits.learner import Holdout
 from matroid_bandits.policies import Policy, policy_from_dict
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: How many events are fetched from a server at once.
-_PAGE = 1000
 
 
 class Event(NamedTuple):
@@ -193,12 +189,13 @@ class Log:
         n_held_out = sum(each.is_held_out for each in self.decisions)
         return f"Log(n_events={len(self.events)}, n_decisions={len(self.decisions)}, n_held_out={n_held_out})"
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self, *, propensity: bool = True) -> pd.DataFrame:
         """A row per decision and item, as a pandas DataFrame.
 
         Columns are decision, item, asked_at, told_at, weight, source ("told", "default", "waiting", or "lost" where
-        the decision was closed without it), held_out, share (of decisions held out, in force at that time) and tags.
-        Times are UTC.
+        the decision was closed without it), held_out, share (of decisions held out, in force at that time), tags and
+        propensity, the chance that the played set contained the item; False leaves that one out, which takes draws
+        where a policy samples and under some constraints. Times are UTC.
 
         Examples
         --------
@@ -222,7 +219,7 @@ class Log:
         weights, is_default = joined("weights"), joined("is_default").astype(bool)
         tags = np.empty(len(self.decisions), object)
         tags[:] = [dict(each.tags) or None for each in self.decisions]
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "decision": column(each.id for each in self.decisions).astype(np.int64),
                 "item": pd.Series([label for each in self.decisions for label in each.labels], dtype=object),
@@ -239,13 +236,41 @@ class Log:
                 "tags": np.repeat(tags, sizes),
             }
         )
+        if propensity:
+            from matroid_bandits.evaluation._laws import propensities  # which know logs
+
+            frame["propensity"] = np.concatenate([np.empty(0), *propensities(self)])
+        return frame
+
+    def to_parquet(self, file: Any, *, propensity: bool = True) -> None:
+        """Write `frame` as a Parquet file, to a path or a binary file; needs the extra ``parquet``.
+
+        Labels that are not all text or all numbers are written as JSON, and so are tags.
+
+        Raises
+        ------
+        MissingDependencyError
+            pyarrow is not installed.
+        """
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise MissingDependencyError("Parquet needs more: pip install 'matroid-bandits[parquet]'") from error
+        frame = self.frame(propensity=propensity)
+        kinds = {type(label) for label in frame["item"]}
+        if kinds not in ({str}, {int}):
+            frame["item"] = [json.dumps(encode(label, "label")) for label in frame["item"]]
+        frame["tags"] = [None if tags is None else json.dumps(tags) for tags in frame["tags"]]
+        pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), file)
 
     def append(self, event: Event) -> None:
         """Take the next entry into account."""
         self.events.append(event)
         form = event.form
         if event.kind != "created" and self._constraint is None:
-            raise EvaluationError(f"expected a created event first, got {event.kind!r}")
+            hint = "; earlier ones may be in an archive, to be given with archive=" if form.get("seq", 1) > 1 else ""
+            raise EvaluationError(f"expected a created event first, got {event.kind!r}{hint}")
         if event.kind == "created":
             self._constraint = constraint_from_dict(form["constraint"])
             self.minimize = form["minimize"]
@@ -339,15 +364,18 @@ class Log:
         self.steps.append((event.number, decision, places))
 
 
-def read_log(source: Any) -> Log:
+def read_log(source: Any, archive: str | PathLike[str] | None = None) -> Log:
     """A log as a table of decisions, from wherever it is kept.
 
     Parameters
     ----------
     source : path, iterable or Client
         A file of JSON Lines, as ``campaign export`` and ``campaign backup`` write it (one campaign), or a log that
-        ``Learner(record=...)`` wrote, a line per event; ``.gz`` is unpacked. An iterable of events or lines, such as
-        what `service.export_campaign` gives of a database. Or a `Client`, which fetches the log from its server.
+        ``Learner(record=...)`` wrote, a line per event; ``.gz`` is unpacked. A folder of archives, as
+        ``serve --archive`` writes them, of one campaign. An iterable of events or lines, such as what
+        `service.export_campaign` gives of a database. Or a `Client`, which fetches the log from its server.
+    archive : path, optional
+        The folder of archives with the events before those of the source.
 
     Returns
     -------
@@ -356,7 +384,7 @@ def read_log(source: Any) -> Log:
     Raises
     ------
     EvaluationError
-        The source is no log, or an event in it is malformed.
+        The source is no log, its first events are missing, or an event in it is malformed.
 
     Examples
     --------
@@ -371,7 +399,7 @@ def read_log(source: Any) -> Log:
     """
     log = Log()
     number = 0
-    for number, form in enumerate(_forms(source), 1):
+    for number, form in enumerate(read_forms(source, archive), 1):
         try:
             at = form.get("at")
             log.append(Event(number, float("nan") if at is None else float(at), form["event"], form))
@@ -382,45 +410,3 @@ def read_log(source: Any) -> Log:
     if number == 0:
         raise EvaluationError("expected a log that begins with a created event, got an empty one")
     return log
-
-
-def _forms(source: Any) -> Iterator[Mapping[str, Any]]:
-    """The events of a source as mappings."""
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        try:
-            with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-                yield from _events(file)
-        except (OSError, UnicodeDecodeError) as error:
-            raise EvaluationError(f"expected a file of events, got {str(path)!r}: {error}") from error
-    elif callable(getattr(source, "events", None)):
-        after = 0
-        while page := source.events(after=after, limit=_PAGE):
-            yield from _events(page)
-            after = page[-1]["seq"]
-    elif isinstance(source, Iterable):
-        yield from _events(source)
-    else:
-        raise EvaluationError(f"expected a file, a client or events, got {type(source).__name__}")
-
-
-def _events(entries: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Events among lines or mappings; the header and the last line of an exported campaign are none."""
-    n_headers = 0
-    for n, entry in enumerate(entries, 1):
-        form = entry
-        if isinstance(entry, str | bytes):
-            if not entry.strip():
-                continue
-            try:
-                form = json.loads(entry)
-            except ValueError as error:
-                raise EvaluationError(f"line {n} of the log is no JSON: {error}") from None
-        if not isinstance(form, Mapping):
-            raise EvaluationError(f"expected events as mappings, got {type(form).__name__} in line {n}")
-        if "event" in form:
-            yield form
-        elif "format" in form:
-            n_headers += 1
-            if n_headers > 1:
-                raise EvaluationError("expected the log of one campaign, got those of several; export one by name")

@@ -24,6 +24,7 @@ from matroid_bandits.exceptions import (
     UnknownCampaignError,
 )
 from matroid_bandits.service import _snapshots
+from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._operation import COMMAND_LINE
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, EventRow, chained
@@ -50,8 +51,10 @@ _STATUS_AFTER = {
 }
 
 
-def export_campaign(database: Database, name: str) -> Iterator[str]:
+def export_campaign(database: Database, name: str, archive: Archive | None = None) -> Iterator[str]:
     """The log of a campaign as lines of JSON: a header, the events, and a line with their number and checksum.
+
+    Where the first events are in archives, the log begins with a snapshot; with the archive given, it is whole.
 
     Examples
     --------
@@ -70,7 +73,7 @@ def export_campaign(database: Database, name: str) -> Iterator[str]:
         row = database.find(connection, name)
         if row is None:
             raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
-        yield from _lines(database, connection, row)
+        yield from _lines(database, connection, row, archive)
 
 
 def backup(database: Database) -> Iterator[str]:
@@ -315,11 +318,15 @@ def _append(database: Database, name: str, status: str | None, event: dict[str, 
         connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(values))
 
 
-def _lines(database: Database, connection: Connection, row: Any) -> Iterator[str]:
+def _lines(database: Database, connection: Connection, row: Any, archive: Archive | None = None) -> Iterator[str]:
     digest, n = hashlib.sha256(), 0
     base = _snapshots.find(connection, row.id, row.first - 1) if row.first > 1 else None
     if row.first > 1 and base is None:
         raise ReplayError(f"expected the snapshot at event {row.first - 1} of {row.name}, where its log begins")
+    earlier: Iterator[tuple[int, float, str]] = iter(())
+    if base is not None and archive is not None:
+        earlier = archive.events(row.name, json.loads(base["extra"])["id"], 0, "", row.first - 1)
+        base = None
     header = {
         "format": FORMAT,
         "version": VERSION if base is None else VERSION_WITH_BASE,
@@ -336,10 +343,10 @@ def _lines(database: Database, connection: Connection, row: Any) -> Iterator[str
         line = json.dumps({"snapshot": base | {"data": base64.b64encode(base["data"]).decode()}})
         digest.update(line.encode())
         yield line
-    for event in database.log(connection, row.id, row.first - 1):
-        if event.seq > row.seq:
+    for seq, at, payload in chain(earlier, database.log(connection, row.id, row.first - 1)):
+        if seq > row.seq:
             break
-        line = f'{{"seq":{event.seq},"at":{event.at!r},{event.payload[1:]}'
+        line = f'{{"seq":{seq},"at":{at!r},{payload[1:]}'
         digest.update(line.encode())
         n += 1
         yield line
