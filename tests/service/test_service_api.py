@@ -31,8 +31,8 @@ def test_asking_and_telling_is_what_the_library_does(url):
             wanted = [{}, {"exclude": ["boots"]}, {"pinned": ["beret"]}, {"available": ["heels", "beret"]}][n % 4]
             decision, ours = client.post(f"{at}/ask", json=wanted).json(), learner.ask(**wanted)
             assert decision == {
-                "decision": n, "learner": id, "items": list(ours.labels), "pinned": wanted.get("pinned", []),
-                "full": ours.is_full, "held_out": False,
+                "decision": n, "learner": id, "items": list(ours.labels), "numbers": ours.items.tolist(),
+                "pinned": wanted.get("pinned", []), "full": ours.is_full, "held_out": False,
             }  # fmt: skip
             weights = {label: (n * len(label)) % 7 / 7 for label in ours.labels}
             forms = [weights, list(map(list, weights.items())), list(weights.values())]
