@@ -37,6 +37,11 @@ matroid = { kind = "uniform", rows = ["boots", "hats", "bags"], rank = 2 }
         ("serve",),
         ("campaign",),
         ("campaign", "list"),
+        ("campaign", "create"),
+        ("campaign", "apply"),
+        ("campaign", "pause"),
+        ("campaign", "archive"),
+        ("campaign", "delete"),
         ("campaign", "export"),
         ("campaign", "backup"),
         ("campaign", "restore"),
@@ -101,6 +106,12 @@ def test_keys_and_campaigns_by_command(tmp_path):
     "command",
     [
         ("campaign", "list"),
+        ("campaign", "create", "given.toml"),
+        ("campaign", "apply", "given.toml"),
+        ("campaign", "apply", "given.toml", "--dry-run"),
+        ("campaign", "pause", "ads"),
+        ("campaign", "archive", "ads"),
+        ("campaign", "delete", "ads", "--yes"),
         ("campaign", "export", "ads"),
         ("campaign", "backup", "all.jsonl"),
         ("campaign", "restore", "given.jsonl"),
@@ -115,6 +126,7 @@ def test_keys_and_campaigns_by_command(tmp_path):
 )
 def test_no_command_makes_a_database_by_itself(command):
     Path("given.jsonl").write_text("")
+    Path("given.toml").write_text(CAMPAIGN)
     with contextlib.closing(sqlite3.connect("foreign.db")) as foreign, foreign:
         foreign.execute("CREATE TABLE bookmarks (url TEXT)")
     Path("empty.db").touch()
@@ -123,7 +135,7 @@ def test_no_command_makes_a_database_by_itself(command):
         result = call(*command, "--db", db)
         assert result.exit_code == 1
         assert "expected a database of campaigns" in one_sentence(result)
-        assert ("--new" in result.stderr) == (command[-1] in ("given.jsonl", "admin"))
+        assert ("--new" in result.stderr) == (command[1] in ("create", "restore"))
     Path("empty.db").write_text("this is a text" * 100)
     assert "cannot open the database" in one_sentence(call(*command, "--db", "empty.db"))
     Path("empty.db").write_bytes(b"")
@@ -138,6 +150,37 @@ def test_no_command_makes_tables_by_itself(url):
     assert database.exists()
     assert call("campaign", "list", "--db", url).exit_code == 0
     database.close()
+
+
+def test_a_campaign_is_made_changed_and_ended_by_commands():
+    Path("ads.toml").write_text(CAMPAIGN)
+    assert call("campaign", "create", "ads.toml", "--new").stdout == "ads is created.\n"
+    assert "a name that is free" in one_sentence(call("campaign", "create", "ads.toml"))
+    assert call("campaign", "apply", "ads.toml").stdout == "ads: nothing differs.\n"
+    Path("ads.toml").write_text(CAMPAIGN.replace('"Ads"', '"Shoes"').replace('"OMM"', '"KLOSM"') + "holdout = 0.1")
+    lines = [
+        'policy: {"policy":"OMM","scale":1.0} -> {"policy":"KLOSM","c":0.0}',
+        "holdout: 0.0 -> 0.1",
+        'title: "Ads" -> "Shoes"',
+    ]
+    dry = call("campaign", "apply", "ads.toml", "--dry-run").stdout.splitlines()
+    assert dry == [*lines, "ads: 3 would differ."]
+    assert call("campaign", "apply", "ads.toml").stdout.splitlines() == [*lines, "ads: 3 was applied."]
+    assert call("campaign", "apply", "ads.toml", "--dry-run").stdout == "ads: nothing differs.\n"
+    window = CAMPAIGN.replace('"OMM"', '{policy = "SlidingWindowOMM", window = 9}')
+    Path("ads.toml").write_text(window)
+    assert "restart=True starts anew" in one_sentence(call("campaign", "apply", "ads.toml"))
+    assert "restart: what was learnt is forgotten" in call("campaign", "apply", "ads.toml", "--restart").stdout
+    assert call("campaign", "pause", "ads").stdout == "ads is paused.\n"
+    assert "ads  paused" in call("campaign", "list").stdout
+    assert call("campaign", "resume", "ads").stdout == "ads goes on.\n"
+    assert call("campaign", "archive", "ads").stdout == "ads is archived.\n"
+    assert "not archived" in one_sentence(call("campaign", "apply", "ads.toml"))
+    assert call("campaign", "delete", "ads").exit_code == 1  # nobody said yes
+    assert "ads  archived" in call("campaign", "list").stdout
+    assert call("campaign", "delete", "ads", "--yes").stdout == "ads is deleted.\n"
+    assert call("campaign", "list").stdout == ""
+    assert call("campaign", "create", "ads.toml").stdout == "ads is created.\n"
 
 
 def test_schema_of_campaigns():

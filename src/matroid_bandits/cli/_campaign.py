@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 campaign_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Campaigns of the service: their logs as JSON Lines, and campaigns that are stopped.",
+    help="Campaigns of the service: made, changed and ended; their logs as JSON Lines.",
     epilog="Example: matroid-bandits campaign export front-page > front-page.jsonl",
 )
 app.add_typer(campaign_app, name="campaign")
@@ -78,6 +78,87 @@ def list_campaigns(db: DbOption = None, config: ConfigOption = None) -> None:
             counts = f"{row.seq} events, {row.decisions} decisions, {row.waiting} waiting"
             counts += f", {row.alarms} alarms" if row.alarms else ""
             typer.echo(f"{row.name}  {row.status}{reason}  {counts}")
+
+
+File = Annotated[Path, typer.Argument(metavar="CAMPAIGN.toml", help="A campaign file, TOML or JSON.")]
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign create front-page.toml --new")
+def create(file: File, new: New = False, db: DbOption = None, config: ConfigOption = None) -> None:
+    """Create the campaign of a file; servers that run serve it from their next look on."""
+    from matroid_bandits.service import create_campaign
+    from matroid_bandits.specs import read_campaign
+
+    spec, place = read_campaign(file)
+    with opened(db, config, new) as database:
+        create_campaign(database, spec, place, read_settings(config, {"db": db}))
+    typer.echo(f"{spec.name} is created.")
+
+
+@campaign_app.command("apply", epilog="Example: matroid-bandits campaign apply front-page.toml --dry-run")
+def apply_file(
+    file: File,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", metavar="", help="Print what would differ, and change nothing.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", metavar="", help="Forget what was learnt, for a policy that cannot go on.")
+    ] = False,
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Give a campaign the settings of its edited file: policy, hold-out, items, title, answer window, default.
+
+    Every difference is printed. What was learnt carries over; what the file does not say gets its default.
+    """
+    from matroid_bandits.service import apply_campaign, in_words
+    from matroid_bandits.specs import read_campaign
+
+    spec, place = read_campaign(file)
+    with opened(db, config) as database:
+        settings = read_settings(config, {"db": db})
+        found = apply_campaign(database, spec, place, is_dry=dry_run, restart=restart, settings=settings)
+    for line in in_words(found):
+        typer.echo(line)
+    done = "would differ" if dry_run else "was applied"
+    typer.echo(f"{spec.name}: {len(found)} {done}." if found else f"{spec.name}: nothing differs.")
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign pause front-page")
+def pause(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
+    """Let a campaign refuse asks and go on taking answers."""
+    from matroid_bandits.service import move_campaign
+
+    with opened(db, config) as database:
+        move_campaign(database, name, "pause")
+    typer.echo(f"{name} is paused.")
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign archive front-page")
+def archive(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
+    """End a campaign, for good; it can still be read."""
+    from matroid_bandits.service import move_campaign
+
+    with opened(db, config) as database:
+        move_campaign(database, name, "archive")
+    typer.echo(f"{name} is archived.")
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign delete front-page --yes")
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", metavar="", help="Do not ask whether it is meant.")] = False,
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Remove a campaign with its log, for good, and revoke its keys; its name is free then. Archives stay."""
+    from matroid_bandits.service import delete_campaign
+
+    with opened(db, config) as database:
+        if not yes:
+            typer.confirm(f"Remove {name} and all that was learnt?", abort=True)
+        delete_campaign(database, name)
+    typer.echo(f"{name} is deleted.")
 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign export front-page > front-page.jsonl")

@@ -34,6 +34,9 @@ def serve(
         list[Path] | None,
         typer.Argument(metavar="CAMPAIGN.toml", help="Campaigns to create, unless their names are taken."),
     ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", metavar="", help="Apply files that differ from their campaigns.")
+    ] = False,
     demo: Annotated[
         bool, typer.Option("--demo", metavar="", help="Play a demo campaign with simulated visitors.")
     ] = False,
@@ -149,10 +152,10 @@ def serve(
     Every option can also be set by a variable (MATROID_BANDITS_PORT for --port) and in the config file (port = 9000);
     the command line comes first, then the variables, then the file. Several servers may share one database.
     """
-    given = {name: value for name, value in locals().items() if name not in ("campaigns", "demo", "config")}
+    given = {name: value for name, value in locals().items() if name not in ("campaigns", "apply", "demo", "config")}
     from matroid_bandits.service import run_server
 
-    run_server(read_settings(config, given), campaigns or [], demo=demo, say=typer.echo)
+    run_server(read_settings(config, given), campaigns or [], is_applied=apply, demo=demo, say=typer.echo)
 
 
 def read_settings(config: Path | None, given: dict[str, Any]) -> Any:

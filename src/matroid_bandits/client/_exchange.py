@@ -79,11 +79,20 @@ def get(path: str) -> Steps[Any]:
 
 def post(path: str, body: Any = None, *, is_change: bool = True, request_id: str | None = None) -> Steps[Any]:
     """Send something; what changes the campaign has an id, so that it happens once however often it is sent."""
+    return _send_body("POST", path, body, is_change, request_id)
+
+
+def put(path: str, body: Any, *, is_change: bool = True) -> Steps[Any]:
+    """Send what something is to be; see `post`."""
+    return _send_body("PUT", path, body, is_change, None)
+
+
+def _send_body(method: str, path: str, body: Any, is_change: bool, request_id: str | None) -> Steps[Any]:
     content = b"" if body is None else _dump(body)
     headers = {"Content-Type": "application/json"}
     if is_change:
         headers["Idempotency-Key"] = request_id or fresh_id()
-    return _send("POST", path, content, headers)
+    return _send(method, path, content, headers)
 
 
 def fresh_id() -> str:

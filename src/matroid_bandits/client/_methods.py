@@ -12,7 +12,7 @@ from matroid_bandits._typing import ArrayLike
 from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits._util.names import decode
 from matroid_bandits.client import _wire as wire
-from matroid_bandits.client._exchange import Limit, Steps, fresh_id, get, post, read
+from matroid_bandits.client._exchange import Limit, Steps, fresh_id, get, post, put, read
 from matroid_bandits.client._later import AsyncLater, Later
 from matroid_bandits.client._remote import remote, remote_property
 from matroid_bandits.constraint import Constraint
@@ -138,6 +138,22 @@ class Methods:
         }
         yield from self._post("change", body)
         self._forget()
+
+    @remote
+    def configure(
+        self,
+        *,
+        policy: Policy | str | Mapping[str, Any] | None = None,
+        holdout: float | Holdout | None = None,
+        restart: bool = False,
+    ) -> Steps[None]:
+        """Go on with another policy or hold-out; see `Learner.configure`."""
+        body: dict[str, Any] = {"restart": restart}
+        if policy is not None:
+            body["policy"] = wire.policy_form(policy)
+        if holdout is not None:
+            body["holdout"] = wire.holdout_form(holdout)
+        yield from put(self._path, body)
 
     @remote
     def restart(self, items: Iterable[Any] | None = None) -> Steps[None]:
@@ -277,6 +293,29 @@ class Methods:
     def show(self) -> Steps[Form]:
         """The campaign's settings and state, without its constraint."""
         return (yield from self._shown())
+
+    @remote
+    def update(self, settings: Mapping[str, Any], *, dry_run: bool = False) -> Steps[list[Form]]:
+        """Give the campaign other settings, in the words of a campaign file; what is left out stays as it is.
+
+        Parameters
+        ----------
+        settings : mapping
+            Any of ``title``, ``about``, ``answer_window``, ``default``, ``policy``, ``holdout``, ``restart``,
+            ``constraint``; or, instead of the last, what comes and goes: ``add`` and ``remove``.
+        dry_run : bool, default False
+            Change nothing.
+
+        Returns
+        -------
+        list of dict
+            What differs: each with its ``setting``, and what it was ``before`` and is ``after``.
+        """
+        path = f"{self._path}?dry_run=true" if dry_run else self._path
+        form = yield from put(path, dict(settings), is_change=not dry_run)
+        if not dry_run:
+            self._forget()
+        return read(lambda form: list(form["differences"]), form)
 
     @remote
     def campaigns(self) -> Steps[list[Form]]:

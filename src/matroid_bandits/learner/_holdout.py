@@ -35,7 +35,7 @@ class Holdout:
     >>> shoes = mb.UniformMatroid(3, 1, labels=["boots", "heels", "mocs"])
     >>> learner = mb.Learner(shoes, mb.OMM(), seed=0, holdout=mb.Holdout(0.5, by="visitor"))
     >>> [learner.ask(tags={"visitor": name}).is_held_out for name in ("ann", "bob", "ann", "bob")]
-    [True, False, True, False]
+    [False, True, False, True]
     """
 
     share: float = 0.0

@@ -1,6 +1,7 @@
 """Which sets may be chosen: the common families, and operations that make new ones of them."""
 
 from matroid_bandits.matroids._base import Matroid
+from matroid_bandits.matroids._edited import edited
 from matroid_bandits.matroids._graphic import GraphicMatroid
 from matroid_bandits.matroids._laminar import LaminarMatroid
 from matroid_bandits.matroids._linear import LinearMatroid
@@ -32,4 +33,5 @@ __all__ = [
     "Truncation",
     "UniformMatroid",
     "direct_sum",
+    "edited",
 ]

@@ -64,6 +64,11 @@ class PartitionMatroid(QuotaMatroid):
         """Block to capacity, in order of the blocks' first items."""
         return dict(zip(self._names, self._capacities.tolist(), strict=True))
 
+    @property
+    def blocks(self) -> list[Hashable]:
+        """The block of each item."""
+        return self._named_blocks()
+
     def dual(self) -> PartitionMatroid:
         """Also a partition matroid: a block of m items keeps m minus its capacity."""
         left = np.bincount(self._blocks, minlength=len(self._names)) - self._effective

@@ -10,7 +10,9 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
     raise MissingDependencyError("the service needs more: pip install 'matroid-bandits[serve]'") from error
 
 from matroid_bandits.service._app import create_app
+from matroid_bandits.service._apply import in_words
 from matroid_bandits.service._archive import Archive
+from matroid_bandits.service._commands import apply_campaign, create_campaign, delete_campaign, move_campaign
 from matroid_bandits.service._keys import create_key, list_keys, revoke_key
 from matroid_bandits.service._run import run_server
 from matroid_bandits.service._service import Service
@@ -34,11 +36,16 @@ __all__ = [
     "Settings",
     "Verified",
     "acknowledge_alarms",
+    "apply_campaign",
     "backup",
     "create_app",
+    "create_campaign",
     "create_key",
+    "delete_campaign",
     "export_campaign",
+    "in_words",
     "list_keys",
+    "move_campaign",
     "repair",
     "restore",
     "resume_campaign",

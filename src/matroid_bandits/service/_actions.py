@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pydantic_core import to_json
 
-from matroid_bandits._util.names import encode_all
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import CampaignStateError, FeedbackError, MalformedRequestError
+from matroid_bandits.service._apply import turnover
 from matroid_bandits.service._limits import check_work
 from matroid_bandits.service._operation import Answer, Turn
 from matroid_bandits.service._reads import alarms_form, campaign_form
@@ -153,15 +153,6 @@ def change(constraint: Constraint, body: ChangeBody) -> Action:
     return run
 
 
-def turnover(before: Constraint, after: Constraint) -> dict[str, Any]:
-    """The labels of items that come with a change, and of those that go."""
-    old, new = dict.fromkeys(before.labels), dict.fromkeys(after.labels)
-    return {
-        "came": encode_all([label for label in new if label not in old], "label"),
-        "went": encode_all([label for label in old if label not in new], "label"),
-    }
-
-
 def restart(items: list[Any] | None) -> Action:
     """Forget what is known of some items, or of all."""
 
@@ -185,12 +176,19 @@ def acknowledge(until: int | None) -> Action:
     return run
 
 
-_MOVES = {"pause": ("active", "paused"), "resume": ("paused", "active"), "archive": (None, "archived")}
+Verb = Literal["pause", "resume", "archive"]
+
+#: What a campaign must be, None for anything, and what it is then.
+MOVES: dict[Verb, tuple[str | None, str]] = {
+    "pause": ("active", "paused"),
+    "resume": ("paused", "active"),
+    "archive": (None, "archived"),
+}
 
 
-def move(verb: str) -> Action:
+def move(verb: Verb) -> Action:
     """Pause, resume or archive a campaign; doing it again changes nothing."""
-    source, target = _MOVES[verb]
+    source, target = MOVES[verb]
 
     def run(replica: Replica, turn: Turn) -> Answer:
         if replica.status != target:

@@ -179,7 +179,7 @@ class Endpoint:
 
 def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable[Response]]:
     """What Starlette calls for an endpoint."""
-    label, has_body, done = endpoint.name, endpoint.method == "POST", service.watch_requests.done
+    label, has_body, done = endpoint.name, endpoint.method in ("POST", "PUT"), service.watch_requests.done
     is_read = endpoint.role in ("read", None)  # asks and answers are small, and wait for nothing more
 
     async def handle(request: Request) -> Response:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import sqlalchemy as sa
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnavailableError, UnknownCampaignError
@@ -376,6 +376,23 @@ def revoke_key(database: Database, id: str) -> None:
         statement = sa.update(keys).where(keys.c.id == id, keys.c.revoked.is_(None)).values(revoked=database.clock)
         if connection.execute(statement).rowcount == 0:
             raise DataError(f"expected the id of a key that is not revoked, got {id!r}")
+
+
+def revoke_keys_of(connection: Connection, campaign: str, now: float) -> None:
+    """Let the keys that are for one campaign alone be used no more, since another may get its name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matroid_bandits.service import Database
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> with database.writing() as connection:
+    ...     revoke_keys_of(connection, "ads", 0.0)
+    >>> database.close()
+    """
+    statement = sa.update(keys).where(keys.c.campaign == campaign, keys.c.revoked.is_(None))
+    connection.execute(statement.values(revoked=now))
 
 
 def open_session(database: Database, key: str) -> str:

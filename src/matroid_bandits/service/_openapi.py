@@ -136,7 +136,7 @@ def _parameters(each: Endpoint) -> list[dict[str, Any]]:
         found.append({"name": "name", "in": "path", "required": True, "schema": {"type": "string"}})
     for name, kind in each.query.items():
         found.append({"name": name, "in": "query", "required": False, "schema": {"type": kind}})
-    if each.method == "POST" and each.role in _CHANGING:
+    if each.method in ("POST", "PUT") and each.role in _CHANGING:
         schema = {"type": "string", "minLength": 1, "maxLength": 200}
         found.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema})
     return found

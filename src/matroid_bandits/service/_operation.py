@@ -44,6 +44,8 @@ class Turn:
         Campaigns that an operation left in doubt: nothing of theirs is committed.
     n_run : int
         How many operations were executed.
+    terms : dict of int to str
+        The new terms of campaigns, as their rows have them.
     by : str
         Whose operation is executed: the id of a key, or "command line"; empty where there are no keys.
     """
@@ -58,6 +60,7 @@ class Turn:
     doubtful: set[int] = field(default_factory=set)
     n_run: int = 0
     by: str = ""
+    terms: dict[int, str] = field(default_factory=dict)
 
     @property
     def signature(self) -> dict[str, str]:

@@ -25,7 +25,7 @@ from matroid_bandits.service._words import Rule, rule_of
 log = logging.getLogger("matroid_bandits.service")
 
 #: Events of the service itself, which do not happen to the learner.
-OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "alarm", "acknowledged"))
+OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "alarm", "acknowledged", "adjusted"))
 
 #: Alarms that are not acknowledged, of which the oldest make room.
 _MOST_ALARMS = 1000
@@ -198,6 +198,8 @@ class Replica:
                 self.alarms = {id: alarm for id, alarm in self.alarms.items() if id > event["until"]}
             elif kind == "created":
                 self.created = at
+            elif kind == "adjusted":
+                self.spec = event["terms"]
             elif kind in ("changed", "configured", "restarted"):
                 self.is_wide &= kind != "configured"  # another policy may have another scale
                 self.n_alarms = _n_alarms(learner)
@@ -379,6 +381,9 @@ def _words(event: dict[str, Any]) -> str:
         return "the items were changed"
     if kind == "configured":
         return _settings_in_words(event)
+    if kind == "adjusted":
+        changed = [key for key, value in event["terms"].items() if event["was"].get(key) != value]
+        return f"changed: {', '.join(changed)}".replace("_", " ")
     if kind == "restarted":
         n = "all items" if event["items"] is None else f"{len(event['items'])} items"
         return f"{n} were restarted"

@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -164,6 +164,13 @@ class Replicas:
     def release(self, replica: Replica) -> None:
         """Give up a replica that another thread takes."""
         del self.by_id[replica.id], self._by_name[replica.name]
+
+    def forget(self, ids: Iterable[int]) -> None:
+        """Give up the replicas of campaigns that are not there any more."""
+        for id in ids:
+            replica = self.by_id.pop(id, None)
+            if replica is not None and self._by_name.get(replica.name) is replica:
+                del self._by_name[replica.name]
 
     def drop_unsettled(self) -> None:
         """Forget the replicas that may be ahead of the log; they are loaded anew when needed."""

@@ -12,13 +12,14 @@ from matroid_bandits.exceptions import AccessError, MalformedRequestError, Unkno
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service import _reads as reads
 from matroid_bandits.service import _schemas as forms
+from matroid_bandits.service._apply import apply
 from matroid_bandits.service._dispatch import Call, Endpoint
 from matroid_bandits.service._history import LEVELS
 from matroid_bandits.service._limits import check_batch, check_constraint, check_sizes
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._replica import stored_terms
 from matroid_bandits.service._stream import LAST_EVENT, stream
-from matroid_bandits.specs import CampaignSpec, parse
+from matroid_bandits.specs import CampaignSpec, SettingsSpec, parse
 
 _FAR = 1e15
 
@@ -103,6 +104,24 @@ async def _change(call: Call) -> Answer:
     return await call.write(await run_in_threadpool(prepare))
 
 
+async def _apply(call: Call) -> Answer:
+    is_dry, settings = call.flag("dry_run", False), call.service.settings
+    check_sizes(_plain(call.content), settings)
+
+    def prepare() -> Any:
+        plan = call.body(SettingsSpec).plan()
+        if plan.ground is not None:
+            check_constraint(plan.ground.constraint, settings)
+        return apply(plan, settings, is_dry=is_dry)
+
+    run = await run_in_threadpool(prepare)
+    if not is_dry:
+        return await call.write(run)
+    assert call.name is not None
+    answer: Answer = await call.service.read(call.name, lambda replica: run(replica, None))
+    return answer
+
+
 def _plain(content: bytes) -> Any:
     try:
         return from_json(content or b"{}")
@@ -126,7 +145,7 @@ async def _alarms(call: Call) -> Answer:
     return await _read(call, reads.alarms_form)
 
 
-def _moving(verb: str) -> Any:
+def _moving(verb: act.Verb) -> Any:
     async def handler(call: Call) -> Answer:
         call.body(forms.EmptyBody)
         return await call.write(act.move(verb))
@@ -249,6 +268,8 @@ ENDPOINTS = (
              forms.CampaignAnswer, 201),
     Endpoint("GET", _ONE, _show, "read", "Show a campaign.", None, forms.CampaignAnswer,
              query={"constraint": "boolean"}),
+    Endpoint("PUT", _ONE, _apply, "admin", "Give a campaign other settings; what is left out stays.", SettingsSpec,
+             forms.AppliedAnswer, query={"dry_run": "boolean"}),
     Endpoint("POST", f"{_ONE}/change", _change, "admin", "Change the items.", forms.ChangeBody, forms.CampaignAnswer),
     Endpoint("POST", f"{_ONE}/restart", _restart, "admin", "Forget what is known.", forms.RestartBody,
              forms.CampaignAnswer),

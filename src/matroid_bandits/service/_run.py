@@ -38,6 +38,7 @@ def run_server(
     settings: Settings,
     files: Sequence[Path] = (),
     *,
+    is_applied: bool = False,
     demo: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
@@ -48,7 +49,9 @@ def run_server(
     settings : Settings
         The database, the address, the limits.
     files : sequence of paths
-        Campaign files; those whose names are taken are left alone.
+        Campaign files. Where the name is taken, differences from the campaign are logged as a warning.
+    is_applied : bool, default False
+        Give campaigns that differ from their files the settings of these.
     demo : bool, default False
         Play a demo campaign with simulated visitors.
     say : callable
@@ -94,7 +97,7 @@ def run_server(
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{host}:{listener.getsockname()[1]}{settings.root_path}"
 
-    create, failures = service.prepare(specs), list[BaseException]()
+    create, failures = service.prepare(specs, is_applied=is_applied), list[BaseException]()
 
     def prepare() -> None:
         try:

@@ -215,6 +215,23 @@ class CampaignAnswer(Summary):
     constraint: dict[str, Any] | None = Field(None, description="The matroid in its stored form.")
 
 
+class Difference(BaseModel):
+    """A setting that is to be other, or was made other."""
+
+    setting: Literal["title", "about", "answer_window", "default", "policy", "holdout", "restart", "items"]
+    before: Any = Field(None, description="What it is, or was.")
+    after: Any = Field(None, description="What it is to be, or is.")
+    came: Labels | None = Field(None, description="Of items: those that come.")
+    went: Labels | None = Field(None, description="Of items: those that go.")
+
+
+class AppliedAnswer(CampaignAnswer):
+    """A campaign with other settings, or as it is, and what would differ."""
+
+    differences: list[Difference]
+    applied: bool = Field(description="False where only the difference was asked for.")
+
+
 class EstimatesAnswer(BaseModel):
     """What is believed of each item."""
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from matroid_bandits.exceptions import CampaignStateError, LimitError
+from matroid_bandits.exceptions import CampaignStateError, LimitError, MatroidBanditsError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._access import Watch
+from matroid_bandits.service._apply import apply, in_words
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._attempts import Attempts
 from matroid_bandits.service._checker import Checker
@@ -29,7 +30,7 @@ from matroid_bandits.service._store import Database, Timeouts
 from matroid_bandits.service._tokens import Tokens
 from matroid_bandits.service._warm import warm_up
 from matroid_bandits.service._writer import Writer
-from matroid_bandits.specs import CampaignSpec, Place
+from matroid_bandits.specs import CampaignSpec, Place, Plan
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -119,10 +120,11 @@ class Service:
             return f"creating campaign {self._awaited[0]}, {len(self._awaited)} to go"
         return self.writer.replicas.progress
 
-    def prepare(self, specs: Sequence[tuple[CampaignSpec, Place]]) -> Callable[[], None]:
+    def prepare(self, specs: Sequence[tuple[CampaignSpec, Place]], *, is_applied: bool = False) -> Callable[[], None]:
         """Announce campaigns that are about to be created, and give what creates them: that may compile for a minute.
 
-        Until then requests for them wait, and the service is not ready. Those whose names are taken are left alone.
+        Until then requests for them wait, and the service is not ready. Where the name is taken, what differs is
+        told, and applied where that is asked for.
         """
         self._awaited = [spec.name for spec, _ in specs]
 
@@ -132,10 +134,29 @@ class Service:
                 try:
                     self.create(spec, place)
                 except CampaignStateError:
-                    log.info("campaign %s is there already", spec.name)
+                    self._compare(spec, place, is_applied)
                 del self._awaited[0]
 
         return create
+
+    def _compare(self, spec: CampaignSpec, place: Place, is_applied: bool) -> None:
+        """Say what of a file differs from the campaign of its name, and apply it where that is asked for."""
+        try:
+            run = apply(Plan.of(spec, place), self.settings, is_dry=not is_applied)
+            need: Need = "change" if is_applied else "read"
+            found = from_json(self.call(Operation(run, spec.name, need, by=COMMAND_LINE)).body)["differences"]
+        except MatroidBanditsError as error:
+            log.warning("campaign %s stays as it is: its file cannot be applied: %s", spec.name, error)
+            return
+        if not found:
+            log.info("campaign %s is there already, as its file says", spec.name)
+        for line in in_words(found):
+            log.warning("campaign %s %s its file: %s", spec.name, "now is as" if is_applied else "differs from", line)
+        if found and not is_applied:
+            log.warning(
+                "campaign %s goes on as it was; serve --apply, or campaign apply, gives it what its file says",
+                spec.name,
+            )
 
     async def _wait_for(self, campaign: str | None) -> None:
         while campaign in self._awaited and not self.is_draining:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -322,6 +322,11 @@ class Database:
         """Set what the rows of campaigns say of their logs."""
         for row in rows:
             connection.exec_driver_sql(self._sql["advance"], row)
+
+    def set_terms(self, connection: Connection, terms: Mapping[int, str]) -> None:
+        """Set the terms of some campaigns: titles, answer windows, defaults."""
+        for id, text in terms.items():
+            connection.execute(sa.update(campaigns).where(campaigns.c.id == id).values(spec=text))
 
     def _insert(self, connection: Connection, statement: str, rows: list[Any]) -> None:
         """Insert many rows: one by one where that is a call within the process, else as JSON in one statement."""

@@ -228,10 +228,25 @@ def repair(database: Database, name: str, save: Callable[[Iterable[str]], None],
         if not 0 < last < row.seq or after not in (None, last):
             what = "all its events can be read" if last == row.seq else f"{last} events could be kept"
             raise CampaignStateError(f"expected to keep some of the {row.seq} events of {name}, but not all; {what}")
+        values = {"trusted": min(row.trusted, last), "status": status, "reason": None}
+        if (terms := _terms_before(database.log(connection, row.id, last))) is not None:
+            values["spec"] = terms
         cut = database.log(connection, row.id, last)
         save(json.dumps({"seq": event.seq, "at": event.at, "payload": event.payload}) for event in cut)
-        _cut(connection, replica, {"trusted": min(row.trusted, last), "status": status, "reason": None})
+        _cut(connection, replica, values)
     return last
+
+
+def _terms_before(cut: Iterable[Any]) -> str | None:
+    """The terms of a campaign before events that are cut off, as its row has them; None where these change none."""
+    for event in cut:
+        try:
+            form = json.loads(event.payload)
+            if form["event"] == "adjusted":
+                return json.dumps(form["was"])
+        except (ValueError, KeyError, TypeError):  # what cannot be read is cut off for that
+            continue
+    return None
 
 
 def _cut(connection: Connection, replica: Replica, values: dict[str, Any]) -> None:

@@ -286,11 +286,19 @@ class Writer(threading.Thread):
         """Execute operations, and append what they did to the logs, under the locks of their campaigns."""
         ids = sorted(replicas)
         with self.database.writing(connection):
-            turn = self._begin(connection, self.database.lock(connection, ids) if ids else [])
+            turn = self._begin(connection, self._there(ids, self.database.lock(connection, ids) if ids else []))
             self._remember_answers(turn, [operation for operation in writes if operation.request_id])
             self._run_all(writes, turn)
             self._finish(turn, replicas)
         return turn
+
+    def _there(self, ids: list[int], rows: list[Any]) -> list[Any]:
+        """The rows of some campaigns; raise, and forget those, where some have been deleted."""
+        gone = {*ids}.difference(row.id for row in rows)
+        if gone:
+            self.replicas.forget(gone)
+            raise ReplayError("expected campaigns that are there, got some that have been deleted")
+        return rows
 
     def _run_all(self, writes: list[Operation], turn: Turn) -> None:
         """Execute operations for as long as a transaction should take; the first `turn.n_run` of them."""
@@ -384,7 +392,8 @@ class Writer(threading.Thread):
             assert all(replica.is_clean for replica in sound)
             changed = [replica for replica in sound if replica.seq != turn.locked[replica.id].seq]
             changed += turn.created
-            self.database.advance(turn.connection, map(_advanced, changed))
+            self.database.advance(turn.connection, map(advanced, changed))
+            self.database.set_terms(turn.connection, {id: turn.terms[id] for id in turn.terms.keys() - turn.doubtful})
             self._touched.update(replica.name for replica in changed)
         if fresh:  # in one order, so that two servers do not wait for each other
             self.database.remember(turn.connection, sorted(fresh))
@@ -407,6 +416,7 @@ class Writer(threading.Thread):
         """Look at deadlines, and at what other processes did."""
         try:
             rows = self._rows()
+            self.replicas.forget(self.replicas.by_id.keys() - {row.id for row in rows})
             self.replicas.learn(rows)
             self._catch_up(None, rows)
             self.replicas.heed(rows)
@@ -451,7 +461,7 @@ class Writer(threading.Thread):
             if rows is None:
                 assert names is not None
                 ids = sorted(self.replicas.find(name).id for name in names if name is not None)
-                rows = self.database.rows(connection, ids) if ids else []
+                rows = self._there(ids, self.database.rows(connection, ids)) if ids else []
             for row in rows:
                 replica = self.replicas.by_id.get(row.id)
                 if replica is not None and self.replicas.catch_up(replica, row, connection):
@@ -541,11 +551,11 @@ class Lane(Writer):
             return super()._transact(writes, replicas, connection)
         ids = sorted(replicas)
         with self.database.reading(connection):
-            turn = self._begin(connection, self.database.rows(connection, ids))
+            turn = self._begin(connection, self._there(ids, self.database.rows(connection, ids)))
             self._remember_answers(turn, [operation for operation in writes if operation.request_id])
         self._run_all(writes, turn)
         with self.database.writing(connection):
-            for row in self.database.lock(connection, ids):
+            for row in self._there(ids, self.database.lock(connection, ids)):
                 before = turn.locked[row.id]
                 if (row.seq, row.digest) != (before.seq, before.digest):
                     self.replicas.is_shared = True
@@ -603,7 +613,8 @@ def _remembered(operation: Operation, campaign: int, at: float) -> RequestRow:
     return operation.request_id, campaign, operation.digest, answer.status, answer.body.decode(), at
 
 
-def _advanced(replica: Replica) -> CampaignRow:
+def advanced(replica: Replica) -> CampaignRow:
+    """What the row of a campaign says of its log."""
     counts = replica.learner.n_decisions, replica.learner.n_outstanding, len(replica.alarms)
     return replica.seq, replica.digest, *counts, replica.status, replica.reason, replica.id
 

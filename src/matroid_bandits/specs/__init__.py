@@ -60,6 +60,7 @@ from matroid_bandits.specs._operations import (
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import DetectorSpec, PolicySpec
 from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, SimulationSpec
+from matroid_bandits.specs._settings import Plan, SettingsSpec
 from matroid_bandits.specs._shapes import ArborescenceSpec, AssignmentSpec, PathSpec, SetsSpec
 from matroid_bandits.specs._spec import Spec, parse, parse_json
 from matroid_bandits.specs._sweep import FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
@@ -103,6 +104,7 @@ __all__ = [
     "PathSpec",
     "PiecewiseSpec",
     "Place",
+    "Plan",
     "PolicySpec",
     "Priors",
     "ProblemFileSpec",
@@ -112,6 +114,7 @@ __all__ = [
     "RunsSpec",
     "SamplesSpec",
     "SetsSpec",
+    "SettingsSpec",
     "SimulationPlan",
     "SimulationSpec",
     "Spec",

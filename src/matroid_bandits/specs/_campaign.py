@@ -57,6 +57,11 @@ def _check_no_word(priors: Any) -> Any:
     return priors
 
 
+Title = Annotated[str, AfterValidator(partial(_check_length, LONGEST_TITLE))]
+About = Annotated[str, AfterValidator(partial(_check_length, LONGEST_ABOUT))]
+Window = Annotated[Number | None, AfterValidator(_check_window)]
+
+
 class HoldoutSpec(Spec):
     """Which requests are answered by a random set.
 
@@ -74,6 +79,22 @@ class HoldoutSpec(Spec):
         return Holdout(self.share, self.by or None)
 
 
+PolicyField = Annotated[
+    PolicySpec,
+    BeforeValidator(
+        lambda value: {"policy": value} if isinstance(value, str) else value,
+        json_schema_input_type=str | PolicySpec,
+    ),
+]
+HoldoutField = Annotated[
+    HoldoutSpec,
+    BeforeValidator(
+        lambda value: value if isinstance(value, (dict, HoldoutSpec)) else {"share": value},
+        json_schema_input_type=float | HoldoutSpec,
+    ),
+]
+
+
 class CampaignTerms(Spec):
     """What a campaign is besides its learner: its name, what is shown of it, and how long answers are waited for.
 
@@ -84,13 +105,9 @@ class CampaignTerms(Spec):
     """
 
     name: Annotated[str, AfterValidator(_check_name)] = Field(description="What the campaign is called in addresses.")
-    title: Annotated[str, AfterValidator(partial(_check_length, LONGEST_TITLE))] = Field(
-        "", description="A name for headings."
-    )
-    about: Annotated[str, AfterValidator(partial(_check_length, LONGEST_ABOUT))] = Field(
-        "", description="What it is for, in a sentence or two."
-    )
-    answer_window: Annotated[Number | None, AfterValidator(_check_window)] = Field(
+    title: Title = Field("", description="A name for headings.")
+    about: About = Field("", description="What it is for, in a sentence or two.")
+    answer_window: Window = Field(
         None, description="Seconds after which a decision without all its answers is closed; null for never."
     )
     default: Number | None = Field(None, description="The weight of what is not answered in time; null to forget it.")
@@ -114,22 +131,10 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
     ('boots',)
     """
 
-    policy: Annotated[
-        PolicySpec,
-        BeforeValidator(
-            lambda value: {"policy": value} if isinstance(value, str) else value,
-            json_schema_input_type=str | PolicySpec,
-        ),
-    ] = Field(description="How to choose: the name of a policy, or a policy with its parameters.")
+    policy: PolicyField = Field(description="How to choose: the name of a policy, or a policy with its parameters.")
     direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
     seed: Annotated[int | None, *limited("seed")] = Field(None, description="Seed of the policy's random choices.")
-    holdout: Annotated[
-        HoldoutSpec,
-        BeforeValidator(
-            lambda value: value if isinstance(value, (dict, HoldoutSpec)) else {"share": value},
-            json_schema_input_type=float | HoldoutSpec,
-        ),
-    ] = Field(
+    holdout: HoldoutField = Field(
         {"share": 0.0},
         validate_default=True,
         description="The share of requests that is answered by a random set, or the share and by which tag it goes.",

@@ -1,0 +1,172 @@
+"""What commands do to the campaigns of a database, while servers run or not; servers notice it in their next look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic_core import from_json, to_json
+from sqlalchemy import Connection
+
+from matroid_bandits.exceptions import CampaignStateError, UnknownCampaignError
+from matroid_bandits.service._actions import MOVES, Verb
+from matroid_bandits.service._apply import apply
+from matroid_bandits.service._keys import revoke_keys_of
+from matroid_bandits.service._operation import COMMAND_LINE, Turn, check_state
+from matroid_bandits.service._replicas import Replicas
+from matroid_bandits.service._service import Service
+from matroid_bandits.service._settings import Settings
+from matroid_bandits.service._store import Database, chained
+from matroid_bandits.service._tables import campaigns, events, requests, snapshots
+from matroid_bandits.service._writer import advanced
+from matroid_bandits.specs import CampaignSpec, Place, Plan
+
+
+def create_campaign(
+    database: Database, spec: CampaignSpec, place: Place | None = None, settings: Settings | None = None
+) -> None:
+    """Create a campaign.
+
+    Raises
+    ------
+    CampaignStateError
+        The name is taken.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> matroid = {"kind": "uniform", "rows": ["boots", "hats"], "rank": 1}
+    >>> create_campaign(database, CampaignSpec(name="ads", matroid=matroid, policy="OMM"))
+    >>> delete_campaign(database, "ads")
+    >>> database.close()
+    """
+    make = Service(Settings(db=str(database)) if settings is None else settings).creating(spec, place)
+    with database.writing() as connection:
+        turn = Turn(connection, database.now(connection), by=COMMAND_LINE)
+        make(None, turn)
+        database.append(connection, turn.rows)
+        database.advance(connection, map(advanced, turn.created))
+
+
+def apply_campaign(
+    database: Database,
+    spec: CampaignSpec,
+    place: Place | None = None,
+    *,
+    is_dry: bool = False,
+    restart: bool = False,
+    settings: Settings | None = None,
+) -> list[dict[str, Any]]:
+    """Give a campaign the settings of a file, all that differ or none; what differs.
+
+    Parameters
+    ----------
+    database : Database
+        Where the campaign is.
+    spec, place
+        What the file says, as `read_campaign` gives it.
+    is_dry : bool, default False
+        Change nothing.
+    restart : bool, default False
+        Forget what was learnt.
+    settings : Settings, optional
+        The limits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> spec = CampaignSpec(name="ads", matroid={"kind": "uniform", "rows": ["a", "b"], "rank": 1}, policy="OMM")
+    >>> create_campaign(database, spec)
+    >>> apply_campaign(database, spec.model_copy(update={"title": "Ads"}))
+    [{'setting': 'title', 'before': '', 'after': 'Ads'}]
+    >>> database.close()
+    """
+    limits = Settings(db=str(database)) if settings is None else settings
+    run = apply(Plan.of(spec, place, restart=restart), limits, is_dry=is_dry)
+    replicas = Replicas(database, snapshot_every=2**62)
+    replica = replicas.find(spec.name)  # before the lock, since it may take a while
+    with database.writing() as connection:
+        (row,) = database.lock(connection, [replica.id])
+        replicas.catch_up(replica, row, connection)
+        check_state(replica, "change")
+        turn = Turn(connection, row.now, locked={row.id: row}, by=COMMAND_LINE)
+        answer = run(replica, turn)
+        if turn.rows:
+            database.append(connection, turn.rows)
+            database.advance(connection, [advanced(replica)])
+            database.set_terms(connection, turn.terms)
+    found: list[dict[str, Any]] = from_json(answer.body)["differences"]
+    return found
+
+
+def move_campaign(database: Database, name: str, verb: Verb) -> None:
+    """Pause, resume or archive a campaign; doing it again changes nothing. Its log is not read.
+
+    Raises
+    ------
+    CampaignStateError
+        It is in another state.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> move_campaign(database, "ads", "pause")
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
+    >>> database.close()
+    """
+    source, target = MOVES[verb]
+    with database.writing() as connection:
+        row = _locked(database, connection, name)
+        if row.status == target:
+            return
+        if source is not None and row.status != source:
+            raise CampaignStateError(f"expected a campaign that is {source}, got {name}, which is {row.status}")
+        payload = to_json({"event": "resumed" if verb == "resume" else target, "by": COMMAND_LINE}).decode()
+        database.append(connection, [(row.id, row.seq + 1, row.now, payload)])
+        digest = chained(row.digest, row.seq + 1, row.now, payload)
+        values = {"seq": row.seq + 1, "digest": digest, "status": target, "reason": None}
+        connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(values))
+
+
+def delete_campaign(database: Database, name: str) -> None:
+    """Remove a campaign with its log, its snapshots and its request ids, and revoke its keys; the name is free then.
+
+    Raises
+    ------
+    UnknownCampaignError
+        There is no such campaign.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> delete_campaign(database, "ads")
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
+    >>> database.close()
+    """
+    with database.writing() as connection:
+        database.take_time(connection)
+        row = _locked(database, connection, name)
+        for table in (events, snapshots, requests):
+            connection.execute(sa.delete(table).where(table.c.campaign == row.id))
+        connection.execute(sa.delete(campaigns).where(campaigns.c.id == row.id))
+        revoke_keys_of(connection, name, row.now)
+
+
+def _locked(database: Database, connection: Connection, name: str) -> Any:
+    found = database.find(connection, name)
+    if found is None:
+        raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+    (row,) = database.lock(connection, [found.id])
+    return row

@@ -1,0 +1,188 @@
+"""Other settings of a campaign that is there already: what is to differ, and from what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from matroid_bandits.constraint import Constraint
+from matroid_bandits.learner import Holdout, Learner
+from matroid_bandits.matroids import edited
+from matroid_bandits.policies import Policy
+from matroid_bandits.specs._campaign import About, CampaignSpec, HoldoutField, PolicyField, Title, Window
+from matroid_bandits.specs._ground import Ground, ground_of
+from matroid_bandits.specs._labels import Features, Label, Priors, read_pairs
+from matroid_bandits.specs._operations import ConstraintSpec
+from matroid_bandits.specs._place import Place
+from matroid_bandits.specs._policy import PolicySpec
+from matroid_bandits.specs._spec import Count, Number, Spec, mistake
+
+#: What a campaign is besides its learner.
+TERMS = ("title", "about", "answer_window", "default")
+
+_ADDED = {
+    "anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2}}],
+    "description": "What is said of each new item, by label: its category, its two ends, its partners, or null.",
+}
+
+
+class SettingsSpec(Spec):
+    """What of a campaign is to be other; what is left out stays as it is.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import parse
+    >>> parse(SettingsSpec, {"title": "Shoes", "holdout": 0.1}).plan().terms
+    {'title': 'Shoes'}
+    """
+
+    title: Title = Field("", description="A name for headings.")
+    about: About = Field("", description="What it is for, in a sentence or two.")
+    answer_window: Window = Field(
+        None, description="Seconds after which a decision without all its answers is closed; null for never."
+    )
+    default: Number | None = Field(None, description="The weight of what is not answered in time; null to forget it.")
+    policy: PolicyField | None = Field(None, description="How to choose: the name of a policy, or one in full.")
+    holdout: HoldoutField | None = Field(None, description="The share of requests that a random set answers.")
+    restart: bool = Field(False, description="Forget what was learnt, where the policy cannot go on from it.")
+    constraint: ConstraintSpec | None = Field(None, description="The whole catalogue, and which sets may be chosen.")
+    matroid: ConstraintSpec | None = Field(None, description="Another word for constraint.")
+    add: Annotated[Any, BeforeValidator(lambda value: read_pairs(value, "what is said")), WithJsonSchema(_ADDED)] = (
+        Field({}, description="New items, where the rules stay what they are.")
+    )
+    remove: list[Label] = Field([], description="Items that go, where the rules stay what they are.")
+    capacities: dict[str, Count] = Field({}, description="How many of a category may be chosen: new or others.")
+    priors: Priors = Field(None, description="Mean and plays of newcomers by label, or the word typical.")
+    features: Features = Field(None, description="Features of newcomers.")
+    forget: list[Label] = Field([], description="Items of which nothing is to be kept.")
+    direction: Literal["maximize", "minimize"] | None = Field(None, description="As it is: it cannot change.")
+    seed: int | None = Field(None, description="As it is: it cannot change.")
+
+    @model_validator(mode="after")
+    def _check_items(self) -> SettingsSpec:
+        given = [key for key in ("constraint", "matroid") if getattr(self, key) is not None]
+        if len(given) == 2:
+            raise mistake("expected constraint or matroid, got both", "matroid")
+        if given and (self.add or self.remove or self.capacities):
+            raise mistake("expected the whole catalogue, or what comes and goes; got both", given[0])
+        return self
+
+    def plan(self, place: Place | None = None) -> Plan:
+        """What is wanted, with what can be made of it before the campaign is looked at."""
+        place = Place() if place is None else place
+        key = "matroid" if self.constraint is None else "constraint"
+        whole = self.matroid if self.constraint is None else self.constraint
+        return Plan(
+            terms={key: getattr(self, key) for key in TERMS if key in self.model_fields_set},
+            ground=None if whole is None else whole.ground(place.at(key)),
+            edit=(self.add, self.remove, self.capacities) if self.add or self.remove or self.capacities else None,
+            policy=self.policy,
+            holdout=None if self.holdout is None else self.holdout.make(),
+            is_anew=self.restart,
+            priors=self.priors,
+            features=self.features,
+            forget=tuple(self.forget),
+            direction=self.direction,
+            seed=self.seed,
+            place=place,
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings that a campaign is to have, however they were said.
+
+    Attributes
+    ----------
+    terms : dict
+        Those of title, about, answer_window and default that are given.
+    ground : Ground or None
+        The whole catalogue.
+    edit : (added, removed, capacities) or None
+        What comes and goes instead.
+    policy, holdout
+        What is to be; None to leave it.
+    is_anew : bool
+        Whether what was learnt is to be forgotten.
+    is_whole : bool
+        Whether priors and features are of all items, of which newcomers take theirs.
+
+    Examples
+    --------
+    >>> Plan(terms={"title": "Shoes"}).policy is None
+    True
+    """
+
+    terms: dict[str, Any] = field(default_factory=dict)
+    ground: Ground | None = None
+    edit: tuple[Any, Any, Any] | None = None
+    policy: PolicySpec | None = None
+    holdout: Holdout | None = None
+    is_anew: bool = False
+    is_whole: bool = False
+    priors: Any = None
+    features: Any = None
+    forget: tuple[Any, ...] = ()
+    direction: str | None = None
+    seed: int | None = None
+    place: Place = field(default_factory=Place)
+
+    @classmethod
+    def of(cls, spec: CampaignSpec, place: Place | None = None, *, restart: bool = False) -> Plan:
+        """What a campaign file wants: all that it says, and defaults for what it does not."""
+        place = Place() if place is None else place
+        return cls(
+            terms={key: getattr(spec, key) for key in TERMS},
+            ground=spec.ground(place),
+            policy=spec.policy,
+            holdout=spec.holdout.make(),
+            is_anew=restart,
+            is_whole=True,
+            priors=spec.priors,
+            features=spec.features,
+            direction=spec.direction,
+            seed=spec.seed,
+            place=place,
+        )
+
+    def check(self, learner: Learner) -> None:
+        """Raise where what cannot change is to be other."""
+        now = "minimize" if learner.minimize else "maximize"
+        if self.direction not in (None, now):
+            raise self.place.at("direction").error(f"expected {now}, which cannot change; got {self.direction}")
+        if self.seed not in (None, learner.seed):
+            raise self.place.at("seed").error(f"expected {learner.seed}, which cannot change; got {self.seed}")
+
+    def constraint(self, now: Constraint) -> Constraint:
+        """The constraint that is wanted, given the present one."""
+        if self.ground is not None:
+            return self.ground.constraint
+        if self.edit is None:
+            return now
+        return edited(now, *self.edit)
+
+    def make_policy(self, constraint: Constraint) -> Policy | None:
+        """The policy that is wanted, for the items of a constraint; None to leave it."""
+        if self.policy is None:
+            return None
+        ground = ground_of(constraint, self.place) if self.ground is None else self.ground
+        return self.policy.make(ground, self.place.at("policy"))
+
+    def changed(self, learner: Learner, constraint: Constraint, policy: Policy | None) -> dict[str, Any]:
+        """The event of a learner whose items become those of a constraint."""
+        newcomers = {*constraint.labels}.difference(learner.constraint.labels)
+        priors, features = self.priors, self.features
+        if self.is_whole and isinstance(priors, Mapping):
+            priors = {label: prior for label, prior in priors.items() if label in newcomers} or None
+        if features is None and learner.policy.item_features is not None and policy is not None:
+            features = policy.item_features
+        return learner.change_form(constraint, priors=priors, features=features, forget=self.forget)
+
+    def check_default(self, default: Any, policy: Policy) -> None:
+        """Raise unless the default weight is one that the policy can take."""
+        low, high = policy.support
+        if default is not None and not low <= default <= high:
+            raise self.place.at("default").error(f"expected a weight that {policy!r} can take, got {default:g}")
