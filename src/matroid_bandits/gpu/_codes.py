@@ -15,5 +15,5 @@ FEW: Final = 0
 ONE_EACH: Final = 1
 MANY: Final = 2
 
-#: The best few are at most so many, and threads at least as many.
+#: The most that are the best few; threads are at least as many as are chosen.
 MOST_FEW: Final = 64

@@ -35,8 +35,8 @@ _MEMORY_SHARE = 0.8
 class Family:
     """A matroid as a kernel takes it: the kernel's name, its first argument, and what a block of it needs.
 
-    `own_bytes` is how much shared memory so many threads need beside that of the frame, `least_threads` how many
-    there must be, and `items_per_thread` what measurements favour.
+    `own_bytes` gives the shared memory that a number of threads needs beside that of the frame, `least_threads` is how
+    many there must be, and `items_per_thread` what measurements favour.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Family:
     least_threads: int = 1
 
     def shared_bytes(self, n_threads: int) -> int:
-        """How much shared memory so many threads need, that of the frame first."""
+        """The shared memory that a number of threads needs, that of the frame first."""
         words = 5 * self.rank + -(-self.n_items // 32) + n_threads
         return 8 * -(-words // 2) + self.own_bytes(n_threads)
 

@@ -285,7 +285,7 @@ def _absorb(n_columns, rows, first, pivots, ys, factors, columns, k, p, reciproc
 def greedy_residues(family, room, bits, tid, n_threads):
     """As `kernels.linear.greedy_residues`; `vectors` (P, L, C) are residues modulo `primes` (P,).
 
-    So many products as `batches` (P,) may be added up before they are reduced.
+    `batches` (P,) is how many products may be added up before they are reduced.
     """
     rank, items, n_taken, _, vectors, primes, batches = family
     _, order, rows, pivots, ys, factors, columns = room

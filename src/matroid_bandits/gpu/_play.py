@@ -28,7 +28,7 @@ from matroid_bandits.gpu._fit import (
 )
 from matroid_bandits.kernels.forms import BETA, DISCOUNTED, WINDOW
 
-#: A launch takes about so long, in seconds: what a user waits for after Ctrl-C.
+#: About the seconds that a launch takes: what a user waits for after Ctrl-C.
 _LAUNCH_S = 0.15
 #: Runs per multiprocessor from which on a GPU has enough to do.
 _ENOUGH_RUNS = 64
@@ -157,11 +157,11 @@ class Plan:
 
     @cached_property
     def powers(self) -> FloatArray:
-        """What is left of a play after so many episodes, where plays fade."""
+        """What is left of a play after each number of episodes, where plays fade."""
         return powers_of(self.settings.forms, self.slice.policy, self.settings.n_episodes)
 
     def most_runs(self, budget: int) -> int:
-        """How many runs fit at once into so many bytes."""
+        """How many runs fit at once into a number of bytes."""
         return max(1, min((budget - self.fixed_bytes) // self.bytes_per_run, self.most_at_once))
 
 

@@ -1,4 +1,4 @@
-"""Sets with at most so many items of each cell: uniform and partition matroids."""
+"""Sets with a quota of items of each cell: uniform and partition matroids."""
 
 import numpy as np
 
