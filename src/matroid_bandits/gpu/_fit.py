@@ -35,8 +35,8 @@ _MEMORY_SHARE = 0.8
 class Family:
     """A matroid as a kernel takes it: the kernel's name, its first argument, and what a block of it needs.
 
-    `own_bytes` gives the shared memory that a number of threads needs beside that of the frame, `least_threads` is how
-    many there must be, and `items_per_thread` what measurements favour.
+    `own_bytes` gives the shared memory that a number of threads needs beside that of the frame, `least_threads` is
+    how many there must be, and `items_per_thread` what measurements favour.
     """
 
     name: str
