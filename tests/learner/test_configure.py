@@ -8,7 +8,7 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import FeedbackError, PolicyError
-from matroid_bandits.learner._settings import keeps_memory
+from matroid_bandits.learner._configure import keeps_memory
 from samples import Mixed
 
 LABELS = "abcdefgh"

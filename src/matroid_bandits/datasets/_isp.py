@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits.datasets._dataset import Dataset
-from matroid_bandits.datasets._network import network_dataset
+from matroid_bandits.datasets._latencies import network_dataset
 from matroid_bandits.datasets._records import Network
 from matroid_bandits.exceptions import DataError, MissingDependencyError
 

@@ -8,8 +8,8 @@ import numpy as np
 from matroid_bandits.datasets import _printed
 from matroid_bandits.datasets._dataset import Dataset
 from matroid_bandits.datasets._folders import find
+from matroid_bandits.datasets._latencies import network_dataset
 from matroid_bandits.datasets._lines import fail, is_whole, read_lines
-from matroid_bandits.datasets._network import network_dataset
 from matroid_bandits.datasets._records import Network
 from matroid_bandits.datasets._registry import SOURCES
 from matroid_bandits.datasets._standins import standin_network

@@ -1,10 +1,10 @@
 """How a batch of runs finds its next sets: always the decision of the paper's greedy, found in different ways."""
 
 from matroid_bandits.engines._base import Engine, GreedyEngine
+from matroid_bandits.engines._kept_order import WarmEngine
 from matroid_bandits.engines._kinetic import KineticEngine
 from matroid_bandits.engines._select import ENGINES, EngineChoice, make_engine
 from matroid_bandits.engines._threshold import ThresholdEngine
-from matroid_bandits.engines._warm import WarmEngine
 
 __all__ = [
     "ENGINES",

@@ -9,9 +9,9 @@ import numpy as np
 
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine, GreedyEngine
+from matroid_bandits.engines._kept_order import WarmEngine
 from matroid_bandits.engines._kinetic import KineticEngine
 from matroid_bandits.engines._threshold import ThresholdEngine
-from matroid_bandits.engines._warm import WarmEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, State

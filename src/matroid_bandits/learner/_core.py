@@ -24,7 +24,7 @@ from matroid_bandits.exceptions import (
     ReplayError,
     UnknownDecisionError,
 )
-from matroid_bandits.learner import _events, _items, _settings
+from matroid_bandits.learner import _configure, _events, _items
 from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._feedback import Reader
@@ -306,7 +306,7 @@ class Core:
             self.n_steps += 1
             self.holdout = share
             return
-        made = (_settings.restarted if is_anew else _settings.configured)(self, new)
+        made = (_configure.restarted if is_anew else _configure.configured)(self, new)
         self._log(_events.configured(new, share, is_anew))
         self.n_steps += 1
         self.policy, self.holdout = new, share

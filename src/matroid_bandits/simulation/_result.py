@@ -14,7 +14,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.text import counted, number, printable, with_error
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
-from matroid_bandits.simulation import _file, _plot
+from matroid_bandits.simulation import _plot, _result_file
 
 if TYPE_CHECKING:
     import pandas
@@ -392,7 +392,7 @@ class SimulationResult:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one NPZ file with a JSON header, atomically: a crash leaves the old file or the new."""
-        _file.save(self, path)
+        _result_file.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> SimulationResult:
@@ -403,7 +403,7 @@ class SimulationResult:
         SerializationError
             The file is damaged, foreign or newer, or its parts do not fit each other.
         """
-        return _file.load(cls, path)
+        return _result_file.load(cls, path)
 
     def __eq__(self, other: object) -> bool:
         """Equal results; wall time, versions, the device, the engine and what is said of bounds may differ."""
