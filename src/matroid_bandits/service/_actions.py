@@ -13,6 +13,7 @@ from matroid_bandits.service._apply import turnover
 from matroid_bandits.service._limits import check_work
 from matroid_bandits.service._operation import Answer, Turn
 from matroid_bandits.service._reads import alarms_form, campaign_form
+from matroid_bandits.service._remembered import short_decision, short_told
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBody, RequestBody, TellBody
 from matroid_bandits.service._settings import Settings
@@ -41,7 +42,8 @@ def ask(wanted: dict[str, Any]) -> Action:
     """Choose a set."""
 
     def run(replica: Replica, turn: Turn) -> Answer:
-        return Answer(to_json(_ask(replica, turn, wanted)))
+        form = _ask(replica, turn, wanted)
+        return Answer(to_json(form), stored=short_decision(form))
 
     return run
 
@@ -69,7 +71,8 @@ def tell(body: TellBody) -> Action:
     """Take an answer."""
 
     def run(replica: Replica, turn: Turn) -> Answer:
-        return Answer(to_json(_tell(replica, turn, body.decision, body.weights)))
+        form = _tell(replica, turn, body.decision, body.weights)
+        return Answer(to_json(form), stored=short_told(form))
 
     return run
 

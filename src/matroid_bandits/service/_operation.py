@@ -23,11 +23,15 @@ COMMAND_LINE = "command line"
 
 @dataclass
 class Answer:
-    """What a request is answered: the status, the body, and whether it is an earlier request's answer."""
+    """What a request is answered: the status, the body, and whether it is an earlier request's answer.
+
+    `stored` is what is kept of the body with the request's id, where that is shorter (see `_remembered`).
+    """
 
     body: bytes
     status: int = 200
     is_replayed: bool = False
+    stored: str = ""
 
 
 @dataclass

@@ -26,6 +26,7 @@ from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer, Operation, Turn, check_state
+from matroid_bandits.service._remembered import is_same, short_digest, short_id, whole
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._replicas import Replicas
 from matroid_bandits.service._store import CampaignRow, Database, RequestRow, reason_of
@@ -312,9 +313,13 @@ class Writer(threading.Thread):
     def _remember_answers(self, turn: Turn, operations: list[Operation]) -> None:
         """Read which requests were answered before, here or by another server."""
         if operations:
-            found = self.database.known(turn.connection, [operation.request_id for operation in operations])
-            for key, row in found.items():
-                turn.answered[key] = row.digest, Answer(row.answer.encode(), row.status, is_replayed=True)
+            named = {operation.request_id: operation.request_id for operation in operations}  # as early versions did
+            named |= {short_id(id): id for id in named}
+            found = self.database.known(turn.connection, [*named])
+            for (campaign, id), row in found.items():
+                replica = self.replicas.by_id.get(campaign)
+                body = whole(row.answer, "" if replica is None else replica.learner.id)
+                turn.answered[campaign, named[id]] = row.digest, Answer(body, row.status, is_replayed=True)
 
     def _run(self, operation: Operation, turn: Turn) -> None:
         """Execute an operation that writes, unless it was answered before or its campaign is in doubt."""
@@ -403,10 +408,10 @@ class Writer(threading.Thread):
         before = turn.answered.get(key)
         if before is None:
             before = turn.answered.get((-1, operation.request_id))
-            if before is None or before[0] != operation.digest:
+            if before is None or not is_same(before[0], operation.digest):
                 return False
         operation.result = operation.error = None
-        if before[0] == operation.digest:
+        if is_same(before[0], operation.digest):
             operation.result = before[1]
         else:
             operation.error = RequestIdError("expected the request that this id was given to first, got another")
@@ -610,7 +615,8 @@ def _expire(replica: Replica, turn: Turn) -> Answer:
 
 def _remembered(operation: Operation, campaign: int, at: float) -> RequestRow:
     answer = operation.result
-    return operation.request_id, campaign, operation.digest, answer.status, answer.body.decode(), at
+    stored = answer.stored or answer.body.decode()
+    return short_id(operation.request_id), campaign, short_digest(operation.digest), answer.status, stored, at
 
 
 def advanced(replica: Replica) -> CampaignRow:

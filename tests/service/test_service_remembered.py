@@ -1,0 +1,85 @@
+"""Requests that were answered before get the same bytes, from whichever version's rows."""
+
+import hashlib
+import json
+import uuid
+
+import pytest
+import sqlalchemy as sa
+
+from matroid_bandits.service._remembered import short_digest, short_id
+from matroid_bandits.service._tables import requests
+from service_kit import create, serving
+
+PAIRS = ("ann", "day"), ("bob", "day"), ("bob", "night"), ("eve", "night")
+WORKERS = {
+    "kind": "transversal",
+    "item": "worker",
+    "partner": "shift",
+    "rows": [{"worker": worker, "shift": shift} for worker, shift in PAIRS],
+}
+
+
+def stored(client):
+    with client.service.database.reading() as connection:
+        return connection.execute(sa.select(requests).order_by(requests.c.at)).all()
+
+
+@pytest.mark.parametrize("kind", ["uuid", "words"])
+def test_answers_come_again_byte_for_byte(url, kind):
+    with serving(url) as client:
+        at = create(client, holdout=0.5)
+        bodies = [
+            ("ask", {}),
+            ("ask", {"pinned": ["beret"], "tags": {"visitor": "ann"}}),
+            ("ask/batch", {"requests": [{}, {}]}),
+            ("tell", {"decision": 1, "weights": [0.5, 0.5]}),
+            ("close", {"decision": 2}),
+        ]
+        ids = [str(uuid.uuid4()) if kind == "uuid" else f"request {n}" for n in range(len(bodies))]
+
+        def send(n):
+            path, body = bodies[n]
+            answer = client.post(f"{at}/{path}", json=body, headers={"Idempotency-Key": ids[n]})
+            assert answer.status_code == 200, answer.text
+            return answer
+
+        first = [send(n).content for n in range(len(bodies))]
+        again = [send(n) for n in range(len(bodies))]
+        assert [each.content for each in again] == first
+        assert all(each.headers["Idempotency-Replayed"] == "true" for each in again)
+        other = client.post(f"{at}/ask", json={"exclude": ["boots"]}, headers={"Idempotency-Key": ids[0]})
+        assert other.status_code == 409
+        rows = stored(client)
+        assert [row.id for row in rows] == [*map(short_id, ids)]
+        assert rows[0].answer.startswith("[1,[")
+        assert "learner" not in rows[1].answer
+        assert len(rows[3].answer) < 15
+    with serving(url) as client:
+        assert [send(n).content for n in range(len(bodies))] == first
+
+
+def test_rows_of_early_versions_are_answered(url):
+    """They have the id, the digest and the answer in full."""
+    with serving(url) as client:
+        at = create(client)
+        id, body = str(uuid.uuid4()), b"{}"
+        digest = hashlib.blake2b(f"POST {at}/ask\n".encode() + body, digest_size=16).hexdigest()
+        answer = {"decision": 7, "items": ["boots", "beret"], "full": True, "held_out": False}
+        with client.service.database.writing() as connection:
+            row = {"id": id, "campaign": 1, "digest": digest, "status": 200, "answer": json.dumps(answer), "at": 0.0}
+            connection.execute(sa.insert(requests).values(row))
+        headers = {"Idempotency-Key": id, "Content-Type": "application/json"}
+        client.event_hooks = {"response": []}  # the answer is an early one, without what is said today
+        again = client.post(f"{at}/ask", content=body, headers=headers)
+        assert again.json() == answer
+        assert client.post(f"{at}/ask", content=b'{"exclude":[]}', headers=headers).status_code == 409
+        assert short_digest(digest) != digest
+
+
+def test_matchings_come_again(tmp_path):
+    with serving(str(tmp_path / "campaigns.db")) as client:
+        at = create(client, matroid=WORKERS)
+        sent = [client.post(f"{at}/ask", json={}, headers={"Idempotency-Key": "x"}).content for _ in range(2)]
+        assert sent[0] == sent[1]
+        assert "matching" in json.loads(sent[0])
