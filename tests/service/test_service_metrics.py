@@ -7,6 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy.exc import OperationalError
 
+import matroid_bandits as mb
 from matroid_bandits.service._figures import SECONDS, Timer
 from matroid_bandits.service._history import History
 from service_kit import create, serving, until
@@ -135,3 +136,17 @@ def test_a_history_of_an_earlier_version_has_no_decisions_drawn_at_random():
     again = History.from_dict(form)
     assert again.totals() == [4.0, 6.0, 2.0, 3.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     assert again.buckets(86400)[0]["waiting"] in (0, 5)
+
+
+def test_names_of_items_that_are_gone_are_counted(tmp_path):
+    with serving(str(tmp_path / "campaigns.db")) as client:
+        at = create(client)
+        body = {"exclude": ["boots", "gone"], "available": ["heels", "past", "beret"], "unknown": "ignore"}
+        assert client.post(f"{at}/ask", json=body).json()["items"] == ["heels", "beret"]
+        assert client.post(f"{at}/ask/batch", json={"requests": [body, {}]}).is_success
+        assert client.post(f"{at}/preview", json=body).is_success
+        assert figures_of(client)[of("unknown_items_total")] == 4
+        assert client.post(f"{at}/ask", json=body | {"unknown": "raise"}).status_code == 422
+        assert client.post(f"{at}/ask", json={"pinned": ["gone"], "unknown": "ignore"}).status_code == 422
+        with mb.Client(str(client.base_url), "ads") as remote:
+            assert "boots" not in remote.ask(exclude=["boots", "gone"], unknown="ignore").labels

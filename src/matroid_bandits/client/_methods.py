@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from matroid_bandits._typing import ArrayLike
@@ -63,9 +63,11 @@ class Methods:
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
+        unknown: Literal["raise", "ignore"] = "raise",
     ) -> Steps[Decision]:
         """Choose a set for one request; see `Learner.ask`."""
-        (decision,) = yield from self._asked([(available, exclude, pinned, features, tags)], is_batch=False)
+        wanted = available, exclude, pinned, features, tags, unknown
+        (decision,) = yield from self._asked([wanted], is_batch=False)
         return decision
 
     @remote
@@ -73,8 +75,8 @@ class Methods:
         """Choose a set for each of several requests, the arguments of `ask` each; all of them, or none."""
         listed = []
         for request in requests:
-            if unknown := request.keys() - _NOTHING.keys():
-                raise MalformedRequestError(f"expected arguments of ask, got {min(unknown)!r}")
+            if others := request.keys() - _NOTHING.keys():
+                raise MalformedRequestError(f"expected arguments of ask, got {min(others)!r}")
             listed.append(tuple((_NOTHING | dict(request)).values()))
         return (yield from self._asked(listed, is_batch=True))
 
@@ -331,9 +333,10 @@ class Methods:
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
+        unknown: Literal["raise", "ignore"] = "raise",
     ) -> Steps[tuple[Any, ...]]:
         """The labels that the next `ask` would choose; nothing changes."""
-        body = yield from self._request(available, exclude, pinned, features, tags)
+        body = yield from self._request(available, exclude, pinned, features, tags, unknown)
         form = yield from self._post("preview", body, is_change=False)
         return read(lambda form: tuple(decode(label) for label in form["items"]), form)
 
@@ -506,4 +509,6 @@ def _listed(form: Form, is_batch: bool) -> list[Form]:
 
 
 #: The arguments of `ask`, and what they are where they are not given.
-_NOTHING: dict[str, Any] = {"available": None, "exclude": (), "pinned": (), "features": None, "tags": None}
+_NOTHING: dict[str, Any] = {
+    "available": None, "exclude": (), "pinned": (), "features": None, "tags": None, "unknown": "raise",
+}  # fmt: skip

@@ -64,7 +64,9 @@ class Wanted:
     form: dict[str, Any]
 
     @classmethod
-    def of(cls, available: Any, exclude: Any, pinned: Any, features: Any, tags: Any = None) -> Wanted:
+    def of(
+        cls, available: Any, exclude: Any, pinned: Any, features: Any, tags: Any = None, unknown: Any = "raise"
+    ) -> Wanted:
         """What is given; the rest is left out."""
         items: dict[str, Any] = {}
         if available is not None:
@@ -73,8 +75,12 @@ class Wanted:
             listed = _listed(name, given)
             if len(listed) or not isinstance(given, (tuple, list)):
                 items[name] = listed
-        form = {} if features is None else {"features": features_form(features)}
-        return cls(items, form if tags is None else form | {"tags": tags_form(tags)})
+        form: dict[str, Any] = {} if features is None else {"features": features_form(features)}
+        if tags is not None:
+            form["tags"] = tags_form(tags)
+        if unknown != "raise":
+            form["unknown"] = unknown
+        return cls(items, form)
 
     @property
     def has_numbers(self) -> bool:

@@ -31,7 +31,15 @@ from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._holdout import Holdout, read_tags
 from matroid_bandits.learner._items import Departed
 from matroid_bandits.learner._validate import MOST_DECISIONS
-from matroid_bandits.learner._wanted import Wanted, read_features, read_rows, read_wanted
+from matroid_bandits.learner._wanted import (
+    IGNORE,
+    RAISE,
+    Wanted,
+    read_features,
+    read_rows,
+    read_wanted,
+    without_unknown,
+)
 from matroid_bandits.policies import Feedback, Policy, Request, as_policy, evaluate
 from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
 
@@ -67,13 +75,15 @@ class Core:
         How often items changed or started anew, and the last decision before items changed.
     n_steps : int
         How often the state has begun to change.
+    n_unknown : int
+        How often requests have named items that were not there, and were served.
     is_replaying : bool
         Whether an event of a log is happening, in which items go by their labels alone.
     record : callable, or None
         Called with every event before it happens.
     """
 
-    n_steps = 0
+    n_steps = n_unknown = 0
 
     def __init__(
         self,
@@ -149,8 +159,12 @@ class Core:
 
         Where a set drawn at random is expected, the learner would have chosen another `instead`.
         """
+        n_unknown = 0
+        if wanted.get("unknown") == IGNORE:
+            wanted, n_unknown = without_unknown(self.constraint, wanted)
         asked, tags = self.read_wanted(wanted, features), read_tags(tags)
         self.n_steps += 1
+        self.n_unknown += n_unknown
         request, items, sizes, is_held_out = self._choose(asked, tags, taken)
         t = request.episode
         own = None
@@ -477,6 +491,11 @@ class Core:
         return Decision(id, items, self.constraint, self.id, pinned, is_held_out, places, tags)
 
     def read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
+        unknown = wanted.get("unknown", RAISE)
+        if unknown == IGNORE:
+            wanted, _ = without_unknown(self.constraint, wanted)
+        elif unknown != RAISE:
+            raise ItemError(f'expected unknown to be "raise" or "ignore", got {shown(unknown)}')
         if features is None:
             features = self.features
         if not wanted and features is None and self.policy.n_features is None:

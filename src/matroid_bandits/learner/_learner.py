@@ -6,7 +6,7 @@ import copy
 import threading
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.checks import as_integer
@@ -19,6 +19,7 @@ from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
 from matroid_bandits.learner._holdout import Holdout, read_tags
 from matroid_bandits.learner._validate import MOST_DECISIONS
+from matroid_bandits.learner._wanted import RAISE
 from matroid_bandits.learner._warm import warm_up
 from matroid_bandits.policies import Policy
 
@@ -165,6 +166,11 @@ class Learner:
         return self._core.n_steps
 
     @property
+    def n_unknown(self) -> int:
+        """How many names of items that were not there `ask` has ignored, since the learner was made or loaded."""
+        return self._core.n_unknown
+
+    @property
     def record(self) -> Record | None:
         """What is called with every event before it happens."""
         return self._core.record
@@ -202,6 +208,7 @@ class Learner:
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
+        unknown: Literal["raise", "ignore"] = "raise",
     ) -> Decision:
         """Choose a set for one request. Several decisions may be outstanding at a time.
 
@@ -221,6 +228,9 @@ class Learner:
         tags : mapping of str to JSON, optional
             What the request says of itself (visitor, page, segment), at most 1,024 characters; the decision and its
             event carry it. No choice depends on it, but a `Holdout` may.
+        unknown : "raise" or "ignore", default "raise"
+            What to do about labels in `available` and `exclude` of items that are not there, as where a list is older
+            than the last `change`. Those that are ignored are counted, see `n_unknown`. Pins must be there.
 
         Raises
         ------
@@ -233,7 +243,9 @@ class Learner:
             The policy takes no features, or needs them.
         """
         is_plain = available is None and exclude is _NOTHING and pinned is _NOTHING
-        wanted = _PLAIN if is_plain else {"available": available, "exclude": exclude, "pinned": pinned}
+        wanted = _PLAIN
+        if not is_plain or unknown != RAISE:
+            wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
         with self._lock:
             return self._core.ask(wanted, features, tags)
 
@@ -245,6 +257,7 @@ class Learner:
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
+        unknown: Literal["raise", "ignore"] = "raise",
     ) -> Decision:
         """The decision that `ask` would make for the same request now; no episode passes.
 
@@ -260,7 +273,7 @@ class Learner:
         0
         """
         with self._lock:
-            wanted = {"available": available, "exclude": exclude, "pinned": pinned}
+            wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
             return self._core.preview(wanted, features, tags)
 
     def redraws(
@@ -351,11 +364,13 @@ class Learner:
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
+        unknown: Literal["raise", "ignore"] = "raise",
     ) -> None:
         """Raise what `ask` would raise for the same request; nothing is changed."""
         read_tags(tags)
         with self._lock:
-            self._core.read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
+            wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
+            self._core.read_wanted(wanted, features)
 
     def check_tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Raise what `tell` would raise for the same answer; nothing is changed."""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.checks import check_features
-from matroid_bandits._util.names import encode_all, pairs_of, rows_of
+from matroid_bandits._util.names import encode_all, pairs_of, plain, rows_of
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import ItemError, PolicyError
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request
 from matroid_bandits.stream import Stream
+
+#: What is done about names of items that are not there.
+RAISE: Final = "raise"
+IGNORE: Final = "ignore"
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,42 @@ class Wanted:
         if self.features is not None:
             form["features"] = self.features.tolist()
         return form
+
+
+def without_unknown(constraint: Constraint, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+    """The arguments of `ask` without what ``available`` and ``exclude`` say of items that are not there; how many.
+
+    Arrays and masks go by number, and stay as they are.
+    """
+    found, n_unknown = {key: value for key, value in wanted.items() if key != "unknown"}, 0
+    for name in ("available", "exclude"):
+        given = found.get(name)
+        if given is None or isinstance(given, (np.ndarray, str)):
+            continue
+        named = pairs_of(given)
+        try:
+            keys = list(given) if named is None else named[0]
+        except TypeError:
+            continue  # told by the function that reads it next
+        if keys and all(isinstance(key, (bool, np.bool_)) for key in keys):
+            continue
+        is_known = [_is_known(constraint, key) for key in keys]
+        n_unknown += len(keys) - sum(is_known)
+        if named is None:
+            found[name] = [key for key, known in zip(keys, is_known, strict=True) if known]
+        else:
+            pairs = zip(keys, named[1], is_known, strict=True)
+            found[name] = {key: value for key, value, known in pairs if known}
+    return found, n_unknown
+
+
+def _is_known(constraint: Constraint, key: Any) -> bool:
+    key = plain(key)
+    try:
+        constraint.item(key)
+    except ItemError:
+        return type(key) is int and 0 <= key < constraint.n_items
+    return True
 
 
 def read_wanted(

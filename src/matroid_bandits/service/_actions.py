@@ -33,8 +33,11 @@ def request_of(body: RequestBody) -> dict[str, Any]:
         wanted["pinned"] = body.pinned
     if body.features is not None:
         wanted["features"] = body.features
-    if isinstance(body, AskBody) and body.tags:
-        wanted["tags"] = body.tags
+    if isinstance(body, AskBody):
+        if body.tags:
+            wanted["tags"] = body.tags
+        if body.unknown != "raise":
+            wanted["unknown"] = body.unknown
     return wanted
 
 

@@ -43,6 +43,7 @@ _COUNTS = {
     "replayed_events": ("Events of logs that were read and applied: at the start, and those of other servers.", ""),
     "replay_seconds": ("Seconds that took.", ""),
     "loaded_campaigns": ("Campaigns that were loaded.", ""),
+    "unknown_items": ("Names in exclude and available of items that are not there, which were ignored.", "campaign"),
     "slow_requests": ("Requests that took longer than --slow.", ""),
     "wrong_keys": ("Requests and logins with a key that is not known here, or without one.", "kind"),
     "refused_connections": ("Connections and requests that were refused before any key was read.", "status"),

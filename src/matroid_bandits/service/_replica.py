@@ -96,6 +96,7 @@ class Replica:
         self._rule: tuple[Constraint | None, Rule] = None, Rule("")
         self._emitted: list[tuple[dict[str, Any], list[Untold]]] = []
         self._learner = learner
+        self._n_unknown = 0
         if learner is not None:
             learner.record = self.record
 
@@ -297,6 +298,11 @@ class Replica:
             rule = rule_of(constraint)
             self._rule = constraint, rule
         return rule
+
+    def unknown_items(self) -> int:
+        """How many names of items that are not there requests have had since this was last called."""
+        n_before, self._n_unknown = self._n_unknown, 0 if self._learner is None else self._learner.n_unknown
+        return self._n_unknown - n_before
 
     def spend(self, seconds: float) -> None:
         """Take note of the time that an operation took: since the last snapshot, and what was more than its share."""

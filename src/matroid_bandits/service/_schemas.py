@@ -34,6 +34,9 @@ class RequestBody(Body):
 class AskBody(RequestBody):
     """What one request asks for besides a set."""
 
+    unknown: Literal["raise", "ignore"] = Field(
+        "raise", description="What is done about items in available and exclude that are not there."
+    )
     tags: dict[str, Any] | None = Field(
         None, description="What the request says of itself, at most 1,024 characters; the log has it."
     )

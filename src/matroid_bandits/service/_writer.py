@@ -384,6 +384,8 @@ class Writer(threading.Thread):
             if replica is not None:
                 now = time.thread_time()  # read once per operation: it costs as much as a few calls
                 replica.spend(now - self._spent_until)
+                if (n_unknown := replica.unknown_items()) > 0:
+                    self._figures.count("unknown_items", replica.name, n_unknown)
                 self._spent_until = now
 
     def _finish(self, turn: Turn, replicas: dict[int, Replica]) -> None:
