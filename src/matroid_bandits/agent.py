@@ -39,6 +39,8 @@ class Play:
         The features that the choices had in the request, in the order of `cells`.
     note : object
         What the caller keeps beside the play while it is open; None by default.
+    is_counted : bool
+        Whether the policy learns from it; False of a play that is only kept open.
 
     Examples
     --------
@@ -50,7 +52,7 @@ class Play:
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
-    __slots__ = ("features", "items", "note", "request", "sizes", "told")
+    __slots__ = ("features", "is_counted", "items", "note", "request", "sizes", "told")
 
     def __init__(
         self,
@@ -60,9 +62,10 @@ class Play:
         told: BoolArray | None = None,
         features: FloatArray | None = None,
         note: Any = None,
+        is_counted: bool = True,
     ) -> None:
         self.request, self.items, self.sizes, self.told, self.features = request, items, sizes, told, features
-        self.note = note
+        self.note, self.is_counted = note, is_counted
 
     def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The run and the item of every choice, one after the other, run by run; or of those at some places."""
@@ -83,7 +86,7 @@ class Play:
 
     def renamed(self, items: IntArray) -> Play:
         """The same play, its items called by other numbers."""
-        return Play(self.request, items, self.sizes, self.told, self.features, self.note)
+        return Play(self.request, items, self.sizes, self.told, self.features, self.note, self.is_counted)
 
     def waiting(self) -> Plays:
         """The choices that still wait, of items that are still there."""
@@ -319,8 +322,12 @@ class Agent:
         if play is self._fresh:
             self._fresh = None
 
+    def keep_apart(self, play: Play) -> None:
+        """Let the last play stay open without being counted: nothing is learnt from it."""
+        play.is_counted, self._fresh = False, None
+
     def dismiss(self, play: Play, places: IntArray) -> None:
-        """Stop waiting for choices that are no longer among the items; the state knows nothing of them."""
+        """Stop waiting for choices that the state knows nothing of."""
         self.settle()
         self._tick_off(play, places)
 
@@ -334,7 +341,7 @@ class Agent:
         self._policy.rearranged(self.state, np.empty(0, np.int64))
 
     def _waiting(self) -> Iterator[Plays]:
-        return (play.waiting() for play in self.open.values())
+        return (play.waiting() for play in self.open.values() if play.is_counted)
 
     def _answers(self, play: Play, weights: FloatArray, places: IntArray | None) -> Feedback:
         """What the policy is told of a play, or of the choices at some places."""

@@ -35,9 +35,11 @@ class Asked:
         When it was asked for, as `Book.date` has set it; learners have no clock.
     tags : dict, or None
         What the request said of itself.
+    control : int
+        The control's number of the decision, where it is the control's; 0 otherwise.
     """
 
-    __slots__ = ("is_held_out", "items", "labels", "tags", "time", "wanted")
+    __slots__ = ("control", "is_held_out", "items", "labels", "tags", "time", "wanted")
 
     def __init__(
         self,
@@ -47,9 +49,10 @@ class Asked:
         is_held_out: bool = False,
         time: float | None = None,
         tags: dict[str, Any] | None = None,
+        control: int = 0,
     ) -> None:
         self.labels, self.items, self.wanted, self.is_held_out = labels, items, wanted, is_held_out
-        self.time, self.tags = time, tags
+        self.time, self.tags, self.control = time, tags, control
 
     def now(self, items: IntArray, constraint: Constraint) -> IntArray:
         """The numbers of today of those among some items that are still there, ascending."""
@@ -72,7 +75,7 @@ class Asked:
             if not lost.isdisjoint(labels):
                 labels = tuple(_FORGOTTEN if label in lost else label for label in labels)
             known[id(self.labels)] = labels
-        return Asked(labels, self.items, self.wanted, self.is_held_out, self.time, self.tags)
+        return Asked(labels, self.items, self.wanted, self.is_held_out, self.time, self.tags, self.control)
 
     def without_features(self) -> Asked:
         """The same without the features of the request, which another policy has no use for."""
@@ -80,4 +83,4 @@ class Asked:
         if wanted is None or wanted.features is None:
             return self
         wanted = replace(wanted, features=None)
-        return Asked(self.labels, self.items, wanted, self.is_held_out, self.time, self.tags)
+        return Asked(self.labels, self.items, wanted, self.is_held_out, self.time, self.tags, self.control)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -46,6 +48,9 @@ from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
 #: The run of the first redraw: run 0 is the learner's own, and departed items have the next ones.
 _FIRST_REDRAW = 2**31
 
+#: What tells the random numbers of a control from those of its learner.
+_CONTROL_SEED = 0x9E3779B97F4A7C15
+
 #: Called with every event that happens to a learner, as a plain JSON form.
 Record = Callable[[dict[str, Any]], None]
 
@@ -67,6 +72,8 @@ class Core:
         Features of requests that bring none.
     departed : Departed
         What was known of items when they left.
+    control : Core, or None
+        A learner that answers what is held out, and learns from that alone; None where random sets do.
     reader : Reader
         Reads weights that are told.
     episode : int
@@ -120,6 +127,7 @@ class Core:
         self.departed = Departed()
         self.reader = Reader(self)
         self.episode = self.n_changes = self.changed_at = 0
+        self.control = self._made_control(self.holdout, priors)
         self.record: Record | None = None
         if record is not None:
             created = _events.created(self, priors, self.features)
@@ -186,6 +194,11 @@ class Core:
         if asked is not None:
             play.request = Request(t, self.stream)  # without its masks, which may be large
         play.note = Asked(self.constraint.labels, chosen, asked, is_held_out, tags=tags)
+        if is_held_out:
+            if self.control is not None:
+                play.note.control = self.control.follow(self._for_control(asked), items, sizes)
+            if not self.holdout.learns:
+                self.agent.keep_apart(play)
         return Decision(t, chosen, self.constraint, self.id, request.pinned, is_held_out, tags=tags)
 
     def preview(self, wanted: Mapping[str, Any], features: Any, tags: Any = None) -> Decision:
@@ -194,9 +207,58 @@ class Core:
         request, items, sizes, is_held_out = self._choose(asked, tags)
         return Decision(0, items[0, : sizes[0]], self.constraint, self.id, request.pinned, is_held_out, tags=tags)
 
-    def redraws(self, wanted: Mapping[str, Any], features: Any, n: int) -> tuple[IntArray, IntArray]:
-        """The sets that the policy would choose now at other random numbers, and their sizes."""
-        asked, t = self.read_wanted(wanted, features), self.episode + 1
+    def request_of(self, asked: Wanted | None) -> Request:
+        """The next request, for which this is wanted."""
+        t, stream = self.episode + 1, self.stream
+        return Request(t, stream) if asked is None else asked.request(t, stream, self.constraint.n_items)
+
+    def follow(self, asked: Wanted | None, items: IntArray, sizes: IntArray) -> int:
+        """Let an episode pass in which a control's set was chosen; its number."""
+        request = self.request_of(asked)
+        play = self.agent.play(request, items, sizes)
+        self.episode = t = request.episode
+        play.request = Request(t, self.stream)
+        play.note = Asked(self.constraint.labels, play.items[0], None)
+        return t
+
+    def _made_control(self, holdout: Holdout, priors: Any = None) -> Core | None:
+        """The learner that answers what is held out, before it has seen anything."""
+        policy = holdout.control
+        if policy is None:
+            return None
+        _check_control(holdout, self.policy)
+        return Core(
+            self.constraint,
+            policy,
+            minimize=self.minimize,
+            seed=self.seed ^ _CONTROL_SEED,
+            id=self.id,
+            priors=priors if policy.takes_priors else None,
+            features=self.features if policy.n_features is not None else None,
+            max_departed=self.max_departed,
+            engine=self.engine,
+        )
+
+    def _for_control(self, asked: Wanted | None) -> Wanted | None:
+        """A request as the control's policy takes it."""
+        assert self.control is not None
+        is_plain = asked is None or asked.features is None or self.control.policy.n_features is not None
+        return asked if is_plain or asked is None else replace(asked, features=None)
+
+    def redraws(
+        self, wanted: Mapping[str, Any], features: Any, n: int, is_control: bool = False
+    ) -> tuple[IntArray, IntArray]:
+        """The sets that the policy, or the control, would choose now at other random numbers, and their sizes."""
+        asked = self.read_wanted(wanted, features)
+        if is_control:
+            if self.control is None:
+                raise PolicyError("expected a learner whose hold-out has a control, got one with random sets")
+            return self.control.redraws_of(self._for_control(asked), n)
+        return self.redraws_of(asked, n)
+
+    def redraws_of(self, asked: Wanted | None, n: int) -> tuple[IntArray, IntArray]:
+        """The same for a request that has been read."""
+        t = self.episode + 1
         stream = Stream(self.seed, _FIRST_REDRAW + np.arange(n), POLICY)
         request = Request(t, stream) if asked is None else asked.request(t, stream, self.constraint.n_items)
         indices = evaluate(self.policy, self.agent.state.repeated(n), request)
@@ -285,6 +347,7 @@ class Core:
             self.max_departed,
         )
         rest = self.constraint, self.policy, self.agent, self.features
+        control = self._changed_control(constraint, priors, features, forget)
         self.constraint, self.policy, self.agent = constraint, policy, agent
         self.features = rows if policy.n_features is not None else None
         try:
@@ -295,10 +358,28 @@ class Core:
             self.constraint, self.policy, self.agent, self.features = rest
             raise
         self.n_steps += 1
+        self.control = control
         self.departed.turn_over(turnover)
         self.reader = self.reader.renewed(self)
         self.n_changes += 1
         self.changed_at = self.episode  # decisions up to here were made with other numbers
+
+    def _changed_control(self, constraint: Constraint, priors: Any, features: Any, forget: Any) -> Core | None:
+        """The control with other items; the one that there is stays as it is."""
+        if self.control is None:
+            return None
+        control = copy.deepcopy(self.control)
+        policy = control.policy
+        takes_features = policy.n_features is not None or policy.item_features is not None
+        control.is_replaying = self.is_replaying
+        control.change(
+            constraint,
+            priors=priors if policy.takes_priors else None,
+            features=features if takes_features else None,
+            forget=forget,
+        )
+        control.is_replaying = False
+        return control
 
     def change_form(self, constraint: Constraint, *, priors: Any, features: Any, forget: Any) -> dict[str, Any]:
         """The event that `change` of the same arguments would record; nothing is changed.
@@ -316,19 +397,34 @@ class Core:
         if not is_anew and new == self.policy:
             if share == self.holdout:
                 return
+            control = self._control_for(share)
             self._log(_events.configured(new, share, is_anew))
             self.n_steps += 1
-            self.holdout = share
+            self._set_holdout(share, control)
             return
+        control = self._control_for(share, new)
         made = (_configure.restarted if is_anew else _configure.configured)(self, new)
         self._log(_events.configured(new, share, is_anew))
         self.n_steps += 1
-        self.policy, self.holdout = new, share
+        self.policy = new
         self.agent, self.departed = made
+        self._set_holdout(share, control)
         if self.features is not None and self.features.shape[1] != new.n_features:
             self.features = None
         self.reader = Reader(self)  # whose range is the new policy's
         self.n_changes += is_anew
+
+    def _control_for(self, holdout: Holdout, policy: Policy | None = None) -> Core | None:
+        """The control of a hold-out: that of today where it is the same, otherwise one that has seen nothing."""
+        _check_control(holdout, self.policy if policy is None else policy)
+        return self.control if holdout.control == self.holdout.control else self._made_control(holdout)
+
+    def _set_holdout(self, holdout: Holdout, control: Core | None) -> None:
+        if control is not self.control:
+            for play in self.agent.open.values():
+                if play.note is not None:
+                    play.note.control = 0
+        self.holdout, self.control = holdout, control
 
     def configure_form(self, policy: Any, holdout: Any, restart: bool) -> dict[str, Any]:
         """The event that `configure` of the same arguments would record; nothing is changed."""
@@ -346,6 +442,8 @@ class Core:
             labels = None if which is None else [self.constraint.labels[e] for e in which.tolist()]
             self.record(_events.restarted(labels))
         self.n_steps += 1
+        if self.control is not None:
+            self.control.restart(which)
         _items.restart(self.agent, which)
         if which is None:
             self.departed.restart(self.policy, self.episode)
@@ -369,13 +467,13 @@ class Core:
         t, constraint = self.episode + 1, self.constraint
         if t >= MOST_DECISIONS:
             raise DecisionClosedError(f"expected fewer than {MOST_DECISIONS} decisions of one learner")
-        request = Request(t, self.stream)
-        if asked is not None:
-            request = asked.request(t, self.stream, constraint.n_items)
+        request = self.request_of(asked)
         if taken is not None:
             items = constraint.as_items([constraint.item(label) for label in taken[0]])[None]
             return request, items, np.array([items.shape[1]]), taken[1]
         if self.holdout.draws(self.stream, t, tags):
+            if self.control is not None:
+                return request, *self.control.agent.choose(self.control.request_of(self._for_control(asked))), True
             u = self.stream.with_purpose(HOLDOUT).uniform(t, np.arange(constraint.n_items))
             u = u - 1.0 if constraint.cost_reason else u  # gains above 0 would all be alike
             mask = None if asked is None else asked.mask(constraint.n_items)
@@ -402,13 +500,24 @@ class Core:
         """Raise what a policy that may refuse answers raises, before anything is recorded."""
         told = np.arange(play.items.size) if places is None else places
         is_here = play.items[0, told] >= 0
-        if is_here.any():
+        if is_here.any() and play.is_counted:
             self.agent.check_learn(play, values[is_here], told[is_here])
+
+    def _control_play(self, play: Play) -> Play | None:
+        """The same decision as the control has it; None of the learner's own."""
+        if self.control is None or play.note is None or not play.note.control:
+            return None
+        return self.control.agent.open.get(play.note.control)
 
     def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
         """Count weights, those of items that have left where they are kept."""
         items = play.items[0]
         self.n_steps += 1
+        if (of_control := self._control_play(play)) is not None:
+            self.control._learn(of_control, values, places)  # type: ignore[union-attr]
+        if not play.is_counted:
+            self.agent.dismiss(play, np.arange(items.size) if places is None else places)
+            return
         if self.n_changes:  # before the first change nobody can have left
             told = np.arange(items.size) if places is None else places
             is_here = items[told] >= 0
@@ -438,6 +547,11 @@ class Core:
             places = play.untold()
             if default is not None:
                 self._learn(play, np.full(places.size, default), places)
+                continue
+            if (of_control := self._control_play(play)) is not None:
+                self.control._close([of_control], None)  # type: ignore[union-attr]
+            if not play.is_counted:
+                self.agent.dismiss(play, places)
                 continue
             items = play.items[0, places]
             is_here = items >= 0
@@ -595,3 +709,10 @@ class Core:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"record": None}
+
+
+def _check_control(holdout: Holdout, policy: Policy) -> None:
+    """Raise unless requests bring the features that a control needs."""
+    control = holdout.control
+    if control is not None and control.n_features not in (None, policy.n_features):
+        raise PolicyError(f"expected a control that needs no features beyond those of {policy!r}, got {control!r}")

@@ -1,4 +1,4 @@
-"""Which requests are answered by a random set, and what a request says of itself."""
+"""Which requests are answered by a control, and what a request says of itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.checks import as_flag, as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import MalformedRequestError, PolicyError
+from matroid_bandits.policies import Policy, UniformRandom, as_policy, policy_from_dict, policy_to_dict
 from matroid_bandits.stream import HOLDOUT, UNIT, Stream
 
 #: Characters of a request's tags as JSON.
@@ -19,7 +20,7 @@ MOST_TAGS: Final = 1024
 
 @dataclass(frozen=True)
 class Holdout:
-    """Which share of the requests is answered by a random set, for later evaluation.
+    """Which share of the requests is answered by a control instead of the learner, for later evaluation.
 
     Parameters
     ----------
@@ -28,6 +29,12 @@ class Holdout:
     by : str, optional
         The name of a tag: requests with the same value of it are all held out, or none of them is. A larger share
         holds out those that a smaller one did, and more. A request without the tag is drawn by itself.
+    control : Policy, optional
+        What answers a request that is held out: by default a random set; `FixedSet` for an editor's set, or for the
+        best set of today, ``FixedSet(learner.best_basis().labels)``; or another policy, which learns from its own
+        decisions alone.
+    learns : bool, default True
+        Whether the learner's own policy learns from the control's decisions, too.
 
     Examples
     --------
@@ -40,15 +47,26 @@ class Holdout:
 
     share: float = 0.0
     by: str | None = None
+    control: Policy | None = None
+    learns: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", as_number("holdout", self.share, 0.0, 1.0, error=PolicyError))
         if self.by is not None and not (isinstance(self.by, str) and self.by):
             raise PolicyError(f"expected the name of a tag, got {shown(self.by)}")
+        if isinstance(self.control, UniformRandom):
+            object.__setattr__(self, "control", None)  # whose law is known
+        elif self.control is not None:
+            as_policy(self.control)
+        as_flag("learns", self.learns, error=PolicyError)
 
     def to_dict(self) -> float | dict[str, Any]:
         """A plain JSON form: the share alone where nothing else is said."""
-        return self.share if self.by is None else {"share": self.share, "by": self.by}
+        form: dict[str, Any] = {"share": self.share}
+        form |= {} if self.by is None else {"by": self.by}
+        form |= {} if self.control is None else {"control": policy_to_dict(self.control)}
+        form |= {} if self.learns else {"learns": False}
+        return form if len(form) > 1 else self.share
 
     @classmethod
     def of(cls, form: Any) -> Holdout:
@@ -63,9 +81,12 @@ class Holdout:
             return form
         if not isinstance(form, Mapping):
             return cls(form)
-        if not {"share"} <= form.keys() <= {"share", "by"}:
-            raise PolicyError(f"expected a hold-out with its share and by, got {shown(form)}")
-        return cls(**form)
+        if not {"share"} <= form.keys() <= {"share", "by", "control", "learns"}:
+            raise PolicyError(f"expected a hold-out with its share, by, control and learns; got {shown(form)}")
+        control = form.get("control")
+        if control is not None and not isinstance(control, Policy):
+            control = policy_from_dict(control)
+        return cls(form["share"], form.get("by"), control, form.get("learns", True))
 
     def draws(self, stream: Stream, episode: int, tags: Mapping[str, Any] | None) -> bool:
         """Whether the request of an episode is held out."""

@@ -450,6 +450,8 @@ def labels_of(
 def _plays_of_departed(agent: Agent) -> Iterator[Plays]:
     """The choices that wait, of items that have left, by their rows."""
     for play in agent.open.values():
+        if not play.is_counted:
+            continue
         items = play.items[0, play.untold()]
         rows = -1 - items[(items < 0) & (items != NOWHERE)]
         if rows.size:

@@ -284,10 +284,12 @@ class Learner:
         exclude: Iterable[Any] = (),
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        is_control: bool = False,
     ) -> tuple[IntArray, IntArray]:
         """The sets that the policy would choose now at `n` other random numbers, without hold-out; no episode passes.
 
-        Sets of a policy that does not sample are all the same.
+        Sets of a policy that does not sample are all the same. With `is_control` they are those of the control of the
+        hold-out.
 
         Returns
         -------
@@ -307,7 +309,7 @@ class Learner:
         """
         with self._lock:
             wanted = {"available": available, "exclude": exclude, "pinned": pinned}
-            return self._core.redraws(wanted, features, as_integer("n", n, 1))
+            return self._core.redraws(wanted, features, as_integer("n", n, 1), is_control)
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Say what the items of a decision were worth.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -13,9 +13,10 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, IntArray, Label
 from matroid_bandits._util import archives
-from matroid_bandits._util.archives import PLAIN_KINDS, Archive, Layout
+from matroid_bandits._util.archives import PLAIN_KINDS, Layout
 from matroid_bandits._util.arrays import frozen, offsets
 from matroid_bandits._util.names import decode_any, encode, encode_any
+from matroid_bandits._util.text import shown
 from matroid_bandits.agent import Play
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.engines import EngineChoice
@@ -32,13 +33,21 @@ from matroid_bandits.stream import Stream
 _FORMAT = "matroid-bandits/learner"
 _VERSION = 1
 
+#: How the names of a control's arrays begin.
+_CONTROL = "control/"
+
 
 def save(core: Core, path: str | PathLike[str]) -> None:
     """Write a learner to one file, atomically, unless it is one that `load` would refuse."""
+    archives.save(path, _FORMAT, _VERSION, *_parts(core))
+
+
+def _parts(core: Core) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """What a file of the learner holds: a header and arrays."""
     core.agent.settle()
     constraint, policy, state = core.constraint, core.policy, core.agent.state
     arrays: dict[str, AnyArray] = {}
-    header = {
+    header: dict[str, Any] = {
         "constraint": _form(constraint),
         "n_items": constraint.n_items,
         "policy": _policy_form(policy, arrays),
@@ -70,7 +79,10 @@ def save(core: Core, path: str | PathLike[str]) -> None:
         layouts = {name: Layout.of(array) for name, array in arrays.items()}
         _validate.check_extra(layouts, policy, constraint.n_items)
         policy.check_extra(state)
-    archives.save(path, _FORMAT, _VERSION, header, arrays)
+    if core.control is not None:
+        header["control"], of_control = _parts(core.control)
+        arrays |= {f"{_CONTROL}{name}": array for name, array in of_control.items()}
+    return header, arrays
 
 
 def load(
@@ -81,7 +93,7 @@ def load(
 ) -> Core:
     """The learner that `save` wrote."""
     with archives.reading(path, _FORMAT, _VERSION) as archive:
-        header, layouts = archive.header, archive.layouts
+        header = archive.header
         if "matroid" in header and "constraint" not in header:  # as it was called when every constraint was one
             header = {"constraint": header["matroid"], **{k: v for k, v in header.items() if k != "matroid"}}
         if "params" in header:  # as policies were written then; null of one that could not be
@@ -89,33 +101,62 @@ def load(
             header = {key: value for key, value in header.items() if key != "params"}
             if isinstance(own, dict) and isinstance(header.get("policy"), str):
                 header["policy"] = {"policy": header["policy"], **own}
+        core = _core(header, archive.layouts, archive.read, constraint, policy, engine)
         with archives.malformed("learner"):
-            _validate.check_header(header)
-            _validate.check_layouts(layouts, header["n_items"], len(header["departed"]))
-            constraint = _constraint(header, constraint)
-            policy = _policy(header, archive, constraint, policy)
-            policy.prepare(constraint)
-            former = {f"extra/{each.former}": each for each in policy.memory if each.former}
-            layouts = {f"extra/{former[name].name}" if name in former else name: layouts[name] for name in layouts}
-            _validate.check_extra(layouts, policy, constraint.n_items)
-            arrays = archive.read()
-            for old in former.keys() & arrays.keys():
-                arrays[f"extra/{former[old].name}"] = former[old].converted(arrays.pop(old))
-            _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
-            _validate.check_plays(arrays, header, constraint)
-        core = Core(
-            constraint,
-            policy,
-            minimize=header["minimize"],
-            seed=header["seed"],
-            id=header["id"],
-            holdout=header["holdout"],
-            max_departed=header["max_departed"],
-            engine=engine,
-        )
-        _restore(core, header, arrays)
-        with archives.malformed("learner"):
-            policy.check_extra(core.agent.state)
+            if (core.control is None) != ("control" not in header):
+                raise ValueError("expected the control that the hold-out names, got another")
+            if not isinstance(header.get("control", {}), dict):
+                raise ValueError(f"expected control to be of type dict, got {shown(header['control'])}")
+        if core.control is not None:
+            n = len(_CONTROL)
+            core.control = _core(
+                header["control"],
+                {name[n:]: layout for name, layout in archive.layouts.items() if name.startswith(_CONTROL)},
+                lambda prefix="": archive.read(_CONTROL + prefix),
+                core.constraint,
+                None,
+                engine,
+            )
+    return core
+
+
+def _core(
+    header: Mapping[str, Any],
+    layouts: Mapping[str, Layout],
+    read: Callable[..., dict[str, AnyArray]],
+    constraint: Constraint | None,
+    policy: Policy | None,
+    engine: EngineChoice,
+) -> Core:
+    """A learner from the parts of a file, without its control."""
+    layouts = {name: layout for name, layout in layouts.items() if not name.startswith(_CONTROL)}
+    with archives.malformed("learner"):
+        _validate.check_header(header)
+        _validate.check_layouts(layouts, header["n_items"], len(header["departed"]))
+        constraint = _constraint(header, constraint)
+        policy = _policy(header, read, constraint, policy)
+        policy.prepare(constraint)
+        former = {f"extra/{each.former}": each for each in policy.memory if each.former}
+        layouts = {f"extra/{former[name].name}" if name in former else name: layouts[name] for name in layouts}
+        _validate.check_extra(layouts, policy, constraint.n_items)
+        arrays = {name: array for name, array in read().items() if not name.startswith(_CONTROL)}
+        for old in former.keys() & arrays.keys():
+            arrays[f"extra/{former[old].name}"] = former[old].converted(arrays.pop(old))
+        _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
+        _validate.check_plays(arrays, header, constraint)
+    core = Core(
+        constraint,
+        policy,
+        minimize=header["minimize"],
+        seed=header["seed"],
+        id=header["id"],
+        holdout=header["holdout"],
+        max_departed=header["max_departed"],
+        engine=engine,
+    )
+    _restore(core, header, arrays)
+    with archives.malformed("learner"):
+        policy.check_extra(core.agent.state)
     return core
 
 
@@ -158,6 +199,12 @@ def _open_arrays(core: Core) -> dict[str, AnyArray]:
         "open/told": np.concatenate([np.empty(0, bool), *told]),
         "open/held_out": np.array([play.note is not None and play.note.is_held_out for play in plays.values()], bool),
     }
+    controls = [0 if play.note is None else play.note.control for play in plays.values()]
+    if any(controls):
+        arrays["open/control"] = np.array(controls, np.int64)
+    is_apart = [not play.is_counted for play in plays.values()]
+    if any(is_apart):
+        arrays["open/apart"] = np.array(is_apart, bool)
     rows = [play.features for play in plays.values() if play.features is not None]
     if rows:
         arrays["open/features"] = np.concatenate(rows)
@@ -227,6 +274,13 @@ def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
             wanted = Wanted(available, none if exclude is None else exclude, none if pinned is None else pinned)
             is_held_out = plays[id].note is not None
             plays[id].note = Asked(labels, None, wanted, is_held_out)
+    if "open/control" in arrays:
+        for play, control in zip(plays.values(), arrays["open/control"].tolist(), strict=True):
+            if control:
+                play.note.control = control
+    if "open/apart" in arrays:
+        for play, is_apart in zip(plays.values(), arrays["open/apart"].tolist(), strict=True):
+            play.is_counted = not is_apart
     if "open/times" in arrays:
         for play, time in zip(plays.values(), arrays["open/times"].tolist(), strict=True):
             if time == time:
@@ -300,7 +354,9 @@ def _constraint(header: Mapping[str, Any], given: Constraint | None) -> Constrai
     return given
 
 
-def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint, given: Policy | None) -> Policy:
+def _policy(
+    header: Mapping[str, Any], read: Callable[..., dict[str, AnyArray]], constraint: Constraint, given: Policy | None
+) -> Policy:
     form, n_items = header["policy"], header["n_items"]
     name = form if isinstance(form, str) else form.get("policy")
     if isinstance(form, str) and given is None:
@@ -313,7 +369,7 @@ def _policy(header: Mapping[str, Any], archive: Archive, constraint: Constraint,
         )
     if given is not None and (isinstance(form, str) or name not in POLICIES):
         return given
-    stored = policy_from_dict(form, {k.removeprefix("policy/"): v for k, v in archive.read("policy/").items()})
+    stored = policy_from_dict(form, {k.removeprefix("policy/"): v for k, v in read("policy/").items()})
     if given is None:
         return stored
     with contextlib.suppress(PolicyError):  # of a policy that does not keep its arguments

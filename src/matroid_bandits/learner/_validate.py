@@ -34,7 +34,7 @@ _KEYS = (
     "constraint", "n_items", "policy", "minimize", "seed", "id", "holdout", "max_departed", "episode",
     "n_changes", "departed",
 )  # fmt: skip
-_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at")
+_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at", "control")
 
 
 def check_header(header: Mapping[str, Any]) -> None:
@@ -83,6 +83,10 @@ def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) 
     expected["open/told"] = Layout(flag, n_cells)
     if "open/times" in layouts:
         expected["open/times"] = Layout(real, n_open)
+    if "open/control" in layouts:
+        expected["open/control"] = Layout(whole, n_open)
+    if "open/apart" in layouts:
+        expected["open/apart"] = Layout(flag, n_open)
     if "open/tags" in layouts:
         expected["open/tags"] = Layout(np.dtype(np.uint8), layouts["open/tags"].shape[:1])
     if "wanted/ids" in layouts:
@@ -121,7 +125,12 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
         raise ValueError(
             f"expected something to wait for in decision {ids[((n_untold == 0) & (sizes > 0)).argmax()]}"
         )
-    waits = np.bincount(items[(items >= 0) & ~told], minlength=constraint.n_items)
+    is_held_out = arrays["open/held_out"]
+    is_apart = arrays.get("open/apart", np.zeros(ids.size, bool))
+    if (is_apart & ~is_held_out).any() or arrays.get("open/control", np.zeros_like(ids))[~is_held_out].any():
+        raise ValueError("expected only decisions that are held out to be a control's, got others")
+    is_counted = ~np.repeat(is_apart, sizes)
+    waits = np.bincount(items[(items >= 0) & ~told & is_counted], minlength=constraint.n_items)
     if (arrays["waiting"] != waits).any() or (arrays["lost"] < 0).any():
         e = int((arrays["waiting"] != waits).argmax())
         raise ValueError(f"expected {waits[e]} waiting plays of item {e}, got {arrays['waiting'][e]}")
