@@ -181,6 +181,40 @@ def test_units_are_values_of_a_tag():
         evaluate(events, [mb.UniformRandom()], unit="page")
 
 
+def test_the_editors_set_is_valued_by_its_own_law():
+    """10 logs of 150 decisions; the set within 4 standard errors of its value."""
+    values, editor = [], mb.FixedSet([1, 3])
+    for seed in range(10):
+        events, _ = play(PROBLEMS["partition"], MEANS, 150, seed=seed, holdout=mb.Holdout(0.4, control=editor))
+        result = evaluate(events, {"editor": editor})
+        assert abs(result.estimates["editor"].balance) < 4
+        assert result.uplift.n_control > 30
+        values.append(result.estimates["editor"].value)
+    assert abs(np.mean(values) - 0.5) < 4 * np.std(values, ddof=1) / math.sqrt(10)
+
+
+def test_a_control_that_samples_is_redrawn():
+    events, _ = play(
+        PROBLEMS["partition"], MEANS, 200, holdout=mb.Holdout(0.5, control=mb.ThompsonSampling()), seed=1
+    )
+    found = evaluate(events, {"best": [0, 4]}, n_redraws=200).estimates["best"]
+    assert abs(found.balance) < 4
+    assert abs(found.value - 1.7) < 4 * found.error
+
+
+def test_two_policies_are_compared_without_any_target():
+    events, _ = play(PROBLEMS["partition"], MEANS, 200, holdout=mb.Holdout(0.5, control=mb.KLOSM()))
+    result = evaluate(events, {})
+    assert result.estimates == {}
+    assert result.uplift.n_decisions == 200
+
+
+def test_what_neither_learner_nor_control_would_choose_cannot_be_valued():
+    events, _ = play(PROBLEMS["partition"], MEANS, 400, holdout=mb.Holdout(0.4, control=mb.FixedSet([1, 3])))
+    with pytest.raises(EvaluationError, match=r"cannot value others: .* could not have been chosen at decision"):
+        evaluate(events, {"others": [2, 5]})
+
+
 def test_settings_count_from_when_they_were_in_force():
     events, learner = play(PROBLEMS["partition"], MEANS, 200, holdout=0.5)
     learner.configure(policy=mb.KLOSM(), holdout=0.1)
@@ -218,7 +252,7 @@ def test_files_of_lines_packed_or_not(tmp_path):
     assert frames[0].equals(frames[1])
     assert frames[0].equals(frames[2])
     assert list(frames[0].columns) == [
-        "decision", "item", "asked_at", "told_at", "weight", "source", "held_out", "share", "tags",
+        "decision", "item", "asked_at", "told_at", "weight", "source", "held_out", "control", "share", "tags",
         "propensity",
     ]  # fmt: skip
 

@@ -25,7 +25,7 @@ def visit(learner, n, rng, is_late=False, tags=None):
 @pytest.mark.parametrize("control", [mb.FixedSet(["b", "e"]), mb.EpsilonGreedy(0.3), mb.OMM(), mb.ThompsonSampling()])
 @pytest.mark.parametrize("learns", [True, False])
 def test_a_log_and_a_file_hold_the_control(control, learns, tmp_path):
-    """Replayed, and saved and loaded in between, the learner and its control go on alike, items that change included."""
+    """Replayed or loaded, the learner and its control go on alike, items that change included."""
     events, rng = [], np.random.default_rng(0)
     holdout = mb.Holdout(0.4, control=control, learns=learns)
     learner = mb.Learner(MATROID, mb.KLOSM(), seed=3, holdout=holdout, record=events.append)
@@ -65,9 +65,7 @@ def test_a_fixed_set_answers_what_is_held_out():
 def test_a_control_learns_from_its_own_decisions_alone():
     """It is the learner that one would have had of those decisions by themselves."""
     events, rng = [], np.random.default_rng(0)
-    learner = mb.Learner(
-        MATROID, mb.OMM(), seed=5, holdout=mb.Holdout(0.5, control=mb.KLOSM()), record=events.append
-    )
+    learner = mb.Learner(MATROID, mb.OMM(), seed=5, holdout=mb.Holdout(0.5, control=mb.KLOSM()), record=events.append)
     alone = mb.Learner(MATROID, mb.KLOSM(), seed=1)
     for _ in range(60):
         decision = learner.ask()

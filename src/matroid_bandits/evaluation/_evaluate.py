@@ -34,7 +34,7 @@ class Evaluation:
     played : Estimate
         The same of the sets that were played, held-out decisions included.
     uplift : Look, or None
-        The learner against its hold-out, in gains: positive is better, also where weights are costs. None where
+        The learner against its control, in gains: positive is better, also where weights are costs. None where
         nothing was held out.
     n_open, n_lost : int
         Decisions that were left out: those that still wait for answers, and those that were closed without some.
@@ -206,10 +206,10 @@ class _Table:
             if places is not None:
                 known.add(decision, places)
             elif decision.is_answered:
-                self._add(decision, propensities.of(decision), known.of(decision.constraint), random.of(decision))
+                self._add(decision, *propensities.of(decision), known.of(decision.constraint))
         self._n_redraws = propensities.n_redraws
 
-    def _add(self, decision: LoggedDecision, p: FloatArray, f: FloatArray, q: FloatArray) -> None:
+    def _add(self, decision: LoggedDecision, p: FloatArray, q: FloatArray, f: FloatArray) -> None:
         items = decision.items
         self.kept.append(decision)
         self._p.append(p[items])
@@ -220,7 +220,8 @@ class _Table:
             if missing.size:
                 raise EvaluationError(
                     f"the log cannot value {name}: {labels_of(decision.constraint, missing)} could not have been "
-                    f"chosen at decision {decision.id}; a hold-out would have shown every item now and then"
+                    f"chosen at decision {decision.id}; a hold-out of random sets would have shown every item at "
+                    "times"
                 )
             self._e[name].append(e[items])
             self._sizes[name].append(float(e.sum()))

@@ -54,12 +54,12 @@ class Propensities:
     """The chance of each item to be in the played set, decision by decision, in the order of the log.
 
     A policy that does not sample has one set; where the log has it, nothing is replayed. For a policy that samples,
-    and for held-out decisions of early logs, the learner is replayed along.
+    for held-out decisions of early logs and for controls, the learner is replayed along.
     """
 
     def __init__(self, log: Log, random: RandomSets, n_redraws: int | None) -> None:
         self._random, self._n_redraws = random, n_redraws
-        is_known = all(each.learner_items is not None for each in log.decisions)
+        is_known = all(each.learner_items is not None and each.control is None for each in log.decisions)
         self._is_replayed = log.may_sample or not is_known
         self._learner: Learner | None = None
         self.n_redraws = 0
@@ -73,12 +73,22 @@ class Propensities:
         elif self._learner is not None and event.kind in _LEARNERS:
             self._learner.apply(event.form, trust=True)
 
-    def of(self, decision: LoggedDecision) -> FloatArray:
-        """The chances (L,), before the decision's own event is followed."""
-        q, h = self._random.of(decision), decision.share
-        own = self._own(decision, q)
-        chances: FloatArray = h * q + (1.0 - h) * own
-        return chances
+    def of(self, decision: LoggedDecision) -> tuple[FloatArray, FloatArray]:
+        """The chances (L,), and those of a set that is held out; before the decision's own event is followed."""
+        q, h = self._held_out(decision), decision.share
+        chances: FloatArray = h * q + (1.0 - h) * self._own(decision, q)
+        return chances, q
+
+    def _held_out(self, decision: LoggedDecision) -> FloatArray:
+        """The chance (L,) of each item to be in a set that is held out."""
+        if decision.control is None or decision.share == 0.0:
+            return self._random.of(decision)
+        assert self._learner is not None
+        n = (self._n_redraws or _REDRAWS) if decision.control.samples else 1
+        self.n_redraws = max(self.n_redraws, n if n > 1 else 0)
+        sets, sizes = self._learner.redraws(n, **_request(decision), is_control=True)
+        shares: FloatArray = _count(sets, sizes, decision.constraint.n_items) / n
+        return shares
 
     def _own(self, decision: LoggedDecision, q: FloatArray) -> FloatArray:
         """The chance (L,) of each item to be in the learner's set."""
@@ -111,7 +121,7 @@ def propensities(
             for event in log.events[n_followed : number - 1]:
                 laws.follow(event)
             n_followed = number - 1
-            found.append(laws.of(decision)[decision.items])
+            found.append(laws.of(decision)[0][decision.items])
     return found
 
 

@@ -71,6 +71,8 @@ class LoggedDecision:
         Whether the set was drawn at random.
     share : float
         The share of decisions held out that was in force.
+    control : Policy, or None
+        What answered decisions that were held out; None for random sets.
     available : bool array (L,), or None
         The items that might be chosen; None for all.
     pinned : int64 array
@@ -106,6 +108,7 @@ class LoggedDecision:
     learner_items: IntArray | None
     is_held_out: bool
     share: float
+    control: Policy | None
     available: BoolArray | None
     pinned: IntArray
     features: Any
@@ -193,9 +196,9 @@ class Log:
         """A row per decision and item, as a pandas DataFrame.
 
         Columns are decision, item, asked_at, told_at, weight, source ("told", "default", "waiting", or "lost" where
-        the decision was closed without it), held_out, share (of decisions held out, in force at that time), tags and
-        propensity, the chance that the played set contained the item; False leaves that one out, which takes draws
-        where a policy samples and under some constraints. Times are UTC.
+        the decision was closed without it), held_out, control (what answers decisions that are held out), share (of
+        those, in force at that time), tags and propensity, the chance that the played set contained the item; False
+        leaves that one out, which takes draws where a policy samples and under some constraints. Times are UTC.
 
         Examples
         --------
@@ -232,6 +235,9 @@ class Log:
                     "waiting",
                 ),
                 "held_out": column(each.is_held_out for each in self.decisions).astype(bool),
+                "control": column(
+                    "random" if each.control is None else repr(each.control) for each in self.decisions
+                ).astype(object),
                 "share": column(each.share for each in self.decisions).astype(np.float64),
                 "tags": np.repeat(tags, sizes),
             }
@@ -314,6 +320,7 @@ class Log:
             learner_items,
             is_held_out,
             self.holdout.share,
+            self.holdout.control,
             mask,
             numbers("pinned"),
             form.get("features"),
