@@ -131,3 +131,24 @@ def test_a_long_answer_comes_whole(tmp_path):
         answer = client.post(f"{at}/ask")
         assert answer.json()["items"] == rows
         assert int(answer.headers["content-length"]) == len(answer.content) > 1 << 19
+
+
+def test_limits_agree_with_each_other():
+    usual = Settings()
+    assert usual.max_items * (usual.max_label + 3) <= usual.max_spec  # a label with its quotes and comma
+    assert usual.max_items <= usual.max_work  # a request for a campaign of the largest size
+
+
+@pytest.mark.long
+@pytest.mark.compiled
+def test_as_many_items_as_a_campaign_may_have_fit_into_a_body(tmp_path):
+    usual = Settings()
+    rows = [f"a label of usual length {k:06d}" for k in range(usual.max_items)]
+    with serving(str(tmp_path / "campaigns.db")) as client:
+        at = create(client, matroid={"kind": "uniform", "rows": rows, "rank": 3})
+        assert client.get(f"{at}?constraint=false").json()["n_items"] == usual.max_items
+        weights = {"weights": dict.fromkeys(rows, 0.5)}
+        assert client.post(f"{at}/observe", json=weights).json()["observed"] == usual.max_items
+        assert len(client.post(f"{at}/ask").json()["items"]) == 3
+        long = client.post(f"{at}/tell", json={"decision": 1, "weights": weights["weights"]})
+        assert long.status_code == 413  # an answer has no such list

@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from matroid_bandits.exceptions import DataError, MatroidBanditsError, SerializationError
+from matroid_bandits.exceptions import DataError, MatroidBanditsError, SerializationError, UnavailableError
 from matroid_bandits.service import Database, export_campaign, restore
 from matroid_bandits.service import _snapshots as snapshots
 from service_kit import create, serving, started, until
@@ -163,3 +163,32 @@ def test_the_file_of_a_database_is_its_owners_alone(tmp_path):
             assert stat.S_IMODE(file.stat().st_mode) == 0o640  # as the owner wants it
     finally:
         os.umask(before)
+
+
+def test_tables_may_have_a_schema_of_their_own_in_postgresql(postgres):
+    import psycopg
+
+    from matroid_bandits.service import Database, create_key, list_keys
+
+    own = f"{postgres}&schema=bandits_own"
+    empty = Database(own)
+    assert not empty.exists()
+    empty.close()
+    with serving(own) as client:
+        at = create(client)
+        assert client.post(f"{at}/ask").json()["decision"] == 1
+    with serving(own) as client:
+        assert client.get(at).json()["decisions"] == 1
+    database = Database(own)
+    assert database.exists()
+    create_key(database, "read")
+    assert len(list_keys(database)) == 1
+    database.close()
+    with psycopg.connect(postgres) as connection:
+        found = connection.execute(
+            "SELECT table_schema FROM information_schema.tables WHERE table_name = 'campaigns'"
+        )
+        assert ("bandits_own",) in found.fetchall()
+    for wrong in ("Bandits", "a b", "x;drop", "1st"):
+        with pytest.raises(UnavailableError, match="expected a schema of small letters"):
+            Database(f"{postgres}&schema={wrong}")

@@ -79,6 +79,9 @@ def serve(
     ] = None,
     rate: Annotated[float | None, setting("rate", "Requests a second of a key without a rate of its own.")] = None,
     max_body: Annotated[int | None, setting("max_body", "Bytes of a request; by default 1,048,576.")] = None,
+    max_spec: Annotated[
+        int | None, setting("max_spec", "Bytes of a campaign spec or a change of items; by default 33,554,432.")
+    ] = None,
     max_url: Annotated[int | None, setting("max_url", "Bytes of a URL; by default 8,192.")] = None,
     max_head: Annotated[int | None, setting("max_head", "Bytes of a request's headers; by default 32,768.")] = None,
     max_connections: Annotated[

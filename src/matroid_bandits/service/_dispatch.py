@@ -157,6 +157,8 @@ class Endpoint:
         Of what goes where that has no model.
     takes_tokens : bool
         Whether a token does in place of a key; the handler checks for which decision it is.
+    lists_items : bool
+        Whether the body may list all items of a campaign, and so be long.
     """
 
     method: str
@@ -170,6 +172,7 @@ class Endpoint:
     query: dict[str, str] = field(default_factory=dict)
     media_type: str = "text/event-stream"
     takes_tokens: bool = False
+    lists_items: bool = False
 
     @property
     def name(self) -> str:
@@ -180,6 +183,7 @@ class Endpoint:
 def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable[Response]]:
     """What Starlette calls for an endpoint."""
     label, has_body, done = endpoint.name, endpoint.method in ("POST", "PUT"), service.watch_requests.done
+    most = service.settings.max_spec if endpoint.lists_items else service.settings.max_body
     is_read = endpoint.role in ("read", None)  # asks and answers are small, and wait for nothing more
 
     async def handle(request: Request) -> Response:
@@ -189,7 +193,7 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
             headers = dict(request.scope["headers"])
             key = await authorize(request, service, endpoint.role, name, endpoint.takes_tokens)
             who = key.id
-            content = await read_body(request, headers, service.settings.max_body) if has_body else b""
+            content = await read_body(request, headers, most) if has_body else b""
             answer = await endpoint.handler(Call(service, request, key, name, headers, content))
             response = answer if isinstance(answer, Response) else respond(answer)
             if is_read and _is_worth_gzip(response, headers):

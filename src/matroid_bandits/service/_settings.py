@@ -42,6 +42,11 @@ class Settings(Spec):
         default=None, gt=0, description="Requests a second of a key that has no rate of its own."
     )
     max_body: int = Field(default=1 << 20, ge=1024, description="Bytes of a request's body.")
+    max_spec: int = Field(
+        default=32 << 20,
+        ge=1024,
+        description="Bytes of a body that lists items, such as a campaign spec.",
+    )
     max_url: int = Field(default=8192, ge=64, description="Bytes of a request's URL.")
     max_head: int = Field(default=32_768, ge=1024, description="Bytes of a request's headers.")
     max_connections: int | None = Field(

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from sqlalchemy import Connection, bindparam, event, func, literal_column, selec
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import ReplayError, UnavailableError
 from matroid_bandits.service._migrate import migrate
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
@@ -31,6 +33,8 @@ _VERSIONS = "alembic_version"
 
 #: A limit of rows that no table has.
 _ALL = 2**62
+
+_SCHEMA = re.compile("[a-z_][a-z0-9_]{0,62}")
 
 _SQLITE_NOW = "((julianday('now') - 2440587.5) * 86400.0)"
 _POSTGRES_NOW = "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
@@ -93,7 +97,8 @@ class Database:
     Parameters
     ----------
     url : str
-        ``sqlite:///file``, ``postgresql://user@host/name``, or the name of a SQLite file.
+        ``sqlite:///file``, ``postgresql://user@host/name``, or the name of a SQLite file. With ``?schema=name`` the
+        tables are in a schema of their own in PostgreSQL, which is created where it is missing.
     timeouts : Timeouts, optional
         How long to wait. By default statements take as long as they take, as commands that restore logs need it.
 
@@ -108,7 +113,8 @@ class Database:
     """
 
     def __init__(self, url: str, timeouts: Timeouts | None = None) -> None:
-        self.url, self.timeouts = _read_url(url), timeouts or Timeouts()
+        self.url, self.schema = _read_url(url)
+        self.timeouts = timeouts or Timeouts()
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         if self.is_sqlite:
             options: dict[str, Any] = {"timeout": self.timeouts.lock, "isolation_level": None}
@@ -119,6 +125,9 @@ class Database:
             options = _KEEPALIVES | {"tcp_user_timeout": _UNACKNOWLEDGED_MS}
             options |= {"connect_timeout": max(int(self.timeouts.connect), 2)}
             options = {name: value for name, value in options.items() if name not in self.url.query}
+            if self.schema:  # every name in a statement is then of this schema
+                given = self.url.query.get("options", "")
+                options["options"] = f"{given} -csearch_path={self.schema}".strip()
             self.engine = sa.create_engine(
                 self.url, isolation_level="READ COMMITTED", pool_pre_ping=True, connect_args=options
             )
@@ -153,6 +162,8 @@ class Database:
                 _make_private(self.url.database)
             with self.writing() as connection:
                 self.take_time(connection)
+                if self.schema:
+                    connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {self.schema}")
                 migrate(connection)
         except SQLAlchemyError as error:
             raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
@@ -386,21 +397,24 @@ def reason_of(error: SQLAlchemyError) -> str:
     return " ".join(str(cause).split()) or type(cause).__name__
 
 
-def _read_url(url: str) -> URL:
+def _read_url(url: str) -> tuple[URL, str]:
+    """Where a database is, and the schema of its tables; empty for the usual one."""
     if "://" not in url:
-        return URL.create("sqlite", database=str(Path(url)))
+        return URL.create("sqlite", database=str(Path(url))), ""
     try:
         found = make_url(url)
     except ArgumentError:
         raise UnavailableError(
             "expected sqlite:///file, postgresql://user@host/name or a file, got another"
         ) from None
-    backend = found.get_backend_name()
+    backend, schema = found.get_backend_name(), str(found.query.get("schema", ""))
     if backend in ("postgresql", "postgres"):
-        return found.set(drivername="postgresql+psycopg")
+        if schema and not _SCHEMA.fullmatch(schema):
+            raise UnavailableError(f"expected a schema of small letters, digits and _, got {shown(schema)}")
+        return found.difference_update_query(["schema"]).set(drivername="postgresql+psycopg"), schema
     if backend != "sqlite" or not found.database or found.database == ":memory:":
         raise UnavailableError(f"expected a SQLite file or a PostgreSQL database, got {found.drivername}")
-    return found
+    return found, ""
 
 
 def _make_private(file: str | None) -> None:

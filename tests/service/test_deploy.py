@@ -1,0 +1,270 @@
+"""The files in deploy/: each is checked by the tool that reads it, and used where that is possible on one machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from typer.main import get_command
+
+from matroid_bandits.cli import app
+from matroid_bandits.service import Database, create_key
+from service_kit import create, serving
+
+pytestmark = pytest.mark.compiled
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+def tool(name, package):
+    """Where a program is; a test that needs one that is missing is left out, and says what to install."""
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+    if path is None:
+        pytest.skip(f"left out: needs {name} ({package})")
+    return path
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """The names of all figures that a server tells; of counts that nothing was counted for, too."""
+    with serving(str(tmp_path_factory.mktemp("deploy") / "campaigns.db")) as client:
+        at = create(client)
+        client.post(f"{at}/ask")
+        page = client.get("/metrics").text
+    names = {sample.name for family in text_string_to_metric_families(page) for sample in family.samples}
+    return names | {f"{name}_total" for name in re.findall(r"^# TYPE (\S+)_total counter", page, re.MULTILINE)}
+
+
+def figures_in(text):
+    return set(re.findall(r"\b(?:matroid_bandits|process)_[a-z_]+\b", text))
+
+
+def test_every_figure_of_the_board_is_told(told):
+    board = json.loads((DEPLOY / "grafana.json").read_text())
+    panels = board["panels"]
+    queries = [target["expr"] for panel in panels for target in panel["targets"]]
+    queries += [variable["query"] for variable in board["templating"]["list"]]
+    used = set().union(*map(figures_in, queries))
+    assert used - {"matroid_bandits"} <= told
+    assert {"matroid_bandits_decisions_total", "matroid_bandits_weight_sum", "matroid_bandits_stopped"} <= used
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
+    assert len(set(places)) == len(places)
+
+
+def test_every_figure_of_the_rules_is_told(told):
+    used = figures_in(re.sub(r"summary:.*", "", (DEPLOY / "alerts.yaml").read_text()))
+    assert used <= told
+    assert len(used) >= 8
+
+
+def test_the_queries_of_the_board_and_the_rules_are_promql(tmp_path):
+    promtool = tool("promtool", "apt-get install prometheus")
+    run(promtool, "check", "rules", str(DEPLOY / "alerts.yaml"))
+    run(promtool, "test", "rules", str(DEPLOY / "alerts.test.yaml"))
+    board = json.loads((DEPLOY / "grafana.json").read_text())
+    rules = [
+        {"record": f"panel:{panel['id']}:{k}", "expr": _filled_in(target["expr"])}
+        for panel in board["panels"]
+        for k, target in enumerate(panel["targets"])
+    ]
+    (tmp_path / "board.json").write_text(json.dumps({"groups": [{"name": "board", "rules": rules}]}))
+    run(promtool, "check", "rules", str(tmp_path / "board.json"))
+    config = (DEPLOY / "prometheus.yaml").read_text()
+    key = "/etc/prometheus/matroid-bandits.key"
+    assert key in config
+    (tmp_path / "key").touch()
+    (tmp_path / "prometheus.yaml").write_text(config.replace(key, str(tmp_path / "key")))
+    shutil.copy(DEPLOY / "alerts.yaml", tmp_path)
+    run(promtool, "check", "config", str(tmp_path / "prometheus.yaml"))
+
+
+def _filled_in(expression):
+    return expression.replace("$__rate_interval", "5m").replace("$campaign", ".*")
+
+
+def test_prometheus_takes_what_a_server_tells(tmp_path):
+    promtool = tool("promtool", "apt-get install prometheus")
+    with serving(str(tmp_path / "campaigns.db")) as client:
+        at = create(client)
+        client.post(f"{at}/ask")
+        page = client.get("/metrics").text
+    done = subprocess.run([promtool, "check", "metrics"], input=page, capture_output=True, text=True)
+    assert done.returncode in (0, 3), done.stderr  # 3: it would have other names, as without a unit
+    assert "error" not in done.stderr.lower().replace("database_errors", "")
+
+
+def test_the_unit_is_one_that_systemd_takes(tmp_path):
+    verify = tool("systemd-analyze", "apt-get install systemd")
+    program = tmp_path / "matroid-bandits"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    text = (DEPLOY / "matroid-bandits.service").read_text()
+    command = re.search(r"^ExecStart=(\S+) (.*)$", text, re.MULTILINE)
+    _check_command(command[2])
+    (tmp_path / "matroid-bandits.service").write_text(text.replace(command[1], str(program)))
+    said = run(verify, "verify", str(tmp_path / "matroid-bandits.service"))
+    assert "matroid-bandits.service" not in said
+
+
+def _check_command(arguments):
+    """Raise unless the command line takes these arguments."""
+    name, *options = arguments.split()
+    get_command(app).commands[name].make_context(name, options)
+
+
+def test_the_image_is_made_of_files_that_are_there():
+    text = (DEPLOY / "Dockerfile").read_text()
+    for line in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.MULTILINE):
+        for file in line.split():
+            assert (DEPLOY.parent / file).exists(), file
+    _check_command(re.search(r'^CMD \["(\w+)"\]', text, re.MULTILINE)[1])
+    variables = set(re.findall(r"MATROID_BANDITS_(\w+)=", text))
+    compose = (DEPLOY / "compose.yaml").read_text()
+    variables |= set(re.findall(r"MATROID_BANDITS_(\w+):", compose))
+    options = {param.name for param in get_command(app).commands["serve"].params}
+    assert {name.lower() for name in variables} <= options
+    extras = re.search(r"\.\[(\w+)\]", text)[1]
+    assert f"\n{extras} = [" in (DEPLOY.parent / "pyproject.toml").read_text()
+    hadolint = shutil.which("hadolint")
+    if hadolint is not None:
+        run(hadolint, str(DEPLOY / "Dockerfile"))
+
+
+def test_compose_takes_the_file():
+    environment = os.environ | {"DOMAIN": "bandits.example.com", "POSTGRES_PASSWORD": "secret"}
+    said = run(
+        tool("docker-compose", "apt-get install docker-compose"),
+        "-f",
+        str(DEPLOY / "compose.yaml"),
+        "config",
+        env=environment,
+    )
+    assert "postgresql://bandits:secret@database/bandits" in said
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """A server with a key, and its campaign."""
+    url = str(tmp_path / "campaigns.db")
+    database = Database(url)
+    database.open()
+    key = create_key(database, "admin")
+    database.close()
+    with serving(url, key) as client:
+        create(client)
+        yield client
+
+
+def _free_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def _certificate(folder):
+    openssl = tool("openssl", "apt-get install openssl")
+    names = ["-subj", "/CN=bandits.example.com", "-addext", "subjectAltName=DNS:bandits.example.com,DNS:localhost"]
+    pair = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    run(openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names, *pair)
+
+
+def _check_proxy(address, key, started):
+    """Ask, tell, follow a stream and sign in through a proxy."""
+    with httpx.Client(base_url=address, verify=False, timeout=20.0) as client:
+        end = time.monotonic() + 30.0
+        while True:
+            assert started.poll() is None, started.communicate()[0]
+            try:
+                if client.get("/healthz").status_code == 200:
+                    break
+            except httpx.TransportError:
+                pass
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        bearer = {"Authorization": f"Bearer {key}"}
+        decision = client.post("/v1/campaigns/ads/ask", headers=bearer).json()
+        body = {"decision": decision["decision"], "weights": [0.5, 0.5]}
+        assert client.post("/v1/campaigns/ads/tell", json=body, headers=bearer).status_code == 200
+        with client.stream("GET", "/v1/campaigns/ads/stream?after=0", headers=bearer) as stream:
+            lines = stream.iter_lines()
+            assert any(line == "event: created" for line in (next(lines) for _ in range(10)))  # as it comes
+        origin = {"Origin": address}  # as a browser without Sec-Fetch-Site says it
+        login = client.post("/login", data={"key": key}, headers=origin)
+        assert login.status_code == 303, login.text
+        assert "Secure" in login.headers["set-cookie"]  # it knows that the browser came by https
+        assert client.get("/metrics", headers=bearer).status_code == 404
+
+
+def test_nginx_serves_it_with_tls(guarded, tmp_path):
+    nginx = tool("nginx", "apt-get install nginx-light")
+    _certificate(tmp_path)
+    port, plain = _free_port(), _free_port()
+    text = (DEPLOY / "nginx.conf").read_text()
+    for old, new in {
+        "127.0.0.1:8080": f"127.0.0.1:{guarded.base_url.port}",
+        "listen 80;": f"listen 127.0.0.1:{plain};",
+        "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+        "/etc/ssl/certs/bandits.example.com.pem": str(tmp_path / "cert.pem"),
+        "/etc/ssl/private/bandits.example.com.key": str(tmp_path / "key.pem"),
+    }.items():
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "site.conf").write_text(text)
+    folders = "".join(
+        f"{kind}_temp_path {tmp_path}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (tmp_path / "main.conf").write_text(
+        f"daemon off; pid {tmp_path}/pid; error_log stderr; events {{}} "
+        f"http {{ access_log off; {folders} include {tmp_path}/site.conf; }}"
+    )
+    command = [nginx, "-p", str(tmp_path), "-e", "stderr", "-c", str(tmp_path / "main.conf")]
+    run(*command, "-t")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as started:
+        try:
+            _check_proxy(f"https://localhost:{port}", guarded.headers["Authorization"].split()[1], started)
+            moved = httpx.get(f"http://127.0.0.1:{plain}/x", headers={"Host": "bandits.example.com"})
+            assert (moved.status_code, moved.headers["location"]) == (301, "https://bandits.example.com/x")
+        finally:
+            started.terminate()
+
+
+def test_caddy_serves_it_with_tls(guarded, tmp_path):
+    caddy = tool("caddy", "apt-get install caddy")
+    _certificate(tmp_path)
+    port = _free_port()
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "XDG_DATA_HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path),
+    }
+    environment |= {"DOMAIN": f"localhost:{port}", "UPSTREAM": f"127.0.0.1:{guarded.base_url.port}"}
+    original = DEPLOY / "Caddyfile"
+    run(caddy, "validate", "--adapter", "caddyfile", "--config", str(original), env=environment)
+    formatted = subprocess.run([caddy, "fmt", str(original)], capture_output=True, text=True).stdout
+    assert formatted == original.read_text()
+    text = original.read_text().replace("encode gzip", f"tls {tmp_path}/cert.pem {tmp_path}/key.pem\n\tencode gzip")
+    (tmp_path / "Caddyfile").write_text("{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + text)
+    command = [caddy, "run", "--adapter", "caddyfile", "--config", str(tmp_path / "Caddyfile")]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as started:
+        try:
+            _check_proxy(f"https://localhost:{port}", guarded.headers["Authorization"].split()[1], started)
+        finally:
+            started.terminate()
