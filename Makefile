@@ -8,7 +8,7 @@ APART := long or cluster or browser or gpu
 # One process per core, each of which takes tests from the others when it has none left.
 SPREAD := -n logical --dist worksteal
 
-.PHONY: help reproduce test serve long cluster browser gpu-test torture coverage lint format bench clean
+.PHONY: help reproduce test serve long cluster browser gpu-test torture coverage lint format bench science clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
 	@echo "make bench       speed against what one would write by hand; also by name: scaling, service, executors, gpu, ..."
+	@echo "make science     regret at full size beside known figures, a script for each topic in science/ (minutes)"
 	@echo "make torture     servers killed under load (KILLS=200), statements that fail (EXAMPLES=500)"
 	@echo "make clean       remove .venv, caches and reports"
 
@@ -83,6 +84,9 @@ ifneq ($(SUITES),)
 $(SUITES): bench
 	@:
 endif
+
+science: $(VENV)/.test
+	@for script in science/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 # Kill servers under load, KILLS times for each database; EXAMPLES random histories of two servers whose statements fail.
 KILLS ?= 200

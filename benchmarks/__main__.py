@@ -27,6 +27,7 @@ SUITES: dict[str, tuple[str, str, str]] = {
     "engines": ("Whole episodes of OMM, one run, time per episode", "engines", "engines"),
     "discount": ("Whole episodes of DiscountedOMM, one run, time per episode", "discount", "discount"),
     "choice": ("Choosing an engine, fresh matroids, time per choice", "choice", "choice"),
+    "constraints": ("Constraints that are no matroids, time per weight vector", "constraints", "constraints"),
     "learner": ("Learner, time per ask and tell", "learner", "learner"),
 }
 

@@ -80,3 +80,20 @@ def test_paths_with_shared_weights_are_arms_of_ucb1():
     expected = ucb1_regrets(problem, 5, 4, 400, 10, seed=3)
     assert result.regret[0, -1] == pytest.approx(expected.mean())
     assert expected.mean() > 100.0
+
+
+@pytest.mark.compiled
+def test_regret_on_a_grid_is_what_another_implementation_found():
+    """Two policies of the table that `make science` prints in full: means and standard errors over 20 runs."""
+    arcs, means = [], []
+    for i in range(4):
+        for j in range(4):
+            for is_there, head, is_good in ((i < 3, (i + 1, j), j == 0), (j < 3, (i, j + 1), i == 3)):
+                if is_there:
+                    arcs.append(((i, j), head))
+                    means.append(0.9 if is_good else 0.1)
+    problem = mb.Problem(mb.PathConstraint(arcs, (0, 0), (3, 3)), mb.BernoulliEnvironment(means))
+    policies = {"OMM(.3)": mb.OMM(scale=0.3), "Thompson": mb.ThompsonSampling()}
+    result = mb.simulate(problem, policies, n_episodes=5000, n_runs=20, seed=7)
+    for place, (mean, error) in enumerate([(25.3, 0.9), (4.5, 0.9)]):
+        assert abs(result.regret[place, -1] - mean) <= 3.0 * np.hypot(error, result.regret_se[place, -1])

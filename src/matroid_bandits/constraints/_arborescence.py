@@ -105,10 +105,14 @@ class ArborescenceConstraint(ExactConstraint):
         graph = self._graph
         if items.size != self._most or not self._is_useful[items].all():
             return False
-        is_chosen = np.zeros(self._n_items, bool)
-        is_chosen[items] = True
-        # one arc into each vertex, and no cycle
-        return np.unique(graph.heads[items]).size == items.size and graph.places(is_chosen) is not None
+        before = np.full(graph.n_vertices, -1)
+        before[graph.heads[items]] = graph.tails[items]
+        before[self._root] = self._root
+        if (before < 0).any():  # a vertex that no arc enters
+            return False
+        for _ in range(graph.n_vertices.bit_length()):  # twice as far back each time: to the root, or round a cycle
+            before = before[before]
+        return bool((before == self._root).all())
 
     @property
     def _most(self) -> int:

@@ -40,12 +40,14 @@ def best_arborescence(tails, heads, n_vertices, root, is_open, limbs, chosen):
     mark, worth = np.full(n_nodes, -1, np.int64), np.empty((n_nodes, n_words), np.int64)
     is_alive = np.zeros(n_nodes, np.bool_)
     is_alive[:n_vertices] = True
+    is_tied = np.zeros(n_nodes, np.bool_)
     n_made, status = n_vertices, 1
     chosen[:] = False
     while True:
         for v in range(n_made):
             if is_alive[v]:
                 best[v] = -1
+        is_tied[:] = False
         for e in range(L):
             if not is_open[e]:
                 continue
@@ -58,6 +60,10 @@ def best_arborescence(tails, heads, n_vertices, root, is_open, limbs, chosen):
             order = _compare(limbs, e, best[v])
             if order > 0:
                 best[v] = e
+            if order >= 0:
+                is_tied[v] = order == 0
+        if is_tied[:n_made].any():
+            status = 2
         mark[:] = -1
         n_before = n_made
         for start in range(n_before):
@@ -81,10 +87,6 @@ def best_arborescence(tails, heads, n_vertices, root, is_open, limbs, chosen):
                 u = node[tails[best[u]]]
                 if u == v:
                     break
-        for e in range(L):  # ties among best arcs, before weights change
-            v = node[heads[e]]
-            if is_open[e] and v != root and node[tails[e]] != v and e != best[v] and _compare(limbs, e, best[v]) == 0:
-                status = 2
         if n_made == n_before:
             break
         for v in range(n_before):
