@@ -120,6 +120,18 @@ def test_logs_are_bounded_and_replay_from_the_first_event(url, folder):
         assert (found.n_events, found.n_archived, found.n_decisions) == (1 + 2 * n, first - 1, n)
         with pytest.raises(ReplayError, match="no archive is given"):
             verify_campaign(database, "ads")
+        sizes = client.get(f"{at}/sizes").json()
+        assert (sizes["first"], sizes["events"]) == (first, 2 * n + 2 - first)
+        assert sizes["archive_bytes"] == sum(path.stat().st_size for path in folder.glob("*/*.gz"))
+        assert 40 * sizes["events"] < sizes["event_bytes"] < sizes["database_bytes"]
+        assert sizes["archives"] == len(more) + 1
+        assert sizes["snapshot_bytes"] > 0
+        text = client.get("/metrics").text
+        assert f'matroid_bandits_kept_events{{campaign="ads"}} {float(sizes["events"])}' in text
+        assert f'matroid_bandits_archive_bytes{{campaign="ads"}} {float(sizes["archive_bytes"])}' in text
+        assert "matroid_bandits_database_bytes" in text
+        with mb.Client(str(client.base_url), "ads") as library:
+            assert library.sizes() == client.get(f"{at}/sizes").json()
     with serving(url) as client:  # a server without an archive goes on too
         visit(client, at, 2)
 

@@ -374,6 +374,11 @@ class Methods:
         return read(lambda form: list(form["events"]), (yield from self._get(f"events?after={after}&limit={limit}")))
 
     @remote
+    def sizes(self) -> Steps[Form]:
+        """How many events and bytes the campaign has in the database and in the archive, and the database in all."""
+        return (yield from self._get("sizes"))
+
+    @remote
     def history(self, resolution: int = 60, after: float = 0.0) -> Steps[Form]:
         """What happened over time, in steps of 1, 60, 3600 or 86400 seconds."""
         resolution = as_integer("resolution", resolution, error=MalformedRequestError)

@@ -167,10 +167,10 @@ class Archive:
                 digest, after = chained(digest, seq, at, payload), seq
                 yield seq, at, payload
 
-    def size(self, name: str, learner: str) -> tuple[int, int]:
-        """How many files a campaign has of its own, and how many bytes they are."""
-        own = self._own(name, learner)
-        sizes = [path.stat().st_size for path in own.glob("*.jsonl.gz")] if own.is_dir() else []
+    def size_of(self, name: str) -> tuple[int, int]:
+        """How many files there are of campaigns of a name, and how many bytes they are."""
+        found = self.folder.glob(f"{name}-{'[0-9a-f]' * 12}/*.jsonl.gz") if self.folder.is_dir() else ()
+        sizes = [path.stat().st_size for path in found]
         return len(sizes), sum(sizes)
 
     def _own(self, name: str, learner: str) -> Path:

@@ -16,6 +16,7 @@ from matroid_bandits.service._openapi import curl, openapi
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._routes import ENDPOINTS
 from matroid_bandits.service._schemas import StatusAnswer
+from matroid_bandits.service._sizes import database_sizes
 from matroid_bandits.service.dashboard import docs_page
 
 
@@ -39,7 +40,10 @@ async def _metrics(call: Call) -> Response:
     def read() -> bytes:
         with call.service.database.reading() as connection:
             rows = call.service.database.rows(connection)
-        return call.service.metrics.page(campaigns(rows), call.service.states())
+            sizes = database_sizes(call.service.database, connection)
+        texts = {"database_bytes": "Bytes of the database.", "database_free_bytes": "Bytes of it that are free."}
+        states = {name: (text, float(sizes[name])) for name, text in texts.items()}
+        return call.service.metrics.page(campaigns(rows), call.service.states() | states)
 
     def campaigns(rows: list[Any]) -> Iterator[CampaignFigures]:
         for row in rows:
@@ -49,6 +53,8 @@ async def _metrics(call: Call) -> Response:
                 "events": row.seq,
                 "lag_events": max(row.seq - (0 if replica is None else replica.seq), 0),
                 "waiting_decisions": row.waiting,
+                "kept_events": row.seq - row.first + 1,
+                "archive_bytes": 0 if call.service.archive is None else call.service.archive.size_of(row.name)[1],
                 "stopped": int(row.status == "stopped" or (replica is not None and bool(replica.mismatch))),
                 "alarms": row.alarms,
             }

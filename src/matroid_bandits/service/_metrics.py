@@ -73,6 +73,8 @@ GAUGES = {
     "lag_events": "Events in the log that the replica has not read.",
     "waiting_decisions": "Decisions that wait for answers.",
     "unsaved_events": "Events since the last snapshot.",
+    "kept_events": "Events in the database; earlier ones are in archives.",
+    "archive_bytes": "Bytes of the files in the archive.",
     "stopped": "1 where the campaign is stopped, since its log does not replay.",
     "alarms": "Alarms of any kind that were not acknowledged.",
     "drift_alarms": "Changes that a detector found, and that were not acknowledged.",

@@ -18,6 +18,7 @@ from matroid_bandits.service._history import LEVELS
 from matroid_bandits.service._limits import check_batch, check_constraint, check_sizes
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._replica import stored_terms
+from matroid_bandits.service._sizes import campaign_sizes, database_sizes
 from matroid_bandits.service._stream import LAST_EVENT, stream
 from matroid_bandits.specs import CampaignSpec, SettingsSpec, parse
 
@@ -209,6 +210,19 @@ async def _history(call: Call) -> Answer:
     return await _read(call, lambda replica: reads.history_form(replica, resolution, after) | {"now": now})
 
 
+async def _sizes(call: Call) -> Answer:
+    def read() -> dict[str, Any]:
+        database, name = call.service.database, str(call.name)
+        with database.reading() as connection:
+            row = database.find(connection, name)
+            if row is None:
+                raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+            found = campaign_sizes(database, connection, row, call.service.archive)
+            return found | database_sizes(database, connection)
+
+    return _answer(await run_in_threadpool(read))
+
+
 async def _events(call: Call) -> Answer:
     after, limit = call.integer("after", 0, 0, LAST_EVENT), call.integer("limit", 1000, 1, 10_000)
 
@@ -299,6 +313,8 @@ ENDPOINTS = (
              forms.WaitingAnswer, query={"limit": "integer"}),
     Endpoint("GET", f"{_ONE}/history", _history, "read", "What happened over time.", None, forms.HistoryAnswer,
              query={"resolution": "integer", "after": "number"}),
+    Endpoint("GET", f"{_ONE}/sizes", _sizes, "read", "How large the campaign is, and the database.", None,
+             forms.SizesAnswer),
     Endpoint("GET", f"{_ONE}/events", _events, "read", "The log after an event.", None, forms.EventsAnswer,
              query={"after": "integer", "limit": "integer"}),
     Endpoint("GET", f"{_ONE}/stream", _stream, "read", "The log as it grows, as server-sent events.", None, None,

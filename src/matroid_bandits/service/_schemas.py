@@ -426,6 +426,21 @@ class OtherEvent(Event):
     event: str
 
 
+class SizesAnswer(BaseModel):
+    """How large a campaign is, and the database that it is in."""
+
+    first: int = Field(description="The first event that the database has; earlier ones are in archives.")
+    seq: int = Field(description="The last event.")
+    events: int = Field(description="How many events the database has.")
+    event_bytes: int = Field(description="How many bytes they are, about, by the size of the latest.")
+    snapshots: int
+    snapshot_bytes: int
+    archives: int = Field(description="Files in the archive.")
+    archive_bytes: int
+    database_bytes: int = Field(description="Of all campaigns, and of ids of requests.")
+    database_free_bytes: int = Field(description="Those of them that are free for what comes.")
+
+
 class EventsAnswer(BaseModel):
     """A piece of the log."""
 
