@@ -55,15 +55,16 @@ def _interpreted(monkeypatch, name, module):
     monkeypatch.setattr(_ready, "is_interpreted", lambda: True)
 
 
-def _last_of_equals(row, starts, members, capacities, is_sorted, marks, floats, integers, items):
+def _last_of_equals(row, starts, members, capacities, marks, *room):
     """The best of one cell, equal values by larger item."""
-    turned = np.ascontiguousarray(row[::-1])
-    selection.choose_cells(turned, starts, members, capacities, True, marks, floats, integers, items)
+    *_, items = room
+    selection.choose_cells(np.ascontiguousarray(row[::-1]), starts, members, capacities, marks, *room)
     items[:] = np.sort(row.size - 1 - items)
 
 
-def _stale(row, starts, members, capacities, is_sorted, marks, floats, integers, items):
+def _stale(row, starts, members, capacities, marks, *room):
     """The first values that reach last episode's threshold, whether there are better ones or not."""
+    *_, items = room
     marks[0, 0] = np.sort(row)[0] if np.isinf(marks[0, 0]) else marks[0, 0]
     items[:] = np.flatnonzero(row >= marks[0, 0])[: items.size]
 
@@ -82,12 +83,12 @@ def test_the_wrong_order_of_equals_is_noticed_in_orders(monkeypatch):
     common = settings_of(("graph", "OMM", "ties", "explore", False), 12, 6, 2)
     _interpreted(monkeypatch, "play_orders", _orders)
     assert differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common)) == []
-    repair = _orders.repair
+    repair_row = _orders.repair_row
 
-    def careless(classes, starts, members, indices, budget, orders, is_spent):
-        repair(classes, starts, members, indices + 1e-12 * np.arange(indices.size), budget, orders, is_spent)
+    def careless(classes, starts, members, indices, *room):
+        return repair_row(classes, starts, members, indices + 1e-12 * np.arange(indices.size), *room)
 
-    monkeypatch.setattr(_orders, "repair", careless)
+    monkeypatch.setattr(_orders, "repair_row", careless)
     assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
 
 

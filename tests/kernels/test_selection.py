@@ -38,7 +38,7 @@ def fresh_marks(n_runs, cells):
 
 def room(n_items):
     n_floats, n_integers = selection.cell_room(n_items)
-    return np.empty(n_floats + n_items), np.empty(n_integers, np.int64)
+    return np.empty(n_floats), np.empty(n_integers, np.int64)
 
 
 def chosen(weights, cells, marks):

@@ -24,6 +24,9 @@ _MOST_POWERS, _MOST_RING = 2**22, 2**22
 _NONE = np.zeros(1)
 _NO_ROWS, _NO_RESIDUES = np.zeros((1, 1)), np.zeros((1, 1, 1))
 
+#: How many numbers a SIMD register holds.
+_LANES = 8
+
 
 @dataclass(frozen=True)
 class Family:
@@ -64,25 +67,35 @@ def check_cpu(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
 def _family_of(forms: ProblemForms) -> Family:
     form, matroid = forms.matroid, forms.problem.constraint
     assert isinstance(matroid, Matroid)
-    always = matroid.reduction()[0]
+    if isinstance(form, QuotaForm) and kernel_of(forms) == "play_quotas":
+        return _quotas(form, matroid.rank)
+    always, pool = matroid.reduction()
+    # items by their place: those that may be chosen or not, then those in every basis
+    ground: IntArray = np.append(pool, always)
     if isinstance(form, QuotaForm):
-        return _quotas(form, matroid.rank) if kernel_of(forms) == "play_quotas" else _nested(form, matroid)
+        room = np.empty(form.capacities.size, np.int64)
+        laminar.room_beside(np.array(always), form.group, form.parent, form.capacities, room)
+        return _ordered(NESTED, matroid, xs=form.group[ground], ys=form.parent, zs=room)
     if isinstance(form, GraphForm):
         tails, heads = np.empty(matroid.n_items, np.int64), np.empty(matroid.n_items, np.int64)
         graphic.contract(np.array(always), form.tails, form.heads, form.n_vertices, tails, heads)
-        return _ordered(FOREST, matroid, xs=tails, ys=heads, size=form.n_vertices)
+        return _ordered(FOREST, matroid, xs=tails[ground], ys=heads[ground], size=form.n_vertices)
     if isinstance(form, MatchingForm):
+        n_rights = np.diff(form.starts)[ground]
+        starts, places = offsets(n_rights), np.repeat(np.arange(ground.size), n_rights)
+        rights = form.rights[np.arange(places.size) + (form.starts[ground] - starts[:-1])[places]]
         if form.n_rights > 64:
-            return _ordered(MATCHING, matroid, xs=form.starts, ys=form.rights, size=form.n_rights)
-        masks = np.zeros(matroid.n_items, np.uint64)
-        items = np.repeat(np.arange(matroid.n_items), np.diff(form.starts))
-        np.bitwise_or.at(masks, items, np.uint64(1) << form.rights.astype(np.uint64))
-        entries = masks.copy()
-        entries[always] = 0
+            return _ordered(MATCHING, matroid, xs=starts, ys=rights, size=form.n_rights)
+        masks = np.zeros(ground.size, np.uint64)
+        np.bitwise_or.at(masks, places, np.uint64(1) << rights.astype(np.uint64))
+        entries = np.where(np.arange(ground.size) < pool.size, masks, np.uint64(0))
         return _ordered(BITS, matroid, size=form.n_rights, masks=masks, entries=entries)
     if isinstance(form, ResidueForm):
-        return _ordered(RESIDUES, matroid, residues=form.residues, primes=form.primes)
-    return _ordered(FLOATS, matroid, vectors=form.vectors, tolerance=form.tolerance)
+        n_columns = form.residues.shape[2]  # more of them, of zeros, fill SIMD registers
+        more = -n_columns % _LANES if n_columns > _LANES else 0
+        residues = np.pad(form.residues[:, ground], ((0, 0), (0, 0), (0, more)))
+        return _ordered(RESIDUES, matroid, residues=residues, primes=form.primes)
+    return _ordered(FLOATS, matroid, vectors=form.vectors[ground], tolerance=form.tolerance)
 
 
 def _quotas(form: QuotaForm, rank: int) -> Family:
@@ -96,16 +109,6 @@ def _quotas(form: QuotaForm, rank: int) -> Family:
     is_sorted = bool((members == np.arange(members.size)).all())
     trees = (places, offsets(kinetic.tree_size(sizes)), offsets(capacities))
     return Family("play_quotas", (starts, members, capacities, is_sorted, rank, *trees))
-
-
-def _nested(form: QuotaForm, matroid: Matroid) -> Family:
-    """Nested quotas; one more group, without room, holds what is in every basis: nothing of it is accepted again."""
-    always = matroid.reduction()[0]
-    room = np.empty(form.capacities.size, np.int64)
-    laminar.room_beside(np.array(always), form.group, form.parent, form.capacities, room)
-    group = np.array(form.group)
-    group[always] = form.parent.size
-    return _ordered(NESTED, matroid, xs=group, ys=np.append(form.parent, -1), zs=np.append(room, 0))
 
 
 def _ordered(
@@ -135,8 +138,8 @@ def _ordered(
     words = [np.array(each, np.uint64, order="C") for each in (masks, entries, residues, primes)]
     arguments = (
         number,
-        np.array(pool, np.int64),
-        np.array(always, np.int64),
+        pool.size,
+        np.append(pool, always),
         offsets(sizes),
         np.argsort(classes, kind="stable"),
         np.array(classes, np.int64),

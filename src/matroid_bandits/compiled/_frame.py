@@ -4,9 +4,10 @@ A policy, a world and a run's state are tuples of numbers and arrays; `_play.py`
 means and radii (L,), and what the policy keeps besides: `extra` (X, L) float64, `whole` (Y, L) int64, the cells of
 `kernels.discount` (L, 7), the ring of `kernels.window` (C, K) in two arrays.
 
-A function that is handed a tuple counts a reference to each of its arrays, at some nanoseconds each. So the common
-kinds have small functions of their own, which are handed a few arrays. Loops are apart for every kind, so that they
-are compiled to SIMD, and there are no operations on whole arrays, which take long to compile.
+A function that is called counts a reference to every array that it is handed, also in a tuple, at some nanoseconds
+each. So the common kinds have small functions of their own, which are inlined, and kernels borrow their arrays. Loops
+are apart for every kind, so that they are compiled to SIMD, and there are no operations on whole arrays, which take
+long to compile.
 """
 
 import numpy as np
@@ -52,6 +53,7 @@ discounted_answer, discounted_update = discount.answer, discount.update
 enter, leave, recount = window.enter, window.leave, window.recount
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
 
 @kernel
@@ -72,7 +74,7 @@ def is_affine(kind):
     return kind in (AFFINE, DISCOUNTED, WINDOW)
 
 
-@kernel
+@inlined
 def fill_lines(means, radii, items, is_all, c, out):
     """The affine index of each of `items` (n,); `is_all` where they are 0 to L - 1."""
     if is_all:
@@ -84,7 +86,7 @@ def fill_lines(means, radii, items, is_all, c, out):
             out[i] = index(means[e], radii[e], c)
 
 
-@kernel
+@inlined
 def draw_simple(kind, values, seed, t, purpose, items, run, out):
     """The weights of some items where they are 0 or 1 or exponential, as the environment's `draw` gives them."""
     c1, c2, c3, k0 = address(seed, t, purpose)
@@ -100,7 +102,7 @@ def draw_simple(kind, values, seed, t, purpose, items, run, out):
             out[k] += values[np.uint64(items[k])]
 
 
-@kernel
+@inlined
 def count_plays(sums, counts, means, radii, items, weights, is_cost):
     """Count the weights of some items, as `kernels.statistics.absorb` does."""
     for k in range(items.shape[0]):
@@ -113,7 +115,7 @@ def count_plays(sums, counts, means, radii, items, weights, is_cost):
         radii[e] = _RADII[n] if n < _N_RADII else radius_of(n)
 
 
-@kernel
+@inlined
 def add_up(items, weights, mean_weights, best, sign, total):
     """Add an episode to a run's return and regret, item by item as `kernels.statistics.add_totals` does."""
     worth, mean = 0.0, 0.0

@@ -18,6 +18,7 @@ from matroid_bandits.compiled._frame import (
     learn,
 )
 from matroid_bandits.kernels import graphic, laminar, linear, order, selection, transversal, warm
+from matroid_bandits.kernels.compiling import borrowed, hold
 from matroid_bandits.stream import WEIGHTS
 
 #: Families by number: forests, nested quotas, matchings by bits and by lists, vectors modulo primes and of floats.
@@ -26,10 +27,10 @@ FOREST, NESTED, BITS, MATCHING, RESIDUES, FLOATS = range(6)
 #: Moves per class before the repair of an order is given up: about what sorting from scratch costs.
 MOVES_PER_CLASS = 8
 
-argsort_row, repair, sort_set = order.argsort_row, warm.repair, selection.sort_set
-greedy_forests, greedy_quotas = graphic.greedy_forests, laminar.greedy_quotas
-greedy_matchings, greedy_mask_matchings = transversal.greedy_matchings, transversal.greedy_mask_matchings
-greedy_residues, greedy_floats = linear.greedy_residues, linear.greedy_floats
+argsort_row, repair_row, sort_set = order.argsort_row, warm.repair_row, selection.sort_set
+greedy_forest, greedy_nested = graphic.greedy_forest, laminar.greedy_nested
+greedy_matching, greedy_mask_matching = transversal.greedy_matching, transversal.greedy_mask_matching
+greedy_residue, greedy_float = linear.greedy_residue, linear.greedy_float
 
 
 @kernel
@@ -51,31 +52,78 @@ def _first_of_classes(order, class_of, is_met, classes):
 def play_orders(family, policy, schedule, world, start, score, when, points, all_state, all_classes, totals, curves):
     """Play an episode per row of `schedule` in every run, run by run; `_play.py` says what the arguments are.
 
-    Of this family: its number; the items that may be chosen or not, `pool`, and those in every basis; the classes of
-    the pool, by places in it, of which at most one item can be chosen; and its arrays. `all_classes` (G, C) are the
-    orders of classes that the last call left, where these are repaired rather than sorted. Returns -1, or the run in
-    which an order led to less than a basis.
+    Of this family: its number; how many items may be chosen or not; these items, `pool`, and after them those in
+    every basis, all of which are known by their place there; the classes of the pool of which at most one item can be
+    chosen; and its arrays, by place. `all_classes` (G, C) are the orders of classes that the last call left, where
+    these are repaired rather than sorted. Returns -1, or the run in which an order led to less than a basis.
     """
-    number, pool, always, class_starts, class_members, class_of, is_repaired, rank, arrays = family
+    number, n_pool, ground, class_starts, class_members, class_of, is_repaired, rank, arrays = family
     xs, ys, zs, size, masks, entries, residues, primes, vectors, tolerance = arrays
     seed, first_run, first_t, first_point, is_first, is_seen, is_cost = when
-    sums, counts, means, radii, extra, whole, cells, codes, kept = all_state
-    n_items, n_pool, n = sums.shape[1], pool.shape[0], schedule.shape[0]
-    n_classes = class_starts.shape[0] - 1
-    n_always = always.shape[0]
-    everything, is_all = np.arange(n_items), n_pool == n_items
-    indices, space = np.empty(n_pool), np.empty((2, n_items))
-    scratch = np.empty(n_pool)
-    keys, levels = np.empty(n_pool, np.uint64), np.empty(n_pool, np.uint64)
-    words, spare, digits = np.empty(n_pool, np.uint64), np.empty(n_pool, np.uint64), np.empty(3 * 2048, np.uint32)
-    places, ordered = np.empty((1, n_pool), np.int64), np.empty((1, n_pool), np.int64)
-    lengths, sizes, is_spent = np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.bool_)
-    is_met, is_chosen = np.empty(n_classes, np.bool_), np.zeros(n_items, np.bool_)
-    slots = np.empty((1, n_items), np.int64)
-    chosen, weights = np.empty((1, rank), np.int64), np.empty(rank)
-    items = chosen[0]
-    all_means, best, sign = score
-    world_kind, all_values = world[0], world[1]
+    n_items, n = all_state[0].shape[1], schedule.shape[0]
+    n_classes, n_always = class_starts.shape[0] - 1, ground.shape[0] - n_pool
+    # room: for indices and orders, for what is chosen, and for vertices, groups, right vertices and vectors
+    every_item, all_always, room = np.arange(n_items), np.arange(n_pool, ground.shape[0]), np.empty((2, n_items))
+    index_room, sort_room, key_room = np.empty(n_pool), np.empty(n_pool), np.empty((2, n_pool), np.uint64)
+    word_room, digit_room, order_room = (
+        np.empty(2 * n_pool, np.uint64),
+        np.empty(3 * 2048, np.uint32),
+        np.empty(n_pool, np.int64),
+    )
+    met_room, mark_room = np.empty(n_classes, np.bool_), np.zeros(n_items, np.bool_)
+    chosen_room, weight_room = np.empty((2, rank), np.int64), np.empty(rank)
+    vertex_room, group_room = (
+        np.empty((3, size if number == FOREST else 1), np.uint32),
+        np.empty(zs.shape[0], np.int64),
+    )
+    right_room = np.empty((4, size + 1 if number == MATCHING else 64), np.int64)
+    slot_room, taken_room = np.empty(ground.shape[0], np.int64), np.zeros(ground.shape[0], np.bool_)
+    n_primes, n_columns = primes.shape[0], residues.shape[2]
+    echelon_room, pivot_room = np.empty((n_primes, rank, n_columns), np.int64), np.empty((n_primes, rank), np.int64)
+    remainder_room, found_room = np.empty((n_primes, n_columns), np.int64), np.empty(n_primes, np.int64)
+    alive_room, row_room = np.empty(n_primes, np.bool_), np.empty((rank, vectors.shape[1]))
+    column_room, rest_room = np.empty(rank, np.int64), np.empty(vectors.shape[1])
+    # and all that is used in the loops, without counting references
+    ground, everything, always, space = borrowed(ground), borrowed(every_item), borrowed(all_always), borrowed(room)
+    class_starts, class_members, class_of = borrowed(class_starts), borrowed(class_members), borrowed(class_of)
+    xs, ys, zs, masks, entries = borrowed(xs), borrowed(ys), borrowed(zs), borrowed(masks), borrowed(entries)
+    residues, primes, vectors = borrowed(residues), borrowed(primes), borrowed(vectors)
+    schedule, points, totals, curves = borrowed(schedule), borrowed(points), borrowed(totals), borrowed(curves)
+    all_classes = borrowed(all_classes)
+    indices, scratch, digits = borrowed(index_room), borrowed(sort_room), borrowed(digit_room)
+    bits, keys, levels = scratch.view(np.uint64), borrowed(key_room)[0], borrowed(key_room)[1]
+    words, order, is_met = borrowed(word_room), borrowed(order_room), borrowed(met_room)
+    is_chosen, chosen, items = borrowed(mark_room), borrowed(chosen_room)[0], borrowed(chosen_room)[1]
+    weights, left, slot = borrowed(weight_room), borrowed(group_room), borrowed(slot_room)
+    tree, tree_size, after = borrowed(vertex_room)[0], borrowed(vertex_room)[1], borrowed(vertex_room)[2]
+    rights = borrowed(right_room)
+    mate, via, stamp, queue = rights[0], rights[1], rights[2], rights[3]
+    echelons, pivots, reduced = borrowed(echelon_room), borrowed(pivot_room), borrowed(remainder_room)
+    found, is_alive, is_taken = borrowed(found_room), borrowed(alive_room), borrowed(taken_room)
+    rows, columns, y = borrowed(row_room), borrowed(column_room), borrowed(rest_room)
+    sums, counts, means, radii = (
+        borrowed(all_state[0]),
+        borrowed(all_state[1]),
+        borrowed(all_state[2]),
+        borrowed(all_state[3]),
+    )
+    extra, whole, cells = borrowed(all_state[4]), borrowed(all_state[5]), borrowed(all_state[6])
+    codes, kept = borrowed(all_state[7]), borrowed(all_state[8])
+    pool, class_order, is_all = ground[:n_pool], order[:n_classes], n_pool == n_items
+    order_bits, us, vs, residuals = (
+        order.view(np.uint64),
+        xs.view(np.uint64),
+        ys.view(np.uint64),
+        residues.view(np.int64),
+    )
+    for j in range(n_always):
+        chosen[j] = always[j]  # where the greedy algorithm goes on from there
+        is_taken[always[j]] = True
+    all_means, best, sign = borrowed(score[0]), borrowed(score[1]), score[2]
+    world_kind, all_values = world[0], borrowed(world[1])
+    world = (world_kind, all_values, borrowed(world[2]), world[3], borrowed(world[4]), borrowed(world[5]),
+             borrowed(world[6]))  # fmt: skip
+    policy = (policy[0], policy[1], policy[2], borrowed(policy[3]))
     values, mean_weights = all_values[0], all_means[0]
     is_moving, purpose = best.shape[0] > 1, np.int64(WEIGHTS)
     is_line, has_plain_counts, has_simple_weights = (
@@ -88,11 +136,11 @@ def play_orders(family, policy, schedule, world, start, score, when, points, all
         run, total = np.uint64(first_run + r), totals[r]
         s, m, a, b = sums[r], counts[r], means[r], radii[r]
         state = (s, m, a, b, extra[r], whole[r], cells[r], codes[r], kept[r])
-        classes = all_classes[r : r + 1]
+        classes = all_classes[r]
         if is_first:
             begin(policy, start, state, everything, space[0], is_seen, is_cost, seed, run)
-            for c in range(all_classes.shape[1]):
-                all_classes[r, c] = c
+            for c in range(classes.shape[0]):
+                classes[c] = c
         point = first_point
         for i in range(n):
             t = first_t + i
@@ -100,36 +148,31 @@ def play_orders(family, policy, schedule, world, start, score, when, points, all
                 fill_lines(a, b, pool, is_all, schedule[i, 0], indices)
             else:
                 fill_indices(policy, schedule[i], state, pool, seed, t, run, space, indices)
-            lengths[0] = n_pool
-            is_sorted = False
-            if keeps_orders:
-                repair(classes, class_starts, class_members, indices.reshape(1, n_pool), MOVES_PER_CLASS * n_classes,
-                       places[:, :n_classes], is_spent)  # fmt: skip
-                is_sorted = not is_spent[0]
-                if is_sorted:
-                    lengths[0] = n_classes
-            if not is_sorted:
-                argsort_row(indices, places[0], scratch, keys, levels, words, spare, digits)
+            length = n_classes
+            if not keeps_orders or not repair_row(
+                classes, class_starts, class_members, indices, MOVES_PER_CLASS * n_classes, scratch, class_order
+            ):
+                length = n_pool
+                argsort_row(indices, order, scratch, bits, keys, levels, words, digits)
                 if keeps_orders:
-                    _first_of_classes(places[0], class_of, is_met, classes[0])
-            for j in range(lengths[0]):
-                ordered[0, j] = pool[np.uint64(places[0, j])]
-            for j in range(n_always):
-                items[j] = always[j]
+                    _first_of_classes(order, class_of, is_met, classes)
             if number == FOREST:
-                greedy_forests(ordered, lengths, xs, ys, size, n_always, rank, chosen, sizes)
+                k = greedy_forest(order_bits, length, us, vs, n_always, rank, tree, tree_size, after, chosen)
             elif number == NESTED:
-                greedy_quotas(ordered, lengths, xs, ys, zs, n_always, rank, chosen, sizes)
+                k = greedy_nested(order, length, xs, ys, zs, n_always, rank, left, chosen)
             elif number == BITS:
-                greedy_mask_matchings(ordered, lengths, always, masks, entries, size, rank, chosen, sizes)
+                k = greedy_mask_matching(order, length, always, masks, entries, size, rank, mate, via, chosen)
             elif number == MATCHING:
-                greedy_matchings(ordered, lengths, always, xs, ys, size, rank, chosen, sizes, slots)
+                k = greedy_matching(order, length, always, xs, ys, rank, mate, stamp, via, queue, slot, chosen)
             elif number == RESIDUES:
-                greedy_residues(ordered, lengths, always, residues, primes, rank, chosen, sizes)
+                k = greedy_residue(order, length, always, residuals, primes, rank, echelons, pivots, reduced, found,
+                                   is_alive, chosen)  # fmt: skip
             else:
-                greedy_floats(ordered, lengths, always, vectors, tolerance, rank, chosen, sizes)
-            if sizes[0] != rank:  # of floats too close to dependent
+                k = greedy_float(order, length, always, is_taken, vectors, tolerance, rank, rows, columns, y, chosen)
+            if k != rank:  # of floats too close to dependent
                 return r
+            for j in range(rank):
+                items[j] = ground[np.uint64(chosen[j])]
             sort_set(items, is_chosen)
             place = i if is_moving else 0
             if is_moving:
@@ -148,4 +191,7 @@ def play_orders(family, policy, schedule, world, start, score, when, points, all
             if t == points[point]:
                 curves[r, 0, point], curves[r, 1, point] = total[0], total[1]
                 point += 1
+    hold(every_item, all_always, room, index_room, sort_room, key_room, word_room, digit_room, order_room, met_room)
+    hold(mark_room, chosen_room, weight_room, vertex_room, group_room, right_room, slot_room, taken_room)
+    hold(echelon_room, pivot_room, remainder_room, found_room, alive_room, row_room, column_room, rest_room)
     return -1

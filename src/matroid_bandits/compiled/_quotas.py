@@ -22,6 +22,7 @@ from matroid_bandits.compiled._frame import (
     learn,
 )
 from matroid_bandits.kernels import discount, kinetic, selection
+from matroid_bandits.kernels.compiling import borrowed, hold
 from matroid_bandits.stream import WEIGHTS
 
 #: How much rounding certificates allow for, and when tournaments rest, as in `KineticEngine`.
@@ -33,7 +34,7 @@ ITEMS_PER_NODE, WATCHED, FIRST_REST, LONGEST_REST = 64, 16, 128, 2048
 _C, _POWER, _WORK, _WATCHED, _RESTING, _REST = range(6)
 _SHIFT = discount.SHIFT
 
-choose_cells, clear_marks, cell_room = selection.choose_cells, selection.clear_marks, selection.cell_room
+choose_cells, clear_marks = selection.choose_cells, selection.clear_marks
 sort_set = selection.sort_set
 build, follow = kinetic.build, kinetic.advance
 
@@ -72,27 +73,56 @@ def choose_by_tournaments(family, c, means, radii, power, clock, is_out, nodes, 
 
 
 @kernel
-def play_quotas(family, policy, schedule, world, start, score, when, points, all_state, room, totals, curves):
+def play_quotas(family, policy, schedule, world, start, score, when, points, all_state, kept_room, totals, curves):
     """Play an episode per row of `schedule` in every run, run by run; `_play.py` says what the arguments are.
 
     Of this family: where the items of each cell start in `members`, how many of each cell are chosen, whether item i
     is members[i]; and of tournaments the place of each item in its cell, where each tree and each reserve starts.
-    `room` is what is kept between calls: the marks of cells (G, B, 3), a clock (G, 6), and the tournaments, which are
-    empty where all items are scanned.
+    `kept_room` is what is kept between calls: the marks of cells (G, B, 3), a clock (G, 6), and the tournaments,
+    which are empty where all items are scanned.
     """
-    starts, members, capacities, is_sorted, rank, _, _, _ = family
+    starts, members, capacities, is_sorted, rank, places_in, tree_starts, reserve_starts = family
     seed, first_run, first_t, first_point, is_first, is_seen, is_cost = when
-    sums, counts, means, radii, extra, whole, cells, codes, kept = all_state
-    marks, clocks, is_out, nodes, reserves = room
-    n_items, n = sums.shape[1], schedule.shape[0]
-    everything, is_all = np.arange(n_items), members.shape[0] == n_items
-    indices, space = np.empty(n_items), np.empty((2, n_items))
-    n_floats, n_integers = cell_room(n_items)
-    floats, integers, is_chosen = np.empty(n_floats), np.empty(n_integers, np.int64), np.zeros(n_items, np.bool_)
-    items, weights = np.empty(rank, np.int64), np.empty(rank)
-    worst = np.empty(rank)
-    all_means, best, sign = score
-    world_kind, all_values = world[0], world[1]
+    n_items, n = all_state[0].shape[1], schedule.shape[0]
+    # room for indices, for choices, and for what is chosen
+    every_item, room = np.arange(n_items), np.empty((2, n_items))
+    float_room, more_floats = np.empty((3, n_items + 1)), np.empty(2 * n_items + 1026)
+    whole_room, more_whole = np.empty((2, n_items + 1), np.int64), np.empty(n_items, np.int64)
+    mark_room, item_room, weight_room = np.zeros(n_items, np.bool_), np.empty(rank, np.int64), np.empty((2, rank))
+    # and all that is used in the loops, without counting references
+    starts, members, capacities = borrowed(starts), borrowed(members), borrowed(capacities)
+    family = (starts, members, capacities, is_sorted, rank, borrowed(places_in), borrowed(tree_starts),
+              borrowed(reserve_starts))  # fmt: skip
+    schedule, points, totals, curves = borrowed(schedule), borrowed(points), borrowed(totals), borrowed(curves)
+    everything, space, floats, integers = (
+        borrowed(every_item),
+        borrowed(room),
+        borrowed(more_floats),
+        borrowed(more_whole),
+    )
+    indices, maxima, gains = borrowed(float_room)[0][:n_items], borrowed(float_room)[1], borrowed(float_room)[2]
+    places, picked, is_chosen = borrowed(whole_room)[0], borrowed(whole_room)[1], borrowed(mark_room)
+    items, weights, worst = borrowed(item_room), borrowed(weight_room)[0], borrowed(weight_room)[1]
+    sums, counts, means, radii = (
+        borrowed(all_state[0]),
+        borrowed(all_state[1]),
+        borrowed(all_state[2]),
+        borrowed(all_state[3]),
+    )
+    extra, whole, cells = borrowed(all_state[4]), borrowed(all_state[5]), borrowed(all_state[6])
+    codes, kept = borrowed(all_state[7]), borrowed(all_state[8])
+    marks, clocks, is_out, nodes = (
+        borrowed(kept_room[0]),
+        borrowed(kept_room[1]),
+        borrowed(kept_room[2]),
+        borrowed(kept_room[3]),
+    )
+    reserves = borrowed(kept_room[4])
+    all_means, best, sign = borrowed(score[0]), borrowed(score[1]), score[2]
+    world_kind, all_values = world[0], borrowed(world[1])
+    world = (world_kind, all_values, borrowed(world[2]), world[3], borrowed(world[4]), borrowed(world[5]),
+             borrowed(world[6]))  # fmt: skip
+    policy = (policy[0], policy[1], policy[2], borrowed(policy[3]))
     values, mean_weights = all_values[0], all_means[0]
     is_moving, purpose = best.shape[0] > 1, np.int64(WEIGHTS)
     is_line, has_plain_counts, has_simple_weights = (
@@ -132,10 +162,11 @@ def play_quotas(family, policy, schedule, world, start, score, when, points, all
                 )  # fmt: skip
             if not is_found:
                 if is_line:
-                    fill_lines(a, b, everything, is_all, schedule[i, 0], indices)
+                    fill_lines(a, b, members, is_sorted, schedule[i, 0], indices)
                 else:
-                    fill_indices(policy, schedule[i], state, everything, seed, t, run, space, indices)
-                choose_cells(indices, starts, members, capacities, is_sorted, mark, floats, integers, items)
+                    fill_indices(policy, schedule[i], state, members, seed, t, run, space, indices)
+                choose_cells(indices, starts, members, capacities, mark, maxima, gains, places, picked, floats,
+                             integers, items)  # fmt: skip
                 if not is_sorted:
                     sort_set(items, is_chosen)
             place = i if is_moving else 0
@@ -155,4 +186,5 @@ def play_quotas(family, policy, schedule, world, start, score, when, points, all
             if t == points[point]:
                 curves[r, 0, point], curves[r, 1, point] = total[0], total[1]
                 point += 1
+    hold(every_item, room, float_room, more_floats, whole_room, more_whole, mark_room, item_room, weight_room)
     return -1

@@ -45,7 +45,7 @@ class ThresholdEngine(Engine):
         )
         self._marks = np.tile(selection.FIRST_MARK, (state.n_runs, int(is_used.sum()), 1))
         n_floats, n_integers = selection.cell_room(members.size)
-        self._scratch = np.empty(n_floats + members.size), np.empty(n_integers, np.int64)
+        self._scratch = np.empty(n_floats), np.empty(n_integers, np.int64)
         self._shape = state.n_runs, int(room.sum())
         self._full = np.full(*self._shape)
         self._lines = None if self._affine is None else self._affine.lines(state)

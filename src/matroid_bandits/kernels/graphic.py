@@ -13,50 +13,56 @@ def _find(parent, v):
     return v
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def greedy_forest(order, length, us, vs, n_taken, limit, tree, size, after, forest):
+    """Kruskal along the first `length` entries of `order` (M,) uint64; returns how many edges `forest` has then.
+
+    The first `n_taken` cells of `forest` (limit,) are the caller's, who contracted those edges; accepted ones follow,
+    at most `limit` in all. Edge e joins us[e] and vs[e] (uint64: unsigned indices spare the compiled code a test for
+    negative ones at each access). `tree`, `size` and `after` (n_vertices,) uint32 are room: every vertex knows its
+    tree and the vertices of a tree form a ring, so that most edges are rejected, in one comparison without a search,
+    and a joined pair relabels the smaller tree.
+    """
+    k = n_taken
+    for v in range(tree.shape[0]):
+        tree[v], size[v], after[v] = v, 1, v
+    for i in range(length if k < limit else 0):
+        e = order[i]
+        u, v = us[e], vs[e]
+        large, small = tree[u], tree[v]
+        if large == small:
+            continue
+        forest[k] = e
+        k += 1
+        if k == limit:
+            break
+        if size[large] < size[small]:
+            u, v, large, small = v, u, small, large
+        size[large] += size[small]
+        w = v
+        while True:
+            tree[w] = large
+            w = np.uint64(after[w])
+            if w == v:
+                break
+        after[u], after[v] = after[v], after[u]
+    return k
+
+
 @njit(cache=True, nogil=True)
 def greedy_forests(orders, lengths, tails, heads, n_vertices, n_taken, limit, forests, sizes):
-    """Kruskal along the first lengths[r] entries of each row of `orders` (R, M) int64.
+    """`greedy_forest` along the first lengths[r] entries of each row of `orders` (R, M) int64, into `forests`.
 
-    No `lengths` (an empty array) means whole rows. The first `n_taken` cells of each row of `forests` (R, limit) are
-    the caller's, who contracted those edges; accepted ones follow, `sizes[r]` in all and at most `limit`. Every
-    vertex knows its tree and the vertices of a tree form a ring: most edges are rejected, in one comparison without
-    a search, and a joined pair relabels the smaller tree.
+    No `lengths` (an empty array) means whole rows. `sizes` (R,) gets how many edges each row of `forests` has.
     """
     tree = np.empty(n_vertices, np.uint32)
     size = np.empty(n_vertices, np.uint32)
     after = np.empty(n_vertices, np.uint32)  # the next vertex of the ring
-    # unsigned indices spare the compiled code a test for negative ones at each access
     us, vs = tails.view(np.uint64), heads.view(np.uint64)
-    if limit <= n_taken:
-        sizes[:] = n_taken
-        return
     for run in range(orders.shape[0]):
-        for v in range(n_vertices):
-            tree[v], size[v], after[v] = v, 1, v
+        length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
         order, forest = orders[run].view(np.uint64), forests[run]
-        k = n_taken
-        length = lengths[run] if lengths.shape[0] > 0 else order.shape[0]
-        for i in range(length):
-            e = order[i]
-            u, v = us[e], vs[e]
-            large, small = tree[u], tree[v]
-            if large == small:
-                continue
-            forest[k] = e
-            k += 1
-            if k == limit:
-                break
-            if size[large] < size[small]:
-                u, v, large, small = v, u, small, large
-            size[large] += size[small]
-            w = v
-            while True:
-                tree[w] = large
-                w = np.uint64(after[w])
-                if w == v:
-                    break
-            after[u], after[v] = after[v], after[u]
-        sizes[run] = k
+        sizes[run] = greedy_forest(order, length, us, vs, n_taken, limit, tree, size, after, forest)
 
 
 @njit(cache=True, nogil=True)

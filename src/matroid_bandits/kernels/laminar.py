@@ -5,36 +5,45 @@ import numpy as np
 from matroid_bandits.kernels.compiling import njit
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def greedy_nested(order, length, group, parent, room, n_taken, limit, left, chosen):
+    """Accept items along the first `length` entries of `order` (M,) while their groups have room; returns how many.
+
+    `group` is each item's innermost group or -1, `parent` each group's next larger one or -1, `room` what each group
+    may still get, and `left` is room for that. The first `n_taken` cells of `chosen` (at least limit,) are the
+    caller's; accepted items follow, at most `limit` in all.
+    """
+    for g in range(room.shape[0]):
+        left[g] = room[g]
+    k = n_taken
+    for i in range(length):
+        if k >= limit:
+            break
+        e = order[i]
+        g = group[e]
+        while g >= 0 and left[g] > 0:
+            g = parent[g]
+        if g >= 0:
+            continue
+        g = group[e]
+        while g >= 0:
+            left[g] -= 1
+            g = parent[g]
+        chosen[k] = e
+        k += 1
+    return k
+
+
 @njit(cache=True, nogil=True)
 def greedy_quotas(orders, lengths, group, parent, room, n_taken, limit, chosen, sizes):
-    """Accept items along the first lengths[r] entries of each row of `orders` (R, M) while their groups have room.
+    """`greedy_nested` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen`.
 
-    No `lengths` (an empty array) means whole rows. `group` is each item's innermost group or -1, `parent` each
-    group's next larger one or -1, `room` what each group may still get. The first `n_taken` cells of each row of
-    `chosen` (R, at least limit) are the caller's; accepted items follow, `sizes[r]` in all and at most `limit`.
+    No `lengths` (an empty array) means whole rows. `sizes` (R,) gets how many items each row of `chosen` has.
     """
     left = np.empty(room.shape[0], np.int64)
     for run in range(orders.shape[0]):
-        order = orders[run]
-        left[:] = room
-        k = n_taken
-        length = lengths[run] if lengths.shape[0] > 0 else order.shape[0]
-        for i in range(length):
-            if k >= limit:
-                break
-            e = order[i]
-            g = group[e]
-            while g >= 0 and left[g] > 0:
-                g = parent[g]
-            if g >= 0:
-                continue
-            g = group[e]
-            while g >= 0:
-                left[g] -= 1
-                g = parent[g]
-            chosen[run, k] = e
-            k += 1
-        sizes[run] = k
+        length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
+        sizes[run] = greedy_nested(orders[run], length, group, parent, room, n_taken, limit, left, chosen[run])
 
 
 @njit(cache=True, nogil=True)

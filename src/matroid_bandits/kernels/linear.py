@@ -21,7 +21,7 @@ def _inverse(a, p):
     return old_s % p
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _reduce(y, p, reciprocal):
     """y modulo p for 0 <= y < 2^63, by a product that vectorises where a division would not.
 
@@ -36,13 +36,12 @@ def _reduce(y, p, reciprocal):
     return r
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _remainder(vectors, q, e, echelons, pivots, k, p, width, ys):
     """ys[q] = vector e minus its projection on the first k rows of echelons[q]; returns where it is not 0, or -1.
 
     All modulo p, prime number q. Only the first `width` columns are searched, and one with 1 or -1 is preferred:
     such a pivot needs no inverse. Values are below p < 2^31, so `batch` products and a remainder fit in 63 bits.
-    Whole arrays are passed since counting references to slices of them would cost a tenth of the time.
     """
     n_columns = ys.shape[1]
     reciprocal = 1.0 / p
@@ -73,7 +72,7 @@ def _remainder(vectors, q, e, echelons, pivots, k, p, width, ys):
     return pivot
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _absorb(ys, q, pivot, echelons, pivots, k, p):
     """Make ys[q] row k of the reduced echelon form, with a one at `pivot` and zeros above it."""
     n_columns = ys.shape[1]
@@ -93,17 +92,50 @@ def _absorb(ys, q, pivot, echelons, pivots, k, p):
                 echelons[q, i, c] = _reduce(echelons[q, i, c] + factor * echelons[q, k, c], p, reciprocal)
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def greedy_residue(order, length, taken, vectors, primes, limit, echelons, pivots, ys, found, is_alive, chosen):
+    """Accept vectors along the first `length` entries of `order` (M,), from the `taken` ones on; returns how many.
+
+    A vector is accepted while it is independent modulo some prime that is still alive: one in which the accepted set
+    is dependent is dead for the rest, since it can prove nothing any more. `vectors` (P, n_items, n_columns) int64
+    are residues modulo each of `primes` (P,) uint64. `chosen` (limit,) gets the taken items and those accepted, at
+    most `limit`. The rest is room: `echelons` (P, limit, n_columns), `pivots` (P, limit), `ys` (P, n_columns) and
+    `found` (P,) int64, `is_alive` (P,) bool.
+    """
+    n_primes, n_taken, n_columns = primes.shape[0], taken.shape[0], ys.shape[1]
+    for q in range(n_primes):
+        is_alive[q] = True
+    k = 0
+    for i in range(-n_taken, length):
+        if k == limit:
+            break
+        e = order[i] if i >= 0 else taken[n_taken + i]
+        is_independent = False
+        for q in range(n_primes):
+            if is_alive[q]:
+                p = np.int64(primes[q])
+                found[q] = _remainder(vectors, q, e, echelons, pivots, k, p, n_columns, ys)
+                is_independent |= found[q] >= 0
+        if is_independent:
+            for q in range(n_primes):
+                if is_alive[q]:
+                    if found[q] >= 0:
+                        _absorb(ys, q, found[q], echelons, pivots, k, np.int64(primes[q]))
+                    else:
+                        is_alive[q] = False
+            chosen[k] = e
+            k += 1
+    return k
+
+
 @njit(cache=True, nogil=True)
 def greedy_residues(orders, lengths, taken, residues, primes, limit, chosen, sizes):
-    """Accept vectors along the first lengths[r] entries of each row of `orders` (R, M), from the `taken` ones on.
+    """`greedy_residue` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen`.
 
-    A vector is accepted while it is independent modulo some prime that is still alive. No `lengths` (an empty array)
-    means whole rows. `residues` (P, n_items, n_columns) uint64 holds the vectors modulo each of `primes` (P,) uint64.
-    A prime in which the accepted set is dependent is dead for the rest of the row: it can prove nothing any more.
-    Row r of `chosen` (R, limit) gets the taken items and those accepted, `sizes[r]` in all and at most `limit`.
+    No `lengths` (an empty array) means whole rows. `residues` (P, n_items, n_columns) uint64 holds the vectors.
+    `sizes` (R,) gets how many items each row of `chosen` has.
     """
     n_primes, _, n_columns = residues.shape
-    n_taken = taken.shape[0]
     vectors = residues.view(np.int64)
     echelons = np.empty((n_primes, limit, n_columns), np.int64)
     pivots = np.empty((n_primes, limit), np.int64)
@@ -111,29 +143,11 @@ def greedy_residues(orders, lengths, taken, residues, primes, limit, chosen, siz
     found = np.empty(n_primes, np.int64)
     is_alive = np.empty(n_primes, np.bool_)
     for run in range(orders.shape[0]):
-        is_alive[:] = True
-        k = 0
         length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
-        for i in range(-n_taken, length):
-            if k == limit:
-                break
-            e = orders[run, i] if i >= 0 else taken[n_taken + i]
-            is_independent = False
-            for q in range(n_primes):
-                if is_alive[q]:
-                    p = np.int64(primes[q])
-                    found[q] = _remainder(vectors, q, e, echelons, pivots, k, p, n_columns, ys)
-                    is_independent |= found[q] >= 0
-            if is_independent:
-                for q in range(n_primes):
-                    if is_alive[q]:
-                        if found[q] >= 0:
-                            _absorb(ys, q, found[q], echelons, pivots, k, np.int64(primes[q]))
-                        else:
-                            is_alive[q] = False
-                chosen[run, k] = e
-                k += 1
-        sizes[run] = k
+        order, row = orders[run], chosen[run]
+        sizes[run] = greedy_residue(
+            order, length, taken, vectors, primes, limit, echelons, pivots, ys, found, is_alive, row
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -202,7 +216,7 @@ def circuits_residues(basis, items, residues, p, is_member):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _eliminate(x, rows, pivots, k, y):
     """y = x after elimination by the first k rows, in order; returns the column of its largest entry."""
     n_columns = y.shape[0]
@@ -222,7 +236,7 @@ def _eliminate(x, rows, pivots, k, y):
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _append(y, pivot, rows, pivots, k):
     """Make y, scaled to a one at `pivot`, row k."""
     for c in range(y.shape[0]):
@@ -230,37 +244,47 @@ def _append(y, pivot, rows, pivots, k):
     pivots[k] = pivot
 
 
-@njit(cache=True, nogil=True)
-def greedy_floats(orders, lengths, taken, vectors, tolerance, limit, chosen, sizes):
-    """As `greedy_residues`: accept vectors while their remainder exceeds `tolerance` somewhere.
+@njit(cache=True, nogil=True, forceinline=True)
+def greedy_float(order, length, taken, is_taken, vectors, tolerance, limit, rows, pivots, y, chosen):
+    """As `greedy_residue`: accept vectors while their remainder exceeds `tolerance` somewhere.
 
     `vectors` (n_items, n_columns) float64, each scaled to a largest entry near one. Elimination is by partial
-    pivoting. Whole rows get different sizes only when the vectors are too close to dependent for the tolerance to
-    mean one matroid.
+    pivoting. Orders lead to different sizes only when the vectors are too close to dependent for the tolerance to
+    mean one matroid. `is_taken` (n_items,) bool marks the taken ones, of which rounding may leave a remainder by
+    themselves. Room: `rows` (limit, n_columns) and `y` (n_columns,) float64, `pivots` (limit,) int64.
+    """
+    n_taken, k = taken.shape[0], 0
+    for i in range(-n_taken, length):
+        if k == limit:
+            break
+        e = order[i] if i >= 0 else taken[n_taken + i]
+        if i >= 0 and is_taken[e]:
+            continue
+        pivot = _eliminate(vectors[e], rows, pivots, k, y)
+        if abs(y[pivot]) > (tolerance if i >= 0 else 0.0):
+            _append(y, pivot, rows, pivots, k)
+            chosen[k] = e
+            k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def greedy_floats(orders, lengths, taken, vectors, tolerance, limit, chosen, sizes):
+    """`greedy_float` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen`.
+
+    No `lengths` (an empty array) means whole rows. `sizes` (R,) gets how many items each row of `chosen` has.
     """
     n_items, n_columns = vectors.shape
-    n_taken = taken.shape[0]
     rows = np.empty((limit, n_columns), np.float64)
     pivots = np.empty(limit, np.int64)
     y = np.empty(n_columns, np.float64)
-    is_taken = np.zeros(n_items, np.bool_)  # rounding may leave a remainder of a vector by itself
-    for i in range(n_taken):
+    is_taken = np.zeros(n_items, np.bool_)
+    for i in range(taken.shape[0]):
         is_taken[taken[i]] = True
     for run in range(orders.shape[0]):
-        k = 0
         length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
-        for i in range(-n_taken, length):
-            if k == limit:
-                break
-            e = orders[run, i] if i >= 0 else taken[n_taken + i]
-            if i >= 0 and is_taken[e]:
-                continue
-            pivot = _eliminate(vectors[e], rows, pivots, k, y)
-            if abs(y[pivot]) > (tolerance if i >= 0 else 0.0):
-                _append(y, pivot, rows, pivots, k)
-                chosen[run, k] = e
-                k += 1
-        sizes[run] = k
+        order, row = orders[run], chosen[run]
+        sizes[run] = greedy_float(order, length, taken, is_taken, vectors, tolerance, limit, rows, pivots, y, row)
 
 
 @njit(cache=True, nogil=True)

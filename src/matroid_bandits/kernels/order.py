@@ -13,6 +13,8 @@ _ONE = np.uint64(1)
 _STEP = np.uint32(1)
 #: An even scale for weights: fine enough to tell most apart, coarse enough to leave a word room for the item.
 _LEVELS = 2.0**40
+#: Fewer weights than this are sorted by insertion.
+_FEW = 32
 
 
 @njit(cache=True, nogil=True)
@@ -28,13 +30,15 @@ def first_nan(weights):
     return -1
 
 
-@njit(cache=True, nogil=True)
-def fill_keys(weights, scratch, keys):
-    """keys[i] (uint64) ascends along the greedy order of `weights` (float64); `scratch` is float64 like it."""
+@njit(cache=True, nogil=True, forceinline=True)
+def fill_keys(weights, scratch, bits, keys):
+    """keys[i] (uint64) ascends along the greedy order of `weights` (float64).
+
+    `scratch` is float64 like it, and `bits` the same memory as uint64.
+    """
     n = weights.shape[0]
     for i in range(n):
         scratch[i] = weights[i] + 0.0  # -0.0 becomes 0.0: the two are equal weights
-    bits = scratch.view(np.uint64)
     for i in range(n):
         b = bits[i]
         # a key that descends: the bits of negatives as they are, of the rest all but the sign flipped
@@ -101,39 +105,45 @@ def radix_sort(keys, order, scratch_order, counts):
         order[:] = source
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True, fastmath={"nnan", "nsz"})  # there are no NaNs: the search uses SIMD
+def _ends(weights):
+    """The least and the largest of some weights."""
+    lo, hi = weights[0], weights[0]
+    for i in range(weights.shape[0]):
+        lo = weights[i] if weights[i] < lo else lo
+        hi = weights[i] if weights[i] > hi else hi
+    return lo, hi
+
+
+@njit(cache=True, nogil=True, forceinline=True)
 def _fill_levels(weights, levels):
     """levels[i] (uint64, 40 bits) never descend along the greedy order: weights on an even scale; False if no use.
 
     Weights of both signs spread thinly over the keys, which count exponents on both sides of zero. Subtraction,
     multiplication by a positive number and truncation are monotone, rounding included. Infinities take the ends.
     """
-    n_below, n_above = 0, 0
-    for i in range(weights.shape[0]):
-        n_below += weights[i] < 0.0  # counting vectorises, the search for the ends does not
-        n_above += weights[i] > 0.0
-    if n_below == 0 or n_above == 0:
-        return False
-    lo, hi = np.inf, -np.inf
-    for i in range(weights.shape[0]):
-        if abs(weights[i]) < np.inf:
-            lo, hi = min(lo, weights[i]), max(hi, weights[i])
-    if not (lo < 0.0 < hi and 1e-290 < hi - lo < 1e290):
-        return False
-    scale = _LEVELS / (hi - lo)
-    for i in range(weights.shape[0]):
-        x = min(max(weights[i], lo), hi)
-        levels[i] = np.uint64((hi - x) * scale)
-    return True
+    lo, hi = _ends(weights)
+    if not (-np.inf < lo and hi < np.inf):
+        lo, hi = np.inf, -np.inf
+        for i in range(weights.shape[0]):
+            if abs(weights[i]) < np.inf:
+                lo, hi = min(lo, weights[i]), max(hi, weights[i])
+    is_of_use = lo < 0.0 < hi and 1e-290 < hi - lo < 1e290
+    if is_of_use:
+        scale = _LEVELS / (hi - lo)
+        for i in range(weights.shape[0]):
+            x = min(max(weights[i], lo), hi)
+            levels[i] = np.uint64((hi - x) * scale)
+    return is_of_use
 
 
-@njit(cache=True, nogil=True)
-def _sort_by_words(codes, keys, item_bits, digit_bits, n_digits, words, spare, counts, order):
+@njit(cache=True, nogil=True, forceinline=True)
+def _sort_by_words(codes, keys, item_bits, digit_bits, n_digits, words, counts, order):
     """The items 0..n-1 by (key, item) into `order`; False, with `order` spoilt, when codes are too close together.
 
     `codes` never descend along the keys. A word holds the leading bits of a code above its item, so that sorting
-    moves eight bytes and looks nothing up. Its top `n_digits` digits are sorted by radix; they tell most codes
-    apart, and insertion settles the rest by key.
+    moves eight bytes and looks nothing up. Its top `n_digits` digits are sorted by radix, from one half of `words`
+    (2n,) into the other; they tell most codes apart, and insertion settles the rest by key.
     """
     n = keys.shape[0]
     least, most = codes[0], codes[0]
@@ -146,37 +156,39 @@ def _sort_by_words(codes, keys, item_bits, digit_bits, n_digits, words, spare, c
     shift = item_bits  # where the sorted digits start
     while span >> drop >> (shift - item_bits) >> (n_digits * digit_bits) != 0:
         shift += _ONE
-    size, mask = np.int64(_ONE << digit_bits), (_ONE << digit_bits) - _ONE
-    counts[: np.int64(n_digits) * size] = 0
+    size, mask = _ONE << digit_bits, (_ONE << digit_bits) - _ONE
+    for c in range(n_digits * size):
+        counts[c] = 0
     for i in range(n):
         word = (((codes[i] - least) >> drop) << item_bits) | np.uint64(i)
         words[i] = word
         rest = word >> shift
-        for d in range(np.int64(n_digits)):
-            counts[np.uint64(d * size) + (rest & mask)] += _STEP
+        for d in range(n_digits):
+            counts[d * size + (rest & mask)] += _STEP
             rest >>= digit_bits
-    source, target = words, spare
-    for d in range(np.int64(n_digits)):
-        cells = counts[d * size : (d + 1) * size]
-        if cells[(source[0] >> shift) & mask] != n:  # else all agree in this digit
+    source, target = np.uint64(0), np.uint64(n)
+    for d in range(n_digits):
+        base = d * size
+        if counts[base + ((words[source] >> shift) & mask)] != n:  # else all agree in this digit
             total = np.uint32(0)
-            for c in range(size):
-                count = cells[c]
-                cells[c] = total
+            for c in range(base, base + size):
+                count = counts[c]
+                counts[c] = total
                 total += count
-            for i in range(n):
-                word = source[i]
-                cell = (word >> shift) & mask
-                target[cells[cell]] = word
-                cells[cell] += _STEP
+            for i in range(np.uint64(n)):
+                word = words[source + i]
+                cell = base + ((word >> shift) & mask)
+                words[target + np.uint64(counts[cell])] = word
+                counts[cell] += _STEP
             source, target = target, source
         shift += digit_bits
     mask = (_ONE << item_bits) - _ONE
     budget = 4 * n
-    highest = source[0] >> item_bits
-    order[0] = np.int64(source[0] & mask)
+    highest = words[source] >> item_bits
+    order[0] = np.int64(words[source] & mask)
     for i in range(1, n):
-        item, high = np.int64(source[i] & mask), source[i] >> item_bits
+        word = words[source + np.uint64(i)]
+        item, high = np.int64(word & mask), word >> item_bits
         if high > highest:
             highest = high
             order[i] = item
@@ -192,35 +204,45 @@ def _sort_by_words(codes, keys, item_bits, digit_bits, n_digits, words, spare, c
         order[j] = item
         budget -= i - j
         if budget < 0:
-            return False
-    return True
+            break
+    return budget >= 0
 
 
 @njit(cache=True, nogil=True)
-def argsort_row(weights, order, scratch, keys, levels, words, spare, counts):
+def _sort_close(keys, order):
+    """Sort the items 0..n-1 by (key, item) into `order`, whatever the keys."""
+    n = keys.shape[0]
+    for i in range(n):
+        order[i] = i
+    if n < _FEW:
+        insertion_sort(keys, order, 0, n, n * n)
+    else:
+        radix_sort(keys, order, np.empty(n, np.int64), np.empty(6 * 2048, np.int64))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def argsort_row(weights, order, scratch, bits, keys, levels, words, counts):
     """The greedy order of `weights` (n,) into `order` (n,) int64.
 
-    Work space: `scratch` (n,) float64; `keys`, `levels`, `words`, `spare` (n,) uint64; `counts` (3 x 2048,) uint32.
+    Work space: `scratch` (n,) float64 and `bits`, the same memory as uint64; `keys` and `levels` (n,), `words` (2n,)
+    uint64; `counts` (3 x 2048,) uint32. There are no slices of arrays, and none is put in the place of another, since
+    references would be counted for that.
     """
     n = weights.shape[0]
-    fill_keys(weights, scratch, keys)
-    if n < 32:
-        for i in range(n):
-            order[i] = i
-        insertion_sort(keys, order, 0, n, n * n)
-        return
-    item_bits = np.uint64(5)
-    while _ONE << item_bits < n:
-        item_bits += _ONE
-    digit_bits = np.uint64(7 if n < 256 else 8 if n < 4096 else 11)
-    n_digits = np.uint64(2 if n < 65536 else 3)
-    if not (
-        _fill_levels(weights, levels)
-        and _sort_by_words(levels, keys, item_bits, digit_bits, n_digits, words, spare, counts, order)
-    ) and not _sort_by_words(keys, keys, item_bits, digit_bits, n_digits, words, spare, counts, order):
-        for i in range(n):
-            order[i] = i
-        radix_sort(keys, order, np.empty(n, np.int64), np.empty(6 * 2048, np.int64))
+    fill_keys(weights, scratch, bits, keys)
+    is_sorted = False
+    if n >= _FEW:
+        item_bits = np.uint64(5)
+        while _ONE << item_bits < n:
+            item_bits += _ONE
+        digit_bits = np.uint64(7 if n < 256 else 8 if n < 4096 else 11)
+        n_digits = np.uint64(2 if n < 65536 else 3)
+        if not _fill_levels(weights, levels):
+            for i in range(n):
+                levels[i] = keys[i]
+        is_sorted = _sort_by_words(levels, keys, item_bits, digit_bits, n_digits, words, counts, order)
+    if not is_sorted:
+        _sort_close(keys, order)
 
 
 @njit(cache=True, nogil=True)
@@ -228,11 +250,11 @@ def argsort_rows(weights, orders):
     """The greedy order of each row of `weights` (R, L) float64, into `orders` (R, L) int64."""
     n = weights.shape[1]
     scratch = np.empty(n, np.float64)
-    keys, levels = np.empty(n, np.uint64), np.empty(n, np.uint64)
-    words, spare = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    bits = scratch.view(np.uint64)
+    keys, levels, words = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(2 * n, np.uint64)
     counts = np.empty(3 * 2048, np.uint32)
     for run in range(weights.shape[0]):
-        argsort_row(weights[run], orders[run], scratch, keys, levels, words, spare, counts)
+        argsort_row(weights[run], orders[run], scratch, bits, keys, levels, words, counts)
 
 
 @njit(cache=True, nogil=True)

@@ -52,7 +52,7 @@ def _arrange(values):
             values[j] = x
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def sort_set(basis, is_chosen):
     """Sort a set of items in the way that suits its size; `is_chosen` is as for `_sweep`."""
     if basis.shape[0] * 32 < is_chosen.shape[0]:
@@ -61,7 +61,7 @@ def sort_set(basis, is_chosen):
         _sweep(basis, is_chosen)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _sweep(basis, is_chosen):
     """Sort a set of items by going through all items; `is_chosen` has a False per item on entry and on return."""
     size = basis.shape[0]
@@ -374,57 +374,63 @@ def top_open_of_blocks(weights, is_open, starts, members, room, taken, items, si
         sizes[run] = k
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})  # there are no NaNs: maxima use SIMD
-def _fill_maxima(values, maxima):
-    """The largest of every `_GROUP` values into `maxima`; returns the largest of all."""
-    n, most = values.shape[0], -np.inf
-    n_groups = n // _GROUP
+# there are no NaNs: maxima use SIMD
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True, fastmath={"nnan", "nsz"})
+def _fill_maxima(values, first, size, maxima):
+    """The largest of every `_GROUP` of `size` values from `first` on into `maxima`; returns the largest of all."""
+    most = -np.inf
+    n_groups = size // _GROUP
     for j in range(n_groups):
-        top = values[_GROUP * j]
-        for i in range(_GROUP * j, _GROUP * j + _GROUP):
+        start = first + _GROUP * j
+        top = values[start]
+        for i in range(start, start + _GROUP):
             top = values[i] if values[i] > top else top
         maxima[j] = top
         most = top if top > most else most
-    if n_groups * _GROUP < n:
-        top = values[n - 1]
-        for i in range(n_groups * _GROUP, n):
+    if n_groups * _GROUP < size:
+        top = values[first + size - 1]
+        for i in range(first + n_groups * _GROUP, first + size):
             top = values[i] if values[i] > top else top
         maxima[n_groups] = top
         most = top if top > most else most
     return most
 
 
-@njit(cache=True, nogil=True)
-def _pick_equal(values, most, maxima, k, picked):
-    """The places of the first k values that are the largest into `picked`; returns whether there are as many."""
-    n, m = values.shape[0], 0
-    for j in range((n + _GROUP - 1) // _GROUP):
+@njit(cache=True, nogil=True, forceinline=True)
+def _pick_equal(values, first, size, most, maxima, k, picked):
+    """Where the first k values are that are the largest, into `picked`; returns whether there are as many."""
+    m, end = 0, first + size
+    for j in range((size + _GROUP - 1) // _GROUP):
         if maxima[j] == most:
-            for i in range(_GROUP * j, min(_GROUP * j + _GROUP, n)):
+            start = first + _GROUP * j
+            for i in range(start, min(start + _GROUP, end)):
                 picked[m] = i  # overwritten unless it is one of them: no branch on it
                 m += values[i] == most
                 if m == k:
-                    return True
-    return False
+                    break
+        if m == k:
+            break
+    return m == k
 
 
-@njit(cache=True, nogil=True)
-def _collect(values, least, maxima, gains, places):
-    """The values of at least `least` and their places, ascending, into `gains` and `places`; returns how many."""
-    n, m = values.shape[0], 0
-    for j in range((n + _GROUP - 1) // _GROUP):
+@njit(cache=True, nogil=True, forceinline=True)
+def _collect(values, first, size, least, maxima, gains, places):
+    """The values of at least `least` and where they are, ascending, into `gains` and `places`; returns how many."""
+    m, end = 0, first + size
+    for j in range((size + _GROUP - 1) // _GROUP):
         if maxima[j] >= least:
-            for i in range(_GROUP * j, min(_GROUP * j + _GROUP, n)):
+            start = first + _GROUP * j
+            for i in range(start, min(start + _GROUP, end)):
                 gains[m], places[m] = values[i], i  # overwritten unless it reaches `least`: no branch on it
                 m += values[i] >= least
     return m
 
 
-@njit(cache=True, nogil=True)
-def _rank(gains, k, picked):
-    """Positions of the k largest of few `gains`, ties by smaller position, ascending into `picked`, which has room
-    for one more."""
-    n, j = gains.shape[0], 0
+@njit(cache=True, nogil=True, forceinline=True)
+def _rank(gains, n, k, picked):
+    """Positions of the k largest of the first n `gains`, ties by smaller position, ascending into `picked`, which has
+    room for one more."""
+    j = 0
     for i in range(n):
         gain, n_before = gains[i], 0
         for x in range(i):
@@ -436,22 +442,29 @@ def _rank(gains, k, picked):
 
 
 @njit(cache=True, nogil=True)
-def _next_mark(mark, least, n_found, k, size):
-    """Set the mark of a cell whose least chosen value is `least`, and in which `n_found` reached the threshold."""
+def _fill_top_of(values, first, size, k, floats, integers, picked):
+    """`_fill_top` of the `size` values from `first` on; `floats` and `integers` are room."""
+    n = values.shape[0]
+    rest, scratch, sample = floats[:n], floats[n : 2 * n], floats[2 * n : 2 * n + 1024]
+    _fill_top(values[first : first + size], k, sample, rest, scratch, integers[:n], picked)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _next_mark(marks, b, least, n_found, k, size):
+    """Set the mark of cell b, whose least chosen value is `least`, and in which `n_found` reached the threshold."""
     if n_found < k:
-        mark[_SLACK] = min(2.0 * mark[_SLACK] + abs(least) * _MORE_SLACK, 1e300)
+        marks[b, _SLACK] = min(2.0 * marks[b, _SLACK] + abs(least) * _MORE_SLACK, 1e300)
     elif n_found < k + 4:
-        mark[_SLACK] *= 1.3
+        marks[b, _SLACK] *= 1.3
     elif n_found > 2 * k + 8:
-        mark[_SLACK] *= 0.7
-        mark[_REST] = _LONG_REST if n_found * 2 > size else 0
-    mark[_THRESHOLD] = least - mark[_SLACK] if abs(least) < np.inf else least
+        marks[b, _SLACK] *= 0.7
+        marks[b, _REST] = _LONG_REST if n_found * 2 > size else 0
 
 
 @njit(cache=True, nogil=True)
 def cell_room(n_items):
-    """How many floats and how many integers `choose_cells` needs as room."""
-    return 5 * n_items + 1024 + 2, 3 * n_items + 3
+    """How many floats and how many integers `top_of_cells` and `top_of_lines` need as room."""
+    return 5 * n_items + 1024 + 4, 3 * n_items + 2
 
 
 @njit(cache=True, nogil=True)
@@ -462,96 +475,99 @@ def clear_marks(marks):
             marks[run, b, _THRESHOLD], marks[run, b, _SLACK], marks[run, b, _REST] = FIRST_MARK
 
 
-@njit(cache=True, nogil=True)
-def choose_cells(row, starts, members, capacities, is_sorted, marks, floats, integers, items):
+@njit(cache=True, nogil=True, forceinline=True)
+def choose_cells(row, starts, members, capacities, marks, maxima, gains, places, picked, floats, integers, items):
     """The best `capacities[b]` items of every cell of one run, whose items have the values `row` (L,).
 
-    Cell b has the items members[starts[b]:starts[b + 1]], ascending; `is_sorted` says that item i is members[i]. What
-    is chosen goes into `items` (K,), ascending in each cell: unless `is_sorted`, it is still to be sorted. `marks`
-    (B, 3) are kept from one choice to the next (see above). `floats` and `integers` are room (see `cell_room`).
+    Cell b has the items members[starts[b]:starts[b + 1]], ascending, and `row` has the values in the order of
+    `members`. What is chosen goes into `items` (K,), ascending in each cell. `marks` (B, 3) are kept from one choice
+    to the next (see above). Room: `maxima` and `gains` float64, `places` and `picked` int64, all (L + 1,); `floats`
+    (2L + 1026,), `integers` (L,). As in `order.argsort_row` there are no slices.
     """
-    n, k = row.shape[0], 0
-    maxima, gains, rest = floats[: n // _GROUP + 1], floats[n : 2 * n + 1], floats[2 * n + 1 : 3 * n + 1]
-    scratch, gathered = floats[3 * n + 1 : 4 * n + 1], floats[4 * n + 1 : 5 * n + 1]
-    sample = floats[5 * n + 1 : 5 * n + 1025]
-    places, spots, picked = integers[: n + 1], integers[n + 1 : 2 * n + 1], integers[2 * n + 1 : 3 * n + 2]
+    k = 0
     for b in range(capacities.shape[0]):
         first, m = starts[b], capacities[b]
         size = starts[b + 1] - first
         if m == size:
-            for i in range(first, first + size):
-                items[k + i - first] = members[i]
-            k += m
-            continue
-        if m == 0:
-            continue
-        if m == 1 and size < 4 * _GROUP:
-            best = members[first]
-            most = row[best]
-            for i in range(first + 1, first + size):
-                value = row[members[i]]
-                best = members[i] if value > most else best
-                most = max(value, most)
-            items[k] = best
-            k += 1
-            continue
-        if is_sorted:
-            own = row[first : first + size]
-        else:
-            own = gathered[:size]
-            for i in range(size):
-                own[i] = row[members[first + i]]
-        is_resting = m * _SHARE >= size or marks[b, _REST] > 0.0
-        marks[b, _REST] -= 1.0
-        least, n_found = np.inf, 0
-        if not is_resting:
-            most = _fill_maxima(own, maxima)
-            if _pick_equal(own, most, maxima, m, picked):
-                for i in range(m):
-                    items[k + i] = members[first + picked[i]]
-                k += m
-                continue
-            n_found = _collect(own, marks[b, _THRESHOLD], maxima, gains, places)
-        is_part = n_found >= m
-        among = gains[:n_found] if is_part else own
-        if is_part and n_found <= _MOST_RANKED:
-            _rank(among, m, picked)
-        elif is_part and n_found == m:
             for i in range(m):
-                picked[i] = i
-        else:
-            _fill_top(among, m, sample, rest, scratch, spots, picked)
-        for i in range(m):
-            place = picked[i]
-            least = min(least, among[place])
-            items[k + i] = members[first + (places[place] if is_part else place)]
-        if is_resting:
-            marks[b, _THRESHOLD] = least - marks[b, _SLACK] if abs(least) < np.inf else least
-        else:
-            _next_mark(marks[b], least, n_found, m, size)
+                items[k + i] = members[first + i]
+        elif m == 1 and size < 4 * _GROUP:
+            best, most = first, row[first]
+            for i in range(first + 1, first + size):
+                best = i if row[i] > most else best
+                most = max(row[i], most)
+            items[k] = members[best]
+        elif m > 0:
+            is_resting = m * _SHARE >= size or marks[b, _REST] > 0.0
+            marks[b, _REST] -= 1.0
+            is_done, n_found = False, 0
+            if not is_resting:
+                most = _fill_maxima(row, first, size, maxima)
+                is_done = _pick_equal(row, first, size, most, maxima, m, picked)
+                if is_done:
+                    for i in range(m):
+                        items[k + i] = members[picked[i]]
+                else:
+                    n_found = _collect(row, first, size, marks[b, _THRESHOLD], maxima, gains, places)
+            if not is_done:
+                is_part = n_found >= m
+                if not is_part:
+                    _fill_top_of(row, first, size, m, floats, integers, picked)
+                elif n_found <= _MOST_RANKED:
+                    _rank(gains, n_found, m, picked)
+                elif n_found == m:
+                    for i in range(m):
+                        picked[i] = i
+                else:
+                    _fill_top_of(gains, 0, n_found, m, floats, integers, picked)
+                least = np.inf
+                for i in range(m):
+                    place = picked[i]
+                    least = min(least, gains[place] if is_part else row[first + place])
+                    items[k + i] = members[places[place] if is_part else first + place]
+                if not is_resting:
+                    _next_mark(marks, b, least, n_found, m, size)
+                marks[b, _THRESHOLD] = least - marks[b, _SLACK] if abs(least) < np.inf else least
         k += m
 
 
 @njit(cache=True, nogil=True)
 def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats, integers, items):
-    """`choose_cells` for every row of `weights` (R, L), with the marks (R, B, 3) of each, into `items` (R, K)."""
+    """`choose_cells` for every row of `weights` (R, L), with the marks (R, B, 3) of each, into `items` (R, K).
+
+    `is_sorted` says that item i is members[i]; else what is chosen is still to be sorted.
+    """
+    n = members.shape[0]
+    maxima, gains, gathered = floats[: n + 1], floats[n + 1 : 2 * n + 2], floats[2 * n + 2 : 3 * n + 2]
+    more = floats[3 * n + 2 :]
+    places, picked, spots = integers[: n + 1], integers[n + 1 : 2 * n + 2], integers[2 * n + 2 :]
     for run in range(weights.shape[0]):
-        choose_cells(weights[run], starts, members, capacities, is_sorted, marks[run], floats, integers, items[run])
+        if not is_sorted:
+            for i in range(n):
+                gathered[i] = weights[run, members[i]]
+        row = weights[run] if is_sorted else gathered
+        choose_cells(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots,
+                     items[run])  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, floats, integers, items):
-    """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept.
-
-    `floats` has room for a row besides.
-    """
-    n_items = means.shape[1]
-    row = floats[floats.shape[0] - n_items :]
+    """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept."""
+    n = members.shape[0]
+    maxima, gains, row = floats[: n + 1], floats[n + 1 : 2 * n + 2], floats[2 * n + 2 : 3 * n + 2]
+    more = floats[3 * n + 2 :]
+    places, picked, spots = integers[: n + 1], integers[n + 1 : 2 * n + 2], integers[2 * n + 2 :]
     for run in range(means.shape[0]):
         a, b = means[run], radii[run]
-        for e in range(n_items):
-            row[e] = index(a[e], b[e], c)
-        choose_cells(row, starts, members, capacities, is_sorted, marks[run], floats, integers, items[run])
+        if is_sorted:
+            for i in range(n):
+                row[i] = index(a[i], b[i], c)
+        else:
+            for i in range(n):
+                e = np.uint64(members[i])
+                row[i] = index(a[e], b[e], c)
+        choose_cells(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots,
+                     items[run])  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

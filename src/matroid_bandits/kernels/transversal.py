@@ -10,7 +10,7 @@ _PLACE = np.zeros(67, np.int64)
 _PLACE[[pow(2, i, 67) for i in range(64)]] = np.arange(64)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _augment(item, starts, rights, mate, slot, stamp, mark, queue, via):
     """Match `item` along a shortest augmenting path, changing `mate` and `slot`; False when there is none.
 
@@ -43,43 +43,53 @@ def _augment(item, starts, rights, mate, slot, stamp, mark, queue, via):
 
 
 @njit(cache=True, nogil=True)
-def greedy_matchings(orders, lengths, taken, starts, rights, n_right, limit, chosen, sizes, slots):
-    """Match items along the first lengths[r] entries of each row of `orders` (R, M), from the `taken` ones on.
+def greedy_matching(order, length, taken, starts, rights, limit, mate, stamp, via, queue, slot, chosen):
+    """Match items along the first `length` entries of `order` (M,), from the `taken` ones on; returns how many.
 
-    No `lengths` (an empty array) means whole rows. Item e may use rights[starts[e]:starts[e + 1]]. Row r of `chosen`
-    (R, limit) gets the taken items and those accepted, `sizes[r]` in all and at most `limit`. `slots` (R, n_items)
-    gets each item's right vertex, -1 for none.
+    Item e may use rights[starts[e]:starts[e + 1]]. `chosen` (limit,) gets the taken items and those accepted, at most
+    `limit` in all, and `slot` (n_items,) each item's right vertex, -1 for none. The rest is room: `mate`, `stamp` and
+    `via` for each right vertex, `queue` for one more.
     """
     n_taken = taken.shape[0]
+    for r in range(mate.shape[0]):
+        mate[r], stamp[r] = -1, 0
+    for e in range(slot.shape[0]):
+        slot[e] = -1
+    k = 0
+    for i in range(-n_taken, length):
+        if k == limit:
+            break
+        e = order[i] if i >= 0 else taken[n_taken + i]
+        mark = n_taken + i + 1
+        if slot[e] < 0 and _augment(e, starts, rights, mate, slot, stamp, mark, queue, via):
+            chosen[k] = e
+            k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def greedy_matchings(orders, lengths, taken, starts, rights, n_right, limit, chosen, sizes, slots):
+    """`greedy_matching` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen` and `slots`.
+
+    No `lengths` (an empty array) means whole rows. `sizes` (R,) gets how many items each row of `chosen` has.
+    """
     mate = np.empty(n_right, np.int64)
     stamp = np.empty(n_right, np.int64)
     via = np.empty(n_right, np.int64)
     queue = np.empty(n_right + 1, np.int64)
     for run in range(orders.shape[0]):
-        order, slot = orders[run], slots[run]
-        mate[:] = -1
-        stamp[:] = 0
-        slot[:] = -1
-        k = 0
-        length = lengths[run] if lengths.shape[0] > 0 else order.shape[0]
-        for i in range(-n_taken, length):
-            if k == limit:
-                break
-            e = order[i] if i >= 0 else taken[n_taken + i]
-            mark = n_taken + i + 1
-            if slot[e] < 0 and _augment(e, starts, rights, mate, slot, stamp, mark, queue, via):
-                chosen[run, k] = e
-                k += 1
-        sizes[run] = k
+        length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
+        order, slot, row = orders[run], slots[run], chosen[run]
+        sizes[run] = greedy_matching(order, length, taken, starts, rights, limit, mate, stamp, via, queue, slot, row)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _lowest(bits):
     """The number of the lowest set bit; 2 is a primitive root of 67, so powers of two differ modulo it."""
     return _PLACE[(bits & (~bits + _ONE)) % np.uint64(67)]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _augment_masks(item, masks, mate, is_free, is_dead, via):
     """As `_augment`, a word of bits for a set of right vertices; returns the free and the dead ones afterwards."""
     seen = masks[item] & ~is_dead
@@ -106,39 +116,51 @@ def _augment_masks(item, masks, mate, is_free, is_dead, via):
     return is_free, is_dead | seen
 
 
-@njit(cache=True, nogil=True)
-def greedy_mask_matchings(orders, lengths, taken, masks, entries, n_right, limit, chosen, sizes):
-    """As `greedy_matchings` for at most 64 right vertices: bit r of masks[e] (uint64) lets item e use vertex r.
+@njit(cache=True, nogil=True, forceinline=True)
+def greedy_mask_matching(order, length, taken, masks, entries, n_right, limit, mate, via, chosen):
+    """As `greedy_matching` for at most 64 right vertices: bit r of masks[e] (uint64) lets item e use vertex r.
 
-    `entries` are the masks once more, with 0 for the taken items: what a row may still match.
+    `entries` are the masks once more, with 0 for the taken items: what may still be matched. `mate` and `via` (64,)
+    are room.
     """
     n_taken = taken.shape[0]
+    is_free, is_dead = (~np.uint64(0)) >> np.uint64(64 - n_right), np.uint64(0)
+    k = 0
+    for i in range(-n_taken, length):
+        if k == limit:
+            break
+        e = order[i] if i >= 0 else taken[n_taken + i]
+        open_ = (entries[e] if i >= 0 else masks[e]) & ~is_dead
+        if open_ == 0:
+            continue
+        if open_ & is_free != 0:
+            r = _lowest(open_ & is_free)
+            is_free &= ~(_ONE << np.uint64(r))
+            mate[r] = e
+        else:
+            for r in range(64):
+                via[r] = -1
+            left = is_free
+            is_free, is_dead = _augment_masks(e, masks, mate, is_free, is_dead, via)
+            if is_free == left:
+                continue
+        chosen[k] = e
+        k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def greedy_mask_matchings(orders, lengths, taken, masks, entries, n_right, limit, chosen, sizes):
+    """`greedy_mask_matching` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen`.
+
+    No `lengths` (an empty array) means whole rows. `sizes` (R,) gets how many items each row of `chosen` has.
+    """
     mate = np.empty(64, np.int64)
     via = np.empty(64, np.int64)
     for run in range(orders.shape[0]):
-        is_free, is_dead = (~np.uint64(0)) >> np.uint64(64 - n_right), np.uint64(0)
-        k = 0
         length = lengths[run] if lengths.shape[0] > 0 else orders.shape[1]
-        for i in range(-n_taken, length):
-            if k == limit:
-                break
-            e = orders[run, i] if i >= 0 else taken[n_taken + i]
-            open_ = (entries[e] if i >= 0 else masks[e]) & ~is_dead
-            if open_ == 0:
-                continue
-            if open_ & is_free != 0:
-                r = _lowest(open_ & is_free)
-                is_free &= ~(_ONE << np.uint64(r))
-                mate[r] = e
-            else:
-                via[:] = -1
-                left = is_free
-                is_free, is_dead = _augment_masks(e, masks, mate, is_free, is_dead, via)
-                if is_free == left:
-                    continue
-            chosen[run, k] = e
-            k += 1
-        sizes[run] = k
+        order, row = orders[run], chosen[run]
+        sizes[run] = greedy_mask_matching(order, length, taken, masks, entries, n_right, limit, mate, via, row)
 
 
 @njit(cache=True, nogil=True)

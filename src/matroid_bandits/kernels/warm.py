@@ -5,37 +5,46 @@ import numpy as np
 from matroid_bandits.kernels.compiling import njit
 
 
-@njit(cache=True, nogil=True)
-def repair(class_orders, starts, members, indices, budget, orders, is_spent):
-    """Bring each row's order of classes up to date by insertion, and name each class's best item in `orders`.
+@njit(cache=True, nogil=True, forceinline=True)
+def repair_row(classes, starts, members, U, budget, values, order):
+    """Bring an order of classes up to date by insertion, and name each class's best item in `order`.
 
     Class c has the items members[starts[c]:starts[c + 1]], ascending; of several only the best can be chosen, so
-    it stands for all. `class_orders` (R, C) are last episode's, `indices` (R, L), `orders` (R, C) items; larger
-    index first, ties by smaller item. A row that needs more than `budget` moves is given up and marked in
-    `is_spent` (R,); both its rows stay permutations, in step with each other.
+    it stands for all. `classes` (C,) is last episode's order, `U` (L,) the indices, `order` (C,) gets items; larger
+    index first, ties by smaller item. False where that needs more than `budget` moves: it is given up, and both stay
+    permutations, in step with each other. `values` (C,) float64 is room.
     """
-    n = class_orders.shape[1]
-    values = np.empty(n, np.float64)
+    n = classes.shape[0]
+    for i in range(n):
+        c = np.uint64(classes[i])
+        best = members[starts[c]]
+        value = U[np.uint64(best)]
+        for j in range(starts[c] + 1, starts[c + np.uint64(1)]):
+            if U[np.uint64(members[j])] > value:
+                best = members[j]
+                value = U[np.uint64(best)]
+        order[i], values[i] = best, value
+    left = budget
+    for i in range(1, n):
+        value, item, c = values[i], order[i], classes[i]
+        j = i - 1
+        while j >= 0 and (values[j] < value or (values[j] == value and order[j] > item)):
+            values[j + 1], order[j + 1], classes[j + 1] = values[j], order[j], classes[j]
+            j -= 1
+        values[j + 1], order[j + 1], classes[j + 1] = value, item, c
+        left -= i - 1 - j
+        if left < 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def repair(class_orders, starts, members, indices, budget, orders, is_spent):
+    """`repair_row` for each row of `class_orders` (R, C), `indices` (R, L) and `orders` (R, C).
+
+    A row that was given up is marked in `is_spent` (R,).
+    """
+    values = np.empty(class_orders.shape[1], np.float64)
     for run in range(class_orders.shape[0]):
-        classes, order, U = class_orders[run], orders[run], indices[run]
-        for i in range(n):
-            c = np.uint64(classes[i])
-            best = members[starts[c]]
-            value = U[np.uint64(best)]
-            for j in range(starts[c] + 1, starts[c + np.uint64(1)]):
-                if U[np.uint64(members[j])] > value:
-                    best = members[j]
-                    value = U[np.uint64(best)]
-            order[i], values[i] = best, value
-        left = budget
-        for i in range(1, n):
-            value, item, c = values[i], order[i], classes[i]
-            j = i - 1
-            while j >= 0 and (values[j] < value or (values[j] == value and order[j] > item)):
-                values[j + 1], order[j + 1], classes[j + 1] = values[j], order[j], classes[j]
-                j -= 1
-            values[j + 1], order[j + 1], classes[j + 1] = value, item, c
-            left -= i - 1 - j
-            if left < 0:
-                break
-        is_spent[run] = left < 0
+        classes, order = class_orders[run], orders[run]
+        is_spent[run] = not repair_row(classes, starts, members, indices[run], budget, values, order)
