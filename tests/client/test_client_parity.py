@@ -115,3 +115,21 @@ def test_decisions_of_requests_are_those_of_learners(tmp_path):
         preview = http.post("/v1/campaigns/ads/preview", json={}).json()
         assert preview == ours.preview().to_dict() | {"learner": served.id}
         assert mb.Decision.from_dict(preview).id == 0
+
+
+def test_a_control_is_the_same_here_and_there(tmp_path):
+    """A campaign whose held-out requests the editor's set answers: created, asked, configured and read back."""
+    matroid = mb.PartitionMatroid({"a": "x", "b": "x", "c": "y", "d": "y"})
+    editor = mb.Holdout(0.5, by="visitor", control=mb.FixedSet(["b", "d"]), learns=False)
+    learner = mb.Learner(matroid, mb.OMM(), seed=3, holdout=editor)
+    with serving(f"sqlite:///{tmp_path}/c.db") as http, mb.Client(str(http.base_url), "news") as client:
+        client.create(matroid, mb.OMM(), seed=3, holdout=editor)
+        assert client.holdout == editor
+        for visitor in range(12):
+            ours, theirs = (each.ask(tags={"visitor": visitor}) for each in (learner, client))
+            assert (ours.labels, ours.is_held_out) == (theirs.labels, theirs.is_held_out)
+            for each, decision in ((learner, ours), (client, theirs)):
+                each.tell(decision, [0.5, 0.25])
+        client.configure(holdout=mb.Holdout(0.25, control=mb.KLOSM()))
+        assert client.holdout == mb.Holdout(0.25, control=mb.KLOSM())
+        assert "for KLOSM" in client.history()["marks"][-1]["text"]

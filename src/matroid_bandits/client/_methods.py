@@ -215,7 +215,7 @@ class Methods:
     @remote_property
     def holdout(self) -> Steps[Holdout]:
         """Which share of the requests is answered by a random set."""
-        return read(lambda form: Holdout(form["holdout"], form["holdout_by"]), (yield from self._shown()))
+        return read(wire.read_holdout, (yield from self._shown()))
 
     @remote_property
     def n_decisions(self) -> Steps[int]:

@@ -180,6 +180,12 @@ def tags_form(tags: Any) -> dict[str, Any]:
     return dict(tags)
 
 
+def read_holdout(form: Mapping[str, Any]) -> Holdout:
+    """The hold-out of a campaign's form; early servers know of random sets alone."""
+    said = {"share": form["holdout"], "by": form["holdout_by"], "control": form.get("control")}
+    return Holdout.of(said | {"learns": form.get("control_teaches", True)})
+
+
 def holdout_form(holdout: Any) -> Any:
     """A hold-out as the server takes it."""
     return Holdout.of(holdout).to_dict()

@@ -79,6 +79,8 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "seed": learner.seed,
         "holdout": learner.holdout.share,
         "holdout_by": learner.holdout.by,
+        "control": None if (control := learner.holdout.control) is None else policy_to_dict(control, arrays={}),
+        "control_teaches": learner.holdout.learns,
         "answer_window": replica.spec.get("answer_window"),
         "default": replica.spec.get("default"),
     }

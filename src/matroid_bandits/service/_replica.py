@@ -402,6 +402,8 @@ def _settings_in_words(event: dict[str, Any]) -> str:
     holdout = event["holdout"]
     share, by = (holdout["share"], holdout.get("by")) if isinstance(holdout, dict) else (holdout, None)
     held = f"{share:.4g} held out" + (f" by {printable(by)}" if by else "")
+    if isinstance(holdout, dict) and holdout.get("control") is not None:
+        held += f" for {holdout['control']['policy']}"
     return f"the settings are {event['policy']['policy']}, {held}{', from nothing' if event['restart'] else ''}"
 
 

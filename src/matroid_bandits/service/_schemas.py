@@ -211,8 +211,12 @@ class CampaignAnswer(Summary):
     policy: dict[str, Any]
     minimize: bool
     seed: int
-    holdout: float = Field(description="The share of requests that is answered by a random set.")
+    holdout: float = Field(description="The share of requests that the control answers.")
     holdout_by: str | None = Field(description="The tag whose values are held out; null for single requests.")
+    control: dict[str, Any] | None = Field(description="The policy that answers them; null for random sets.")
+    control_teaches: bool = Field(
+        description="Whether the campaign's policy learns from the control's decisions too."
+    )
     answer_window: float | None
     default: float | None
     constraint: dict[str, Any] | None = Field(None, description="The matroid in its stored form.")

@@ -15,7 +15,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Holdout, Learner
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import Policy, policy_from_dict
 from matroid_bandits.specs._file import read_file
 from matroid_bandits.specs._labels import Features, Priors
 from matroid_bandits.specs._operations import ConstrainedSpec
@@ -62,23 +62,6 @@ About = Annotated[str, AfterValidator(partial(_check_length, LONGEST_ABOUT))]
 Window = Annotated[Number | None, AfterValidator(_check_window)]
 
 
-class HoldoutSpec(Spec):
-    """Which requests are answered by a random set.
-
-    Examples
-    --------
-    >>> HoldoutSpec(share=0.1, by="visitor").make()
-    Holdout(share=0.1, by='visitor')
-    """
-
-    share: Number = Field(0.0, description="Probability with which a request is answered by a random set.")
-    by: str | None = Field(None, description="The tag whose values are held out; null to draw each request.")
-
-    def make(self) -> Holdout:
-        """The hold-out of a learner."""
-        return Holdout(self.share, self.by or None)
-
-
 PolicyField = Annotated[
     PolicySpec,
     BeforeValidator(
@@ -86,6 +69,32 @@ PolicyField = Annotated[
         json_schema_input_type=str | PolicySpec,
     ),
 ]
+
+
+class HoldoutSpec(Spec):
+    """Which requests are answered by a control: by a random set, unless another is named.
+
+    Examples
+    --------
+    >>> HoldoutSpec(share=0.1, by="visitor").make()
+    Holdout(share=0.1, by='visitor', control=None, learns=True)
+    >>> HoldoutSpec(share=0.1, control={"policy": "FixedSet", "items": ["boots", "hats"]}).make().control
+    FixedSet(items=['boots', 'hats'])
+    """
+
+    share: Number = Field(0.0, description="Probability with which a request is answered by the control.")
+    by: str | None = Field(None, description="The tag whose values are held out; null to draw each request.")
+    control: PolicyField | None = Field(
+        None, description="The policy that answers them, such as a FixedSet; null for random sets."
+    )
+    learns: bool = Field(True, description="Whether the campaign's policy learns from the control's decisions too.")
+
+    def make(self) -> Holdout:
+        """The hold-out of a learner."""
+        control = None if self.control is None else policy_from_dict(self.control.model_dump(exclude_unset=True))
+        return Holdout(self.share, self.by or None, control, self.learns)
+
+
 HoldoutField = Annotated[
     HoldoutSpec,
     BeforeValidator(
@@ -137,7 +146,7 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
     holdout: HoldoutField = Field(
         {"share": 0.0},
         validate_default=True,
-        description="The share of requests that is answered by a random set, or the share and by which tag it goes.",
+        description="The share of requests that a random set answers; or the share, its tag, and what answers.",
     )
     priors: Annotated[Priors, AfterValidator(_check_no_word)] = Field(
         None, description="What is believed of items before anything is told: a mean, and how many plays it is worth."

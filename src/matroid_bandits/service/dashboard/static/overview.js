@@ -8,7 +8,7 @@ export const STATUS_WORDS = { active: "Active", paused: "Paused", stopped: "Stop
 
 /** How a campaign was set up, as pairs of a term and what it is. */
 export function factsOf(campaign) {
-  const { answer_window: window, default: missing, holdout, seed } = campaign;
+  const { answer_window: window, control, default: missing, holdout, seed } = campaign;
   const then = missing === null ? "forgotten" : `counted as ${weight(missing)}`;
   return [
     ["Items", `${count(campaign.n_items)}, of which a set has at most ${count(campaign.rank)}`],
@@ -19,7 +19,7 @@ export function factsOf(campaign) {
       "Answers",
       window === null ? "are waited for without an end" : `are waited for ${duration(window)}; then ${then}`,
     ],
-    ["Random sets", holdout ? `${+(100 * holdout).toPrecision(3)}% of the requests` : "none"],
+    [control ? `Control: ${control.policy}` : "Random sets", holdout ? `${+(100 * holdout).toPrecision(3)}% of the requests` : "none"],
     ["Seed", seed === null || seed === undefined ? "none" : String(seed)],
     ["Created", moment(campaign.created)],
     ["Times", `are in ${timeZone()}`],
