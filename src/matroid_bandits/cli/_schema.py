@@ -12,16 +12,30 @@ from matroid_bandits.cli._app import app
 
 @app.command(epilog="Example: matroid-bandits schema > problem.schema.json")
 def schema(
-    what: Annotated[str, typer.Argument(metavar="problem|sweep|campaign", help="Which kind of file.")] = "problem",
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="problem|sweep|campaign|openapi|typescript",
+            help="Which kind of file; the API of the service; a client of it in TypeScript.",
+        ),
+    ] = "problem",
 ) -> None:
     """Print the JSON Schema of problem, sweep or campaign files, for editors that complete and check them.
 
     TOML and JSON files share it. Keys that read a file are marked with x-reads-file, the one that imports code with
-    x-imports-code.
+    x-imports-code. With openapi print the document of the service's API, with typescript a client made from it.
     """
+    if what in ("openapi", "typescript"):
+        from matroid_bandits.service import api_document, typescript
+
+        document = api_document()
+        typer.echo(
+            json.dumps(document, indent=2) if what == "openapi" else typescript(document), nl=what == "openapi"
+        )
+        return
     from matroid_bandits.specs import CampaignSpec, SimulationSpec, SweepSpec, json_schema
 
     models = {"problem": SimulationSpec, "sweep": SweepSpec, "campaign": CampaignSpec}
     if what not in models:
-        raise typer.BadParameter(f"expected problem, sweep or campaign; got {what!r}")
+        raise typer.BadParameter(f"expected problem, sweep, campaign, openapi or typescript; got {what!r}")
     typer.echo(json.dumps(json_schema(models[what]), indent=2))

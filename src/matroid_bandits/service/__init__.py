@@ -13,6 +13,7 @@ from matroid_bandits.service._app import create_app
 from matroid_bandits.service._apply import in_words
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._commands import apply_campaign, create_campaign, delete_campaign, move_campaign
+from matroid_bandits.service._health import api_document
 from matroid_bandits.service._keys import create_key, list_keys, revoke_key
 from matroid_bandits.service._run import run_server
 from matroid_bandits.service._service import Service
@@ -27,6 +28,7 @@ from matroid_bandits.service._transfer import (
     resume_campaign,
     trust_log,
 )
+from matroid_bandits.service._typescript import typescript
 from matroid_bandits.service._verify import Verified, verify_campaign
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "Settings",
     "Verified",
     "acknowledge_alarms",
+    "api_document",
     "apply_campaign",
     "backup",
     "create_app",
@@ -52,5 +55,6 @@ __all__ = [
     "revoke_key",
     "run_server",
     "trust_log",
+    "typescript",
     "verify_campaign",
 ]

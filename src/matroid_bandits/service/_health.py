@@ -79,7 +79,18 @@ async def _docs(call: Call) -> Response:
 
 
 def _document(call: Call) -> dict[str, Any]:
-    return openapi((*ENDPOINTS, *OPERATION), call.service.settings.root_path)
+    return api_document(call.service.settings.root_path)
+
+
+def api_document(root: str = "") -> dict[str, Any]:
+    """The OpenAPI document of all endpoints, which a proxy may have under a path.
+
+    Examples
+    --------
+    >>> api_document()["openapi"]
+    '3.1.0'
+    """
+    return openapi((*ENDPOINTS, *OPERATION), root)
 
 
 #: Endpoints for whoever runs the server.
