@@ -33,15 +33,24 @@ def test_the_chapter(no_data, tmp_path):
     chapter = short.write(outcomes)
     assert [table.name for table in chapter.tables] == [
         "race", "race-margins", "race-price", "race-scales", "networks", "networks-scales", "delays", "visitors",
+        "constraints",
     ]  # fmt: skip
     for table in chapter.tables:  # the race's problems are nobody's data
         assert table.is_standin == (not table.name.startswith("race"))
     for plot in chapter.plots:
         assert plot.is_standin == (not plot.name.startswith("beyond-race"))
     assert [claim.verdict for claim in chapter.claims] == ["undecided"] * 4
-    assert chapter.run.size == ("2 runs of 6 (race), 6 (networks), 6 (delays), 6 (visitors) episodes, seed 2014")
+    assert chapter.run.size == (
+        "2 runs of 6 (race), 6 (networks), 6 (delays), 6 (visitors), 6 (constraints) episodes, seed 2014"
+    )
     assert chapter.run.summary.startswith(chapter.run.size)
-    assert chapter.run.to_dict()["episodes"] == {"race": 6, "networks": 6, "delays": 6, "visitors": 6}
+    assert chapter.run.to_dict()["episodes"] == {
+        "race": 6,
+        "networks": 6,
+        "delays": 6,
+        "visitors": 6,
+        "constraints": 6,
+    }
     full = BEYOND.write([replace(outcome, is_full=True) for outcome in outcomes])
     assert {claim.verdict for claim in full.claims} <= {"holds", "does not hold"}
     report = Report(tmp_path / "report", "Title", "lead", "command")

@@ -1,7 +1,7 @@
 """The paper's three experiments (Sections 5.1 to 5.3): frozen in code, run again, ours beside its figures.
 
 Each is a short file: its data, its policies, its size, and the chapter that a report has on it. `BEYOND` is a chapter
-on what is not in the paper: changes, drift, delay and context.
+on what is not in the paper: changes, drift, delay, context and sets that are no matroids.
 """
 
 from matroid_bandits.paper._beyond import BEYOND, Beyond, run_beyond

@@ -1,4 +1,7 @@
-"""The chapter beyond the paper: changes, drift, delay and context, on made-up problems and on the paper's own."""
+"""The chapter beyond the paper, on made-up problems and on the paper's own.
+
+Changes, drift, delay, context, and sets that are no matroids.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from matroid_bandits.datasets import Dataset
+from matroid_bandits.paper._beyond_matroids import CONSTRAINTS
 from matroid_bandits.paper._chapter import where_from
 from matroid_bandits.paper._delays import DELAYS
 from matroid_bandits.paper._movies import VISITORS
@@ -37,7 +41,7 @@ class Beyond:
     --------
     >>> from matroid_bandits.paper import BEYOND
     >>> [(part.name, part.n_episodes) for part in BEYOND.parts]
-    [('race', 50000), ('networks', 6000), ('delays', 3000), ('visitors', 4000)]
+    [('race', 50000), ('networks', 6000), ('delays', 3000), ('visitors', 4000), ('constraints', 3000)]
     """
 
     parts: tuple[Part, ...]
@@ -111,8 +115,9 @@ class Beyond:
 
 
 _LEAD = (
-    "What the paper leaves for later: weights that change, answers that come late, and visitors of whom something"
-    " is known. None of this is in the paper. The problems of the race are made up; those after it are the paper's."
+    "What the paper leaves for later: weights that change, answers that come late, visitors of whom something"
+    " is known, and sets that are no matroids. None of this is in the paper."
+    " The problems of the race are made up; those after it are the paper's."
 )
 
 
@@ -179,4 +184,4 @@ def _sources(outcome: PartOutcome) -> list[DataSource]:
     ]
 
 
-BEYOND = Beyond(parts=(RACE, NETWORKS, DELAYS, VISITORS), n_runs=10, seed=2014, n_quick=3)
+BEYOND = Beyond(parts=(RACE, NETWORKS, DELAYS, VISITORS, CONSTRAINTS), n_runs=10, seed=2014, n_quick=3)
