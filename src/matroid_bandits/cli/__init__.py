@@ -14,6 +14,7 @@ except ImportError:
 from matroid_bandits.cli import (  # noqa: F401 - each adds its commands
     _campaign,
     _data,
+    _evaluate,
     _key,
     _reproduce,
     _schema,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from matroid_bandits._util.checks import as_integer
 from matroid_bandits.evaluation._estimators import Decisions, Estimate, Method, Target, estimate
 from matroid_bandits.evaluation._laws import FrozenTarget, Propensities, RandomSets, labels_of
 from matroid_bandits.evaluation._log import Log, LoggedDecision, read_log
+from matroid_bandits.evaluation._parts import Categories, by_value, of_decisions
 from matroid_bandits.evaluation._uplift import Look, UpliftSequence
 from matroid_bandits.exceptions import EvaluationError
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 #: Below this effective size an interval is not to be trusted.
 _ENOUGH = 100.0
+
+#: What the sets that were played are called among targets.
+PLAYED = "as played"
+
+#: How often the uplift is looked at along the log.
+_LOOKS = 200
 
 
 @dataclass(frozen=True)
@@ -33,9 +40,16 @@ class Evaluation:
         The value per decision of each target, in the units of the weights.
     played : Estimate
         The same of the sets that were played, held-out decisions included.
+    learner : Estimate
+        The same of the sets that the learner chose as it learnt, or would have chosen where others were played.
     uplift : Look, or None
         The learner against its control, in gains: positive is better, also where weights are costs. None where
         nothing was held out.
+    looks : tuple of Look
+        The same along the log, at about 200 decisions evenly apart.
+    parts : dict of str to dict of str to dict of str to Estimate
+        Estimates, those of the sets that were played among them as "as played", by the values of each tag that was
+        asked for, and by "category".
     n_open, n_lost : int
         Decisions that were left out: those that still wait for answers, and those that were closed without some.
     method : str
@@ -56,11 +70,14 @@ class Evaluation:
 
     estimates: dict[str, Estimate]
     played: Estimate
+    learner: Estimate
     uplift: Look | None
     n_open: int
     n_lost: int
     method: str
     minimize: bool
+    looks: tuple[Look, ...] = ()
+    parts: dict[str, dict[str, dict[str, Estimate]]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON."""
@@ -70,15 +87,20 @@ class Evaluation:
             "n_open": self.n_open,
             "n_lost": self.n_lost,
             "played": _form(self.played),
+            "learner": _form(self.learner),
             "uplift": None if self.uplift is None else _plain(asdict(self.uplift)),
             "estimates": {name: _form(found) for name, found in self.estimates.items()},
+            "parts": {
+                by: {part: {name: _form(found) for name, found in row.items()} for part, row in table.items()}
+                for by, table in self.parts.items()
+            },
         }
 
     def to_frame(self) -> pd.DataFrame:
         """A row per target, that of the played sets first, as a pandas DataFrame."""
         import pandas as pd
 
-        rows = {"as played": self.played} | self.estimates
+        rows = {PLAYED: self.played} | self.estimates
         frame = pd.DataFrame([asdict(found) for found in rows.values()], index=pd.Index(rows, name="target"))
         ends = [found.interval() for found in rows.values()]
         frame.insert(2, "low", [low for low, _ in ends])
@@ -92,6 +114,8 @@ def evaluate(
     *,
     method: Method = "dr",
     unit: str | None = None,
+    by: Iterable[str] = (),
+    categories: bool = False,
     weights: tuple[float, float] | None = None,
     n_redraws: int | None = None,
     n_draws: int = 100_000,
@@ -114,6 +138,11 @@ def evaluate(
     unit : str, optional
         The tag whose value is one unit, such as a visitor: decisions of one unit depend on each other. By default
         the tag by which the hold-out is sticky; without one, each decision is a unit.
+    by : iterable of str
+        Tags: values are also estimated over the decisions with each value of these, the 20 most frequent.
+    categories : bool, default False
+        Whether values are also estimated by category of items: the block of a partition matroid, else what a label
+        has before ``/``, ``:`` or ``|``. These add up to the value of the whole set.
     weights : (float, float), optional
         The range of the weights; by default 0 to 1, or that of the log where it is wider.
     n_redraws : int, optional
@@ -155,7 +184,9 @@ def evaluate(
         n_redraws = as_integer("n_redraws", n_redraws, 1, error=EvaluationError)
     named = _named(targets)
     random = RandomSets(n_draws, seed)
-    table = _Table(log, {name: FrozenTarget(target, random) for name, target in named.items()}, random, n_redraws)
+    parts = Categories() if categories else None
+    frozen = {name: FrozenTarget(target, random) for name, target in named.items()}
+    table = _Table(log, frozen, random, n_redraws, parts)
     settled = table.decisions(_units(table.kept, unit))
     estimates = {}
     for name in named:
@@ -164,14 +195,18 @@ def evaluate(
             said = f"a hold-out of {share:.1%} over as many decisions would be enough for any of its items"
             found = replace(found, warnings=(*found.warnings, said))
         estimates[name] = found
+    looks = _uplift(table.kept, unit, log.minimize, weights)
     return Evaluation(
         estimates=estimates,
         played=table.played(settled),
-        uplift=_uplift(table.kept, unit, log.minimize, weights),
+        learner=estimate(settled, table.target(_OWN), method),
+        uplift=looks[-1] if looks else None,
         n_open=sum(not each.is_settled for each in log.decisions),
         n_lost=sum(each.is_settled and not each.is_answered for each in log.decisions),
         method=method,
         minimize=log.minimize,
+        looks=looks,
+        parts=table.parts(settled, method, [by] if isinstance(by, str) else [*by]),
     )
 
 
@@ -185,17 +220,27 @@ def _named(targets: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     return {str(target): target for target in listed}
 
 
+#: The name of what the learner itself would have done among targets; no user's is called so.
+_OWN = "\0learner"
+
+
 class _Table:
     """Rows of played items with their propensities, and what each target would have done, in one pass."""
 
-    def __init__(self, log: Log, targets: dict[str, FrozenTarget], random: RandomSets, n_redraws: int | None) -> None:
+    def __init__(
+        self,
+        log: Log,
+        targets: dict[str, FrozenTarget],
+        random: RandomSets,
+        n_redraws: int | None,
+        categories: Categories | None,
+    ) -> None:
         self.kept: list[LoggedDecision] = []
-        self._targets = targets
+        self._targets, self._categories = targets, categories
         self._p: list[FloatArray] = []
         self._f: list[FloatArray] = []
-        self._e: dict[str, list[FloatArray]] = {name: [] for name in targets}
-        self._sizes: dict[str, list[float]] = {name: [] for name in targets}
-        self._predicted: dict[str, list[float]] = {name: [] for name in targets}
+        self._codes: list[IntArray] = []
+        self._columns = {name: _Column([], [], []) for name in (*targets, _OWN)}
         self._least_q = dict.fromkeys(targets, 1.0)
         propensities, known = Propensities(log, random, n_redraws), _Means()
         n_followed = 0
@@ -206,14 +251,20 @@ class _Table:
             if places is not None:
                 known.add(decision, places)
             elif decision.is_answered:
-                self._add(decision, *propensities.of(decision), known.of(decision.constraint))
+                p, q = propensities.of(decision)
+                self._add(decision, p, propensities.own, known.of(decision.constraint), q)
         self._n_redraws = propensities.n_redraws
 
-    def _add(self, decision: LoggedDecision, p: FloatArray, q: FloatArray, f: FloatArray) -> None:
+    def _add(self, decision: LoggedDecision, p: FloatArray, own: FloatArray, f: FloatArray, q: FloatArray) -> None:
         items = decision.items
+        codes = (
+            np.zeros(f.size, np.int64) if self._categories is None else self._categories.codes(decision.constraint)
+        )
         self.kept.append(decision)
         self._p.append(p[items])
         self._f.append(f[items])
+        self._codes.append(codes[items])
+        self._columns[_OWN].add(own, items, f, codes)
         for name, target in self._targets.items():
             e = target.of(decision)
             missing = np.flatnonzero((e > 0.0) & (p <= 0.0))
@@ -223,9 +274,7 @@ class _Table:
                     f"chosen at decision {decision.id}; a hold-out of random sets would have shown every item at "
                     "times"
                 )
-            self._e[name].append(e[items])
-            self._sizes[name].append(float(e.sum()))
-            self._predicted[name].append(float(e @ f))
+            self._columns[name].add(e, items, f, codes)
             self._least_q[name] = min(self._least_q[name], float(q[(e > 0.0) & (q > 0.0)].min(initial=1.0)))
 
     def decisions(self, units: IntArray | None) -> Decisions:
@@ -243,20 +292,70 @@ class _Table:
             self._n_redraws,
         )
 
-    def target(self, name: str) -> Target:
-        return Target(np.concatenate(self._e[name]), np.array(self._sizes[name]), np.array(self._predicted[name]))
+    def target(self, name: str, category: int | None = None) -> Target:
+        """What a target would have done; of the items of one category where that is said."""
+        column = self._columns[name]
+        inclusions = np.concatenate(column.inclusions)
+        if category is None:
+            return Target(inclusions, _sums(column.sizes), _sums(column.predicted))
+        inclusions = inclusions * (np.concatenate(self._codes) == category)
+        return Target(inclusions, _sums(column.sizes, category), _sums(column.predicted, category))
 
-    def played(self, settled: Decisions) -> Estimate:
-        """The value of the sets that were played: weights of 1."""
+    def played(self, settled: Decisions, chosen: FloatArray | None = None) -> Estimate:
+        """The value of the sets that were played, or of some of their items: weights of 1."""
         ones = np.ones(settled.weights.size)
-        sizes = settled.total(ones)
+        is_in = ones if chosen is None else chosen
         as_it_was = replace(settled, propensities=ones, n_redraws=0)
-        return replace(estimate(as_it_was, Target(ones, sizes, sizes), "iips"), warnings=())
+        target = Target(is_in, settled.total(is_in), settled.total(is_in))
+        return replace(estimate(as_it_was, target, "iips"), warnings=())
+
+    def parts(self, settled: Decisions, method: Method, tags: list[str]) -> dict[str, dict[str, dict[str, Estimate]]]:
+        """Estimates by the values of tags and by category."""
+        found: dict[str, dict[str, dict[str, Estimate]]] = {}
+        names = [*self._targets]
+        for tag in tags:
+            if not any(tag in each.tags for each in self.kept):
+                raise EvaluationError(f"expected decisions with the tag {tag!r}, got none")
+            found[tag] = {}
+            for value, chosen in by_value(self.kept, tag).items():
+                row = {PLAYED: self.played(of_decisions(settled, self.target(_OWN), chosen)[0])}
+                for name in names:
+                    row[name] = estimate(*of_decisions(settled, self.target(name), chosen), method)
+                found[tag][value] = row
+        if self._categories is not None:
+            codes = np.concatenate(self._codes)
+            found["category"] = {
+                category: {PLAYED: self.played(settled, (codes == code) * 1.0)}
+                | {name: estimate(settled, self.target(name, code), method) for name in names}
+                for category, code in self._categories.names.items()
+            }
+        return found
 
     def needed_share(self, name: str) -> float | None:
         """The hold-out share at which the target's least likely item would be played often enough; None for none."""
         share = _ENOUGH / (len(self.kept) * self._least_q[name])
         return share if share <= 1.0 else None
+
+
+@dataclass
+class _Column:
+    """What a target would have done, decision by decision: of the played items, and in sums by category."""
+
+    inclusions: list[FloatArray]
+    sizes: list[FloatArray]
+    predicted: list[FloatArray]
+
+    def add(self, e: FloatArray, items: IntArray, f: FloatArray, codes: IntArray) -> None:
+        self.inclusions.append(e[items])
+        self.sizes.append(np.bincount(codes, e).astype(np.float64))
+        self.predicted.append(np.bincount(codes, e * f).astype(np.float64))
+
+
+def _sums(rows: list[FloatArray], place: int | None = None) -> FloatArray:
+    """The sum of each row, or what each has at a place; rows may end before it."""
+    if place is None:
+        return np.array([row.sum() for row in rows])
+    return np.array([row[place] if place < row.size else 0.0 for row in rows])
 
 
 class _Means:
@@ -297,8 +396,8 @@ def _units(kept: list[LoggedDecision], unit: str | None) -> IntArray | None:
 
 def _uplift(
     kept: list[LoggedDecision], unit: str | None, minimize: bool, weights: tuple[float, float] | None
-) -> Look | None:
-    """Learner against hold-out; with units, by the first decision of each."""
+) -> tuple[Look, ...]:
+    """Learner against hold-out along the log; with units, by the first decision of each."""
     met: set[str] = set()
     first = []
     for each in kept:
@@ -310,7 +409,7 @@ def _uplift(
         if 0.0 < each.share < 1.0:
             first.append(each)
     if not first:
-        return None
+        return ()
     low, high = weights if weights is not None else (0.0, 1.0)
     largest = max(each.items.size for each in first)
     if weights is None:
@@ -321,8 +420,11 @@ def _uplift(
     sequence = UpliftSequence(min(ends), max(ends))
     values: FloatArray = np.array([sign * each.weights.sum() for each in first])
     arms: BoolArray = np.array([each.is_held_out for each in first], bool)
-    sequence.add(values, arms, np.array([each.share for each in first]))
-    return sequence.look()
+    shares, looks = np.array([each.share for each in first]), []
+    for part in np.array_split(np.arange(len(first)), min(_LOOKS, len(first))):
+        sequence.add(values[part], arms[part], shares[part])
+        looks.append(sequence.look())
+    return tuple(looks)
 
 
 def _form(found: Estimate) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.evaluation._inclusion import inclusion_probabilities
-from matroid_bandits.evaluation._log import Event, Log, LoggedDecision
+from matroid_bandits.evaluation._log import LEARNERS_OWN, Event, Log, LoggedDecision
 from matroid_bandits.exceptions import EvaluationError
 from matroid_bandits.learner import Learner
 from matroid_bandits.policies import FixedSet, Policy, UniformRandom
@@ -63,6 +63,7 @@ class Propensities:
         self._is_replayed = log.may_sample or not is_known
         self._learner: Learner | None = None
         self.n_redraws = 0
+        self.own: FloatArray = np.empty(0)
 
     def follow(self, event: Event) -> None:
         """Let an event happen to the replayed learner."""
@@ -70,13 +71,14 @@ class Propensities:
             return
         if event.kind == "created":
             self._learner = Learner.replay([event.form])
-        elif self._learner is not None and event.kind in _LEARNERS:
+        elif self._learner is not None and event.kind in LEARNERS_OWN:
             self._learner.apply(event.form, trust=True)
 
     def of(self, decision: LoggedDecision) -> tuple[FloatArray, FloatArray]:
         """The chances (L,), and those of a set that is held out; before the decision's own event is followed."""
         q, h = self._held_out(decision), decision.share
-        chances: FloatArray = h * q + (1.0 - h) * self._own(decision, q)
+        self.own = own = self._own(decision, q)  # the learner's part of it
+        chances: FloatArray = h * q + (1.0 - h) * own
         return chances, q
 
     def _held_out(self, decision: LoggedDecision) -> FloatArray:
@@ -123,10 +125,6 @@ def propensities(
             n_followed = number - 1
             found.append(laws.of(decision)[0][decision.items])
     return found
-
-
-#: Events that happen to a learner; others are the service's own.
-_LEARNERS = frozenset(("observed", "asked", "told", "closed", "changed", "configured", "restarted"))
 
 
 class FrozenTarget:

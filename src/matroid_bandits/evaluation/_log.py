@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
+from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.evaluation._sources import read_forms
 from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError, MissingDependencyError
-from matroid_bandits.learner import Holdout
+from matroid_bandits.learner import Holdout, Learner
 from matroid_bandits.policies import Policy, policy_from_dict
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+#: Events that happen to a learner; others are the service's own.
+LEARNERS_OWN = frozenset(("observed", "asked", "told", "closed", "changed", "configured", "restarted"))
 
 
 class Event(NamedTuple):
@@ -269,6 +274,27 @@ class Log:
             frame["item"] = [json.dumps(encode(label, "label")) for label in frame["item"]]
         frame["tags"] = [None if tags is None else json.dumps(tags) for tags in frame["tags"]]
         pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), file)
+
+    def learner(self, until: int | None = None) -> Learner:
+        """The learner as it was after an event, by default the last; decisions are taken as they are in the log.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> events = []
+        >>> learner = mb.Learner(mb.UniformMatroid(3, 1), mb.OMM(), seed=0, record=events.append)
+        >>> learner.tell(learner.ask(), [1.0])
+        >>> log = mb.read_log(events)
+        >>> log.learner().n_decisions, log.learner(until=1).n_decisions
+        (1, 0)
+        """
+        last = len(self.events)
+        until = last if until is None else as_integer("event", until, 1, last, error=EvaluationError)
+        learner = Learner.replay([self.events[0].form])
+        for event in self.events[1:until]:
+            if event.kind in LEARNERS_OWN:
+                learner.apply(event.form, trust=True)
+        return learner
 
     def append(self, event: Event) -> None:
         """Take the next entry into account."""

@@ -44,6 +44,10 @@ def read_forms(source: Any, archive: Any = None) -> Iterator[Form]:
     else:
         tail = _entries(source)
         first = next(tail, None)  # headers come before it
+        if first is not None and first["event"] == "created":  # nothing comes before it
+            yield first
+            yield from tail
+            return
         name, learner = tail.name, tail.learner
     last = 0
     for form in _archived(Path(archive), name, learner):

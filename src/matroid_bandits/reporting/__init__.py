@@ -12,7 +12,8 @@ from matroid_bandits.reporting._blocks import (
     Text,
     Verdict,
 )
-from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
+from matroid_bandits.reporting._chapter import Chapter, DataSource, LogFacts, RunFacts
+from matroid_bandits.reporting._evaluation import evaluation_chapter
 from matroid_bandits.reporting._measures import (
     final_per_step,
     regret_per_step,
@@ -36,6 +37,7 @@ __all__ = [
     "Curve",
     "DataSource",
     "Estimate",
+    "LogFacts",
     "Panel",
     "Plot",
     "Report",
@@ -46,6 +48,7 @@ __all__ = [
     "basis_table",
     "curve_panel",
     "curve_plot",
+    "evaluation_chapter",
     "final_per_step",
     "open_console",
     "plain",

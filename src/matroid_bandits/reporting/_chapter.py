@@ -93,6 +93,60 @@ class RunFacts:
 
 
 @dataclass(frozen=True)
+class LogFacts:
+    """What a chapter about a log rests on.
+
+    Attributes
+    ----------
+    n_decisions, n_held_out, n_units : int
+        Settled decisions, those of the control among them, and units that they belong to.
+    n_open, n_lost : int
+        Decisions that were left out: they wait for answers, or were closed without some.
+    method : str
+        The estimator.
+    policies : mapping of name to str
+        What each target is.
+    data : tuple of DataSource
+        Where the log comes from.
+    wall_time : float
+        Seconds spent.
+
+    Examples
+    --------
+    >>> LogFacts(4000, 210, 4000, 3, 0, "dr", {}, (), 0.5).size
+    '4,000 settled decisions, 210 of them held out; 3 wait for answers'
+    """
+
+    n_decisions: int
+    n_held_out: int
+    n_units: int
+    n_open: int
+    n_lost: int
+    method: str
+    policies: Mapping[str, str]
+    data: tuple[DataSource, ...]
+    wall_time: float
+
+    @property
+    def size(self) -> str:
+        """How many decisions there are, and how many are left out."""
+        text = f"{counted(self.n_decisions, 'settled decision')}, {self.n_held_out:,} of them held out"
+        text += f", of {self.n_units:,} units" if self.n_units != self.n_decisions else ""
+        text += f"; {self.n_open:,} wait for answers" if self.n_open else ""
+        return text + (f"; {self.n_lost:,} were closed without some" if self.n_lost else "")
+
+    @property
+    def summary(self) -> str:
+        """The same as a sentence."""
+        return f"{self.size}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as plain data; nothing of the machine or the time it took."""
+        names = ("n_decisions", "n_held_out", "n_units", "n_open", "n_lost", "method")
+        return {name.removeprefix("n_"): getattr(self, name) for name in names} | {"policies": dict(self.policies)}
+
+
+@dataclass(frozen=True)
 class Chapter:
     """A part of a report: what it says in blocks, what was run for it, and records for ``results.json``.
 
@@ -102,8 +156,8 @@ class Chapter:
         Short name, fit for files and links, and the heading.
     lead : str
         The first paragraph.
-    run : RunFacts
-        What was simulated.
+    run : RunFacts or LogFacts
+        What was simulated, or read.
     blocks : tuple of Block
         Text, tables, plots and claims, in order.
     section : str
@@ -128,7 +182,7 @@ class Chapter:
     name: str
     title: str
     lead: str
-    run: RunFacts
+    run: RunFacts | LogFacts
     blocks: tuple[Block, ...] = ()
     section: str = ""
     records: Mapping[str, Any] = field(default_factory=dict)
