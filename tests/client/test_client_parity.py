@@ -4,6 +4,7 @@ import json
 from dataclasses import fields, is_dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import matroid_bandits as mb
@@ -133,3 +134,24 @@ def test_a_control_is_the_same_here_and_there(tmp_path):
         client.configure(holdout=mb.Holdout(0.25, control=mb.KLOSM()))
         assert client.holdout == mb.Holdout(0.25, control=mb.KLOSM())
         assert "for KLOSM" in client.history()["marks"][-1]["text"]
+
+
+def test_masks_and_features_that_name_their_items_are_read_by_those_names(tmp_path):
+    """As a `Learner` reads them, not by their order or by their keys alone."""
+    items = mb.UniformMatroid(3, 1, labels="abc")
+    rows = pd.DataFrame({"x": [0.0, 1.0, 0.0], "y": [0.0, 0.0, 1.0]}, index=["c", "a", "b"])
+    masks = [{"c": False, "a": False, "b": True}, pd.Series([True, False, False], index=["c", "a", "b"])]
+    with serving(f"sqlite:///{tmp_path}/c.db") as http, mb.Client(str(http.base_url), "ads") as served:
+        served.create(items, mb.CombLinUCB(n_features=2), seed=3)
+        ours = mb.Learner(items, mb.CombLinUCB(n_features=2), seed=3)
+        for features in (rows, rows["x"].map(lambda x: [x, 0.5]), {"b": [0, 1], "c": [0, 0], "a": [1, 0]}):
+            for available in (None, *masks):
+                asked = {"features": features, "available": available}
+                check_decision(served.ask(**asked), ours.ask(**asked), served)
+        for wrong in ({"available": {"a": True}}, {"available": {"a": 1}}, {"exclude": {"a": False}}, {"pinned": {}}):
+            found = []
+            for each in (served, ours):
+                with pytest.raises(mb.exceptions.ItemError) as error:
+                    each.ask(features=rows, **wrong)
+                found.append(str(error.value))
+            assert found[0] == found[1]

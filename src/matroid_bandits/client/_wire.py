@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import AnyArray
-from matroid_bandits._util.names import encode, pairs_of, plain
+from matroid_bandits._util.names import encode, pairs_of, plain, rows_of
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, ItemError, MalformedRequestError, PolicyError
@@ -37,8 +37,17 @@ class Campaign:
         numbers = decision.items.tolist()
         return all(e < n_items and labels[e] == label for e, label in zip(numbers, decision.labels, strict=True))
 
-    def labels_of(self, name: str, items: AnyArray) -> list[Any]:
-        """Labels of items that are given by their numbers, or by a mask, in the order known here."""
+    def labels_of(self, name: str, items: AnyArray | dict[Any, Any]) -> list[Any]:
+        """Labels of items that are given by their numbers, or by a mask in the order known here or by item."""
+        if isinstance(items, dict):
+            n_items, numbers = self.constraint.n_items, [self.constraint.as_item(key) for key in items]
+            if len(numbers) != n_items or len(set(numbers)) != n_items:
+                raise ItemError(
+                    f"{name}: expected True or False for each of {n_items} items, once; got {len(items)} of them"
+                )
+            mask = np.zeros(n_items, bool)
+            mask[numbers] = [bool(value) for value in items.values()]
+            items = mask
         if items.dtype == np.bool_:
             if items.size != self.constraint.n_items:
                 expected = f"expected a mask of {self.constraint.n_items} values, one per item"
@@ -54,7 +63,7 @@ class Wanted:
 
     Attributes
     ----------
-    items : dict of str to list or array
+    items : dict of str to list, array, or mapping of item to bool
         Those of ``available``, ``exclude`` and ``pinned`` that are given.
     form : dict
         The other arguments, as the server takes them.
@@ -84,14 +93,14 @@ class Wanted:
 
     @property
     def has_numbers(self) -> bool:
-        """Whether some items are given by numbers, whose labels must be known."""
-        return any(isinstance(given, np.ndarray) for given in self.items.values())
+        """Whether some items are given by numbers or by a mask, so that all labels must be known."""
+        return any(isinstance(given, (np.ndarray, dict)) for given in self.items.values())
 
     def to_dict(self, campaign: Campaign | None) -> dict[str, Any]:
         """The same as the server takes it."""
         form = dict(self.form)
         for name, given in self.items.items():
-            if isinstance(given, np.ndarray):
+            if isinstance(given, (np.ndarray, dict)):
                 assert campaign is not None
                 given = campaign.labels_of(name, given)
             form[name] = [encode(plain(label), "label") for label in given]
@@ -99,7 +108,13 @@ class Wanted:
 
 
 def _listed(name: str, items: Any, may_be_mask: bool = False) -> Any:
-    """Items as a list of labels, or as an array of numbers or a mask."""
+    """Items as a list of labels, as an array of numbers or a mask, or as a mask by item."""
+    named = None if isinstance(items, np.ndarray) else pairs_of(items)
+    if named is not None and may_be_mask and all(isinstance(value, (bool, np.bool_)) for value in named[1]):
+        return dict(zip(*named, strict=True))
+    if isinstance(items, Mapping):
+        expected = "True or False by item, got" if may_be_mask else "items or labels in one row, got the mapping"
+        raise ItemError(f"{name}: expected {expected} {shown(items)}")
     try:
         given = items if isinstance(items, np.ndarray) else list(items)
     except TypeError:
@@ -132,9 +147,11 @@ def features_form(features: Any) -> list[Any] | None:
     if features is None:
         return None
     try:
-        if isinstance(features, Mapping):
+        named = rows_of(features)
+        if named is not None:
             return [
-                [encode(plain(key), "label"), np.asarray(row, np.float64).tolist()] for key, row in features.items()
+                [encode(plain(key), "label"), np.asarray(row, np.float64).tolist()]
+                for key, row in zip(*named, strict=True)
             ]
         rows = np.asarray(features, np.float64)
     except (TypeError, ValueError, OverflowError):
