@@ -1,12 +1,15 @@
 """Upgrades: snapshots outlive builds, what they skip is checked in the background, histories are made anew."""
 
+import base64
 import json
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from matroid_bandits.service import Database, Service, _snapshots
+from matroid_bandits.service import Database, Service, _snapshots, backup, restore, verify_campaign
 from matroid_bandits.service import _actions as act
+from matroid_bandits.service._migrate import migrate
 from matroid_bandits.service._operation import Operation
 from matroid_bandits.service._schemas import TellBody
 from matroid_bandits.service._store import chained
@@ -205,3 +208,60 @@ def test_a_long_replay_shows_how_far_it_is(tmp_path, caplog):
     assert "campaign ads: replaying its log, event 1024 of 8001" in caplog.text
     assert any("of 8,001" in detail for detail, _ in seen)
     assert any(part is not None and 0 < part < 1 for _, part in seen)
+
+
+YEARS = Path(__file__).parents[1] / "stored" / "45f5556" / "years.json"
+
+
+def write_first_tables(url, build=None):
+    """A database as 45f5556 left it: the tables of its version, and its rows; its snapshots of another build."""
+    form = json.loads(YEARS.read_text())
+    database = Database(url)
+    with database.writing() as connection:
+        migrate(connection, "0001")
+        first = sa.MetaData()
+        first.reflect(connection)
+        for row in form["tables"]["snapshots"]:
+            row["data"] = base64.b64decode(row["data"]["base64"])
+            assert row["checksum"] == _snapshots.checksum(row | {"format": 1})
+            row["build"] = build or row["build"]
+            row["checksum"] = _snapshots.checksum(row | {"format": 1})
+        for name, rows in form["tables"].items():
+            connection.execute(sa.insert(first.tables[name]), rows)
+    database.close()
+    return form
+
+
+@pytest.mark.parametrize("build", [None, "matroid-bandits 0.1.0 python 3.10.1 numpy 1.26 numba 0.59 x86_64"])
+def test_databases_of_the_first_version_are_upgraded(url, build, caplog, tmp_path):
+    caplog.set_level("INFO")
+    form = write_first_tables(url, build)
+    with serving(url) as client:
+        service = client.service
+        until(lambda: client.get("/readyz").status_code == 200)
+        assert service.metrics.figures.counts["replayed_events", ""] < 30  # its snapshots are used
+        clicks = "/v1/campaigns/clicks/history?resolution=86400"
+        buckets = until(lambda: (found := client.get(clicks).json())["complete"] and found["buckets"])
+        sums = {key: sum(bucket[key] for bucket in buckets) for key in ("weight", "learnt", "expired")}
+        assert sums == {"weight": 10.0, "learnt": pytest.approx(40.0), "expired": 40}
+        for name, decisions in form["next"].items():
+            at = f"/v1/campaigns/{name}"
+            last = next(row for row in form["tables"]["campaigns"] if row["name"] == name)["decisions"]
+            until(lambda at=at: client.get(f"{at}/history?resolution=86400").json()["complete"])
+            again = service.call(Operation(act.ask({}), name, "ask", f"{name} ask {last}", f"{last:032}"))
+            assert again.is_replayed
+            asked = service.call(Operation(act.ask_all([{}] * 3, service.settings), name, "ask"))
+            assert [each["items"] for each in json.loads(asked.body)["decisions"]] == decisions
+            found = verify_campaign(service.database, name)
+            assert found.n_decisions == last + 3
+        alarms = client.get("/v1/campaigns/drift/alarms").json()["alarms"]
+        assert [alarm["kind"] for alarm in alarms] == ["drift", "drift"]
+        assert client.post("/v1/campaigns/drift/acknowledge").json()["alarms"] == []
+        until(lambda: caplog.text.count("lead to its snapshot") == 2)
+        assert "do not lead" not in caplog.text
+    lines = Database(url)
+    restored = Database(str(tmp_path / "restored.db"))
+    restored.open()
+    assert restore(restored, backup(lines)) == ["clicks", "drift"]
+    lines.close()
+    restored.close()
