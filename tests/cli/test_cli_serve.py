@@ -186,7 +186,7 @@ def test_a_campaign_is_made_changed_and_ended_by_commands():
 def test_schema_of_campaigns():
     schema = json.loads(call("schema", "campaign").stdout)
     assert {"name", "policy"} == set(schema["required"])
-    assert "expected problem, sweep or campaign" in call("schema", "nonsense").stderr
+    assert "expected problem, sweep, campaign, openapi or typescript" in call("schema", "nonsense").stderr
 
 
 def test_a_server_for_other_machines_needs_keys():

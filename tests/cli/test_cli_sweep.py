@@ -108,4 +108,4 @@ def test_the_schema_of_sweeps():
     assert call("schema").stdout == call("schema", "problem").stdout
     result = call("schema", "sweeps")
     assert result.exit_code == 2
-    assert "expected problem, sweep or campaign; got 'sweeps'" in one_sentence(result)
+    assert "expected problem, sweep, campaign, openapi or typescript; got 'sweeps'" in one_sentence(result)

@@ -24,7 +24,7 @@ function check(holds: boolean, words: string): asserts holds {
 }
 
 async function main(): Promise<void> {
-  const bandits = new Bandits(address, { key });
+  const bandits = new Bandits(address, { key, timeout: 60_000 });
   check((await bandits.healthz()).status === "alive", "it lives");
   const spec: CampaignSpec = {
     name: "typed",
@@ -86,5 +86,5 @@ def test_a_client_made_from_the_document_asks_and_tells(tmp_path):
     database.close()
     with serving(url, key) as client:
         program = [node, str(Path("out") / "program.js"), str(client.base_url), key]
-        done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr

@@ -64,11 +64,17 @@ export class Bandits {
     if (body !== undefined) headers["Content-Type"] = "application/json";
     const retries = this.options.retries ?? 3;
     for (let attempt = 0; ; attempt++) {
-      const signal = AbortSignal.timeout(this.options.timeout ?? 10_000);
+      const control = new AbortController();
+      const timer = setTimeout(() => control.abort(), this.options.timeout ?? 10_000);
       let wait = 200 * 2 ** attempt;
       try {
         const content = body === undefined ? undefined : JSON.stringify(body);
-        const response = await fetch(this.url(path, query), { method, headers, body: content, signal });
+        const response = await fetch(this.url(path, query), {
+          method,
+          headers,
+          body: content,
+          signal: control.signal,
+        });
         if (response.ok) return response;
         const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
         const error = new BanditsError(response.status, problem);
@@ -76,6 +82,8 @@ export class Bandits {
         wait = Math.max(wait, 1000 * Number(response.headers.get("Retry-After") ?? 0));
       } catch (error) {
         if (error instanceof BanditsError || attempt >= retries) throw error;
+      } finally {
+        clearTimeout(timer);
       }
       await pause(wait);
     }
