@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import matroid_bandits as mb
 from matroid_bandits.compiled import Settings
-from matroid_bandits.simulation._cutting import Job, SliceQueue
+from matroid_bandits.simulation._cutting import Cut, Job, SliceQueue
 from matroid_bandits.simulation._worker import Pace
 
 PROBLEM = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.1, 0.2, 0.3, 0.4]))
@@ -48,8 +48,10 @@ def test_every_run_is_played_once(spans, n_workers, seconds, data):
     intervals = [(first, first + n) for first, n in spans]
     times = st.floats(0.0, 100.0)
     paces = [Pace(data.draw(times), 1e-9 + data.draw(times)) for _ in intervals]
-    n_slices = st.none() if seconds < math.inf else st.none() | st.integers(0, 9)
-    cuts = [data.draw(n_slices) for _ in intervals]
+    cut = st.none()
+    if seconds == math.inf:
+        cut |= st.builds(Cut, st.integers(1, 9), st.booleans()) | st.just(Cut(1, is_shared=True))
+    cuts = [data.draw(cut) for _ in intervals]
     queue = SliceQueue(
         jobs_of(*intervals), n_workers, seconds, 4 * data.draw(st.integers(1, 300)), lambda job: cuts[job.key]
     )
@@ -104,7 +106,9 @@ def test_memory_limits_a_slice():
 
 def test_jobs_that_find_their_threads_are_not_cut_and_few_are_played_at_once():
     """Others use the workers that they leave."""
-    queue = SliceQueue(jobs_of(*[(0, 100)] * 3), 4, math.inf, 4 * 60, lambda job: 0 if job.key < 2 else None)
+    queue = SliceQueue(
+        jobs_of(*[(0, 100)] * 3), 4, math.inf, 4 * 60, lambda job: Cut(1, is_shared=True) if job.key < 2 else None
+    )
     assert not queue.is_all_shared
     first = queue.pop()
     assert (first.state.job.key, first.first, first.last, first.limit) == (0, 0, 60, math.inf)
@@ -116,5 +120,16 @@ def test_jobs_that_find_their_threads_are_not_cut_and_few_are_played_at_once():
 
 
 def test_a_job_is_cut_as_often_as_is_said():
-    played = play(SliceQueue(jobs_of((0, 100)), 16, math.inf, 2**24, lambda job: 5), [Pace(1.0, 1.0)])
+    played = play(SliceQueue(jobs_of((0, 100)), 16, math.inf, 2**24, lambda job: Cut(5)), [Pace(1.0, 1.0)])
     assert [last - first for _, first, last, _ in played] == [20] * 5
+
+
+def test_slices_shrink_so_that_workers_end_together():
+    played = play(
+        SliceQueue(jobs_of((0, 640)), 4, math.inf, 2**24, lambda job: Cut(8, shrinks=True)), [Pace(1.0, 1.0)]
+    )
+    assert [last - first for _, first, last, _ in played] == [40] * 8 + [20] * 16
+    played = play(
+        SliceQueue(jobs_of((0, 100)), 4, math.inf, 2**24, lambda job: Cut(8, shrinks=True)), [Pace(1.0, 1.0)]
+    )
+    assert [last - first for _, first, last, _ in played] == [13] * 7 + [9]

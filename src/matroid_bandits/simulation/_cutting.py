@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from matroid_bandits.compiled import Settings, described
 from matroid_bandits.policies import Policy
@@ -16,6 +17,9 @@ _MOST_STRETCH, _MOST_FIXED = 10.0, 0.1
 
 #: A slice that was told to take some seconds may take this many times as long before the job is cut anew.
 _TOLERANCE = 2.0
+
+#: A slice of fewer runs than this is not made shorter so that workers end together.
+_LEAST_HALVED = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,26 @@ class Job:
     policy: Policy
     first: int
     last: int
+
+
+class Cut(NamedTuple):
+    """Into how many slices a job is cut.
+
+    Attributes
+    ----------
+    n_slices : int
+        How many, where they do not shrink.
+    shrinks : bool
+        Whether there are more: half of the runs in slices half as long, and the rest in slices of a quarter, so that
+        in the end no worker waits long for others that are slower.
+    is_shared : bool
+        Whether the job finds out itself on how many threads it is played (see `Sharing`); it is then cut for the sake
+        of memory alone.
+    """
+
+    n_slices: int
+    shrinks: bool = False
+    is_shared: bool = False
 
 
 @dataclass(eq=False)
@@ -93,8 +117,7 @@ class JobState:
     most: int
     todo: list[tuple[int, int]] = field(default_factory=list)
     pace: Pace | None = None
-    is_shared: bool = False
-    n_slices: int = 1
+    cut: Cut = field(default_factory=lambda: Cut(1))
 
 
 class SliceQueue:
@@ -111,8 +134,7 @@ class SliceQueue:
     most_cells : int
         The most runs times items of a slice, for the sake of memory.
     cut : callable, optional
-        Into how many slices a job is cut, None for as many as all workers need, or 0 for one that finds out itself on
-        how many threads it is played (see `Sharing`), and is cut for the sake of memory alone.
+        How a job is cut at first; None for as many slices as all workers need.
     """
 
     def __init__(
@@ -121,20 +143,19 @@ class SliceQueue:
         n_workers: int,
         seconds: float,
         most_cells: int,
-        cut: Callable[[Job], int | None] = lambda job: None,
+        cut: Callable[[Job], Cut | None] = lambda job: None,
     ) -> None:
         self._seconds, self._n_playing = seconds, 0
         # few jobs are cut for all workers; of many, whole ones keep them busy
         self._n_each = min(n_workers, -(-2 * n_workers // max(len(jobs), 1))) if seconds < math.inf else n_workers
         self._states = _grouped(jobs, most_cells)
         for one in self._states:
-            n_slices = cut(one.job)
-            one.is_shared, one.n_slices = n_slices == 0, self._n_each if n_slices is None else max(1, n_slices)
+            one.cut = cut(one.job) or Cut(self._n_each)
             one.todo = self._cut(one, [(one.job.first, one.job.last)])
         self.groups = list({id(one.group): one.group.shared for one in self._states}.values())
-        self.is_all_shared = all(one.is_shared for one in self._states)
+        self.is_all_shared = all(one.cut.is_shared for one in self._states)
         # shared ones come first, as the others use the workers that they leave
-        self._states.sort(key=lambda one: not one.is_shared)
+        self._states.sort(key=lambda one: not one.cut.is_shared)
         self._states.reverse()
 
     def pop(self, n_at_once: int = 1) -> PendingSlice | None:
@@ -144,10 +165,10 @@ class SliceQueue:
         """
         self._states = [one for one in self._states if one.todo]
         for one in reversed(self._states):
-            if one.is_shared and self._n_playing >= n_at_once:
+            if one.cut.is_shared and self._n_playing >= n_at_once:
                 continue
             first, last = one.todo.pop(0)
-            self._n_playing += one.is_shared
+            self._n_playing += one.cut.is_shared
             return PendingSlice(one, first, last, _TOLERANCE * self._seconds if one.pace is None else math.inf)
         return None
 
@@ -162,7 +183,7 @@ class SliceQueue:
     def played(self, pending: PendingSlice, seconds: float) -> None:
         """Learn from the time that a slice took."""
         one = pending.state
-        self._n_playing -= one.is_shared
+        self._n_playing -= one.cut.is_shared
         if one.pace is not None and seconds > 0.0:
             ratio = seconds / one.pace.of(pending.n_runs)
             if not 1.0 / _TOLERANCE <= ratio <= _TOLERANCE:
@@ -174,13 +195,23 @@ class SliceQueue:
         left = sum(last - first for first, last in intervals)
         if not left:
             return []
-        n_slices = one.n_slices
+        n_slices = one.cut.n_slices
         if one.pace is not None:
             n_slices = -(-left // _n_runs(one.pace, self._seconds))
             if n_slices > self._n_each:  # rounded so that all slices have the same number of runs
                 n_slices = -(-n_slices // self._n_each) * self._n_each
         size = min(-(-left // n_slices), one.most)
-        return [(lo, min(lo + size, last)) for first, last in _joined(intervals) for lo in range(first, last, size)]
+        if not one.cut.shrinks or size < _LEAST_HALVED:
+            return [
+                (lo, min(lo + size, last)) for first, last in _joined(intervals) for lo in range(first, last, size)
+            ]
+        long, short = -(-size // 2), -(-size // 4)
+        slices = []
+        for first, last in _joined(intervals):
+            middle = first + (last - first) // 2 // long * long
+            slices += [(lo, lo + long) for lo in range(first, middle, long)]
+            slices += [(lo, min(lo + short, last)) for lo in range(middle, last, short)]
+        return slices
 
 
 def _n_runs(pace: Pace, seconds: float) -> int:

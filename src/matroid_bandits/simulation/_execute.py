@@ -12,7 +12,7 @@ from matroid_bandits._util.threads import n_threads, n_threads_asked
 from matroid_bandits.compiled import Part, choose
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Backend
-from matroid_bandits.simulation._cutting import Job, PendingSlice, SliceQueue
+from matroid_bandits.simulation._cutting import Cut, Job, PendingSlice, SliceQueue
 from matroid_bandits.simulation._executors import ExecutorChoice, backend_of
 from matroid_bandits.simulation._local import Processes, Threads
 from matroid_bandits.simulation._play import can_be_parted
@@ -67,15 +67,16 @@ def run_jobs(
     """
     count = (lambda n: None) if report is None else report.add
     by_episode = executor is None and seconds is None
-    cut: Callable[[Job], int | None] = lambda job: None  # noqa: E731 - as all workers need it
+    cut: Callable[[Job], Cut | None] = lambda job: None  # noqa: E731 - as all workers need it
     sharing: Sharing | None = None
     processes: list[Processes] = []
     if executor is None:
         n = max(1, min(n_threads(), sum(job.last - job.first for job in jobs)))
-        if by_episode and n > 1 and n_threads_asked() is None:  # else the number that was asked for
-            cuts = {id(job): _n_slices(job, n) for job in jobs}
+        if by_episode and n > 1:
+            cuts = {id(job): _cut(job, n, is_asked=n_threads_asked() is not None) for job in jobs}
             cut = lambda job: cuts[id(job)]  # noqa: E731
-            sharing = Sharing(n, list(cuts.values()).count(0), lambda: _move(queue, n, processes))
+            n_shared = sum(each.is_shared for each in cuts.values())
+            sharing = Sharing(n, n_shared, lambda: _move(queue, n, processes))
         backend: Backend = Threads(n, report=count if by_episode else lambda n: None, sharing=sharing)
     else:
         backend = backend_of(executor)
@@ -121,14 +122,16 @@ def run_jobs(
                 other.close([])
 
 
-def _n_slices(job: Job, n_workers: int) -> int:
-    """Into how many slices a job is cut for threads; 0 for one that finds out how many threads pay (`Sharing`)."""
+def _cut(job: Job, n_workers: int, is_asked: bool) -> Cut:
+    """How a job is cut for threads; `is_asked` where a number of threads was set."""
     if choose(job.settings, job.policy)[0] == "compiled":
-        return n_workers
+        return Cut(n_workers, shrinks=True)
+    if is_asked:
+        return Cut(n_workers)
     if can_be_parted(job.settings, job.policy):
-        return 0
+        return Cut(1, is_shared=True)
     episode_s = (job.last - job.first) * (_RUN_S + _ITEM_S * job.settings.problem.n_items)
-    return min(n_workers, max(1, round(math.sqrt(episode_s / WAIT_S))))
+    return Cut(min(n_workers, max(1, round(math.sqrt(episode_s / WAIT_S)))))
 
 
 def _move(queue: SliceQueue, n: int, processes: list[Processes]) -> bool:

@@ -56,7 +56,7 @@ class Threads(Backend):
     def submit(self, pending: PendingSlice, source: JobGroup) -> Future[Answer]:
         arguments = (source, pending.state.policy, pending.first, pending.last, pending.limit)
         call: Callable[[], Answer] = lambda: answer(*arguments, self._report, self._over.is_set)  # noqa: E731
-        if self._sharing is not None and pending.state.is_shared:
+        if self._sharing is not None and pending.state.cut.is_shared:
             slice = source.slice(pending.state.policy, pending.first, pending.last)
             call = partial(self._sharing.play, slice, source.settings, self._report, self._over.is_set)
         if self._is_own and self._n == 1:
