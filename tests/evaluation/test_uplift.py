@@ -41,7 +41,32 @@ def test_decisions_may_come_in_any_number_of_calls():
     for part in np.split(np.arange(500), [1, 77, 300]):
         apart.add(values[part], arms[part], np.full(part.size, 0.2))
     assert together.look() == apart.look()
-    assert UpliftSequence(0.0, 2.0).trace(values, arms, 0.2)[-1] == together.look()
+    trace = UpliftSequence(0.0, 2.0).trace(values, arms, 0.2)
+    look = together.look()
+    for name in ("n_decisions", "n_control", "value", "p_better", "p_worse"):
+        assert getattr(trace, name)[-1] == getattr(look, name)
+    for name in ("sequence", "exact", "single"):
+        assert tuple(getattr(trace, name)[-1]) == getattr(look, name)
+    assert together.band() == (look.value, *look.sequence)
+
+
+def test_a_sequence_goes_on_from_its_form_and_in_a_wider_range():
+    rng = np.random.default_rng(4)
+    values, arms = rng.random(400), rng.random(400) < 0.3
+    whole, narrow = UpliftSequence(-1.0, 2.0), UpliftSequence(0.0, 1.0)
+    whole.add(values, arms, 0.3)
+    narrow.add(values[:200], arms[:200], 0.3)
+    wide = UpliftSequence.from_dict(narrow.to_dict())
+    assert wide.look() == narrow.look()
+    wide.widen(-1.0, 2.0)
+    assert (wide.low, wide.high) == (-1.0, 2.0)
+    wide.add(values[200:], arms[200:], 0.3)
+    # the same but for what the first values were compared with: the middle of the range
+    assert wide.look().value == pytest.approx(whole.look().value, abs=0.02)
+    with pytest.raises(EvaluationError, match="state of an uplift sequence"):
+        UpliftSequence.from_dict(narrow.to_dict() | {"state": [0.0]})
+    with pytest.raises(EvaluationError, match="form of an uplift sequence"):
+        UpliftSequence.from_dict({"low": 0.0})
 
 
 def missed(means, T, R, seed):
@@ -50,13 +75,13 @@ def missed(means, T, R, seed):
     truth = np.cumsum(logs.uplift, axis=0) / np.arange(1, T + 1)[:, None]
     n = dict.fromkeys(("sequence", "exact", "single", "better", "worse"), 0)
     for r in range(R):
-        looks = UpliftSequence(0.0, 5.0).trace(logs.weights[:, r].sum(axis=1), logs.is_held_out[:, r], 0.05)
+        seen = UpliftSequence(0.0, 5.0).trace(logs.weights[:, r].sum(axis=1), logs.is_held_out[:, r], 0.05)
         for kind in ("sequence", "exact", "single"):
-            ends = np.array([getattr(look, kind) for look in looks[FIRST_LOOK - 1 :]])
+            ends = getattr(seen, kind)[FIRST_LOOK - 1 :]
             inside = (ends[:, 0] <= truth[FIRST_LOOK - 1 :, r]) & (truth[FIRST_LOOK - 1 :, r] <= ends[:, 1])
             n[kind] += not inside.all()
-        n["better"] += looks[-1].p_better < 0.025
-        n["worse"] += looks[-1].p_worse < 0.025
+        n["better"] += seen.p_better[-1] < 0.025
+        n["worse"] += seen.p_worse[-1] < 0.025
     return {kind: count / R for kind, count in n.items()}
 
 

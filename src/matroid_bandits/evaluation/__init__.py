@@ -4,7 +4,7 @@ from matroid_bandits.evaluation._estimators import Decisions, Estimate, Target, 
 from matroid_bandits.evaluation._evaluate import Evaluation, evaluate
 from matroid_bandits.evaluation._inclusion import Inclusion, inclusion_probabilities
 from matroid_bandits.evaluation._log import Event, Log, LoggedDecision, read_log
-from matroid_bandits.evaluation._uplift import Look, UpliftSequence
+from matroid_bandits.evaluation._uplift import Look, Trace, UpliftSequence
 
 __all__ = [
     "Decisions",
@@ -16,6 +16,7 @@ __all__ = [
     "LoggedDecision",
     "Look",
     "Target",
+    "Trace",
     "UpliftSequence",
     "estimate",
     "evaluate",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log, sqrt
 from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits.exceptions import EvaluationError
 from matroid_bandits.kernels import uplift as kernels
@@ -53,6 +55,27 @@ class Look:
     single: tuple[float, float]
     p_better: float
     p_worse: float
+
+
+class Trace(NamedTuple):
+    """What would have been seen after each of n decisions; the fields of a `Look` as arrays, intervals as (n, 2).
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> trace = mb.evaluation.UpliftSequence(0, 1).trace([1.0, 0.0], [False, True], 0.5)
+    >>> trace.value.tolist(), trace.single.shape
+    ([1.0, 1.125], (2, 2))
+    """
+
+    n_decisions: IntArray
+    n_control: IntArray
+    value: FloatArray
+    sequence: FloatArray
+    exact: FloatArray
+    single: FloatArray
+    p_better: FloatArray
+    p_worse: FloatArray
 
 
 class UpliftSequence:
@@ -107,15 +130,86 @@ class UpliftSequence:
         """
         self._advance(values, is_control, shares, np.empty((0, kernels.SIZE)))
 
-    def trace(self, values: ArrayLike, is_control: ArrayLike, shares: ArrayLike) -> list[Look]:
+    def trace(self, values: ArrayLike, is_control: ArrayLike, shares: ArrayLike) -> Trace:
         """`add`, and what would have been seen after each of the decisions."""
-        trace = np.empty((np.size(values), kernels.SIZE))
-        self._advance(values, is_control, shares, trace)
-        return [self._look(state) for state in trace]
+        states = np.empty((np.size(values), kernels.SIZE))
+        self._advance(values, is_control, shares, states)
+        return self._seen(states.T)
+
+    def widen(self, low: float, high: float) -> None:
+        """Let values be from a wider range from now on; what was seen before counts on.
+
+        The exact interval and the bets stay what they say where the range does not depend on the values to come.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> uplift = mb.evaluation.UpliftSequence(0, 1)
+        >>> uplift.widen(-1, 0.5)
+        >>> uplift.low, uplift.high
+        (-1.0, 1.0)
+        """
+        low = min(self.low, as_number("low", low, error=EvaluationError))
+        high = max(self.high, as_number("high", high, error=EvaluationError))
+        state = self._state  # sums are of what values are above `low`
+        state[kernels.S_LEARNER] += state[kernels.N_LEARNER] * (self.low - low)
+        state[kernels.S_CONTROL] += state[kernels.N_CONTROL] * (self.low - low)
+        self.low, self.high = low, high
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sequence as plain JSON, to go on with later."""
+        return {
+            "low": self.low,
+            "high": self.high,
+            "alpha": self.alpha,
+            "planned": self.planned,
+            "state": self._state.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> UpliftSequence:
+        """The sequence that `to_dict` described.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> uplift = mb.evaluation.UpliftSequence(0, 1)
+        >>> uplift.add([1.0, 0.0], [False, True], 0.5)
+        >>> mb.evaluation.UpliftSequence.from_dict(uplift.to_dict()).look() == uplift.look()
+        True
+        """
+        try:
+            found = cls(form["low"], form["high"], form["alpha"], form["planned"])
+            state = np.array(form["state"], np.float64)
+        except (KeyError, TypeError, ValueError) as error:
+            raise EvaluationError(f"expected the form of an uplift sequence, got another: {error!r}") from None
+        if state.shape != found._state.shape or not np.isfinite(state).all():
+            raise EvaluationError("expected the state of an uplift sequence, got another")
+        found._state = state
+        return found
 
     def look(self) -> Look:
         """What is known now."""
-        return self._look(self._state)
+        seen = self._seen(self._state[:, None])
+        sequence, exact, single = (
+            (float(ends[0, 0]), float(ends[0, 1])) for ends in (seen.sequence, seen.exact, seen.single)
+        )
+        return Look(
+            n_decisions=int(seen.n_decisions[0]),
+            n_control=int(seen.n_control[0]),
+            value=float(seen.value[0]),
+            sequence=sequence,
+            exact=exact,
+            single=single,
+            p_better=float(seen.p_better[0]),
+            p_worse=float(seen.p_worse[0]),
+        )
+
+    def band(self) -> tuple[float, float, float]:
+        """The value and the ends of the confidence sequence now, which `look` has among others."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value, half = self._state[kernels.SUM] / self._state[kernels.N], self._asymptotic(self._state)
+        return float(value), float(value - half), float(value + half)
 
     def _advance(self, values: ArrayLike, is_control: ArrayLike, shares: ArrayLike, trace: FloatArray) -> None:
         y = np.array(values, np.float64, ndmin=1)
@@ -133,55 +227,53 @@ class UpliftSequence:
             raise EvaluationError(f"expected shares strictly between 0 and 1, got {wrong}")
         kernels.advance(self._state, y, arm, h, self.low, self.high - self.low, trace)
 
-    def _look(self, state: FloatArray) -> Look:
-        n = float(state[kernels.N])
-        mean = float(state[kernels.SUM]) / n if n else float("nan")
-        return Look(
-            n_decisions=int(n),
-            n_control=int(state[kernels.N_CONTROL]),
-            value=mean,
-            sequence=self._around(mean, self._asymptotic(state)),
-            exact=self._around(mean, self._bernstein(state)),
-            single=self._around(mean, self._wald(state)),
-            p_better=min(1.0, float(np.exp(-state[kernels.MOST_BETTER]))),
-            p_worse=min(1.0, float(np.exp(-state[kernels.MOST_WORSE]))),
+    def _seen(self, states: FloatArray) -> Trace:
+        """What states (SIZE, n) say."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = states[kernels.SUM] / states[kernels.N]
+            halves = self._asymptotic(states), self._bernstein(states), self._wald(states)
+        sequence, exact, single = (np.stack([value - half, value + half], axis=-1) for half in halves)
+        return Trace(
+            n_decisions=states[kernels.N].astype(np.int64),
+            n_control=states[kernels.N_CONTROL].astype(np.int64),
+            value=value,
+            sequence=sequence,
+            exact=exact,
+            single=single,
+            p_better=np.minimum(1.0, np.exp(-states[kernels.MOST_BETTER])),
+            p_worse=np.minimum(1.0, np.exp(-states[kernels.MOST_WORSE])),
         )
 
-    @staticmethod
-    def _around(mean: float, half: float) -> tuple[float, float]:
-        return mean - half, mean + half
+    # Half the widths of intervals, of a state (SIZE,) or of several (SIZE, n)
 
-    def _variance(self, state: FloatArray) -> float:
-        n = float(state[kernels.N])
-        return max(float(state[kernels.SQUARES]) / n - (float(state[kernels.SUM]) / n) ** 2, 1e-9)
+    def _variance(self, states: FloatArray) -> FloatArray:
+        n = states[kernels.N]
+        found: FloatArray = np.maximum(states[kernels.SQUARES] / n - (states[kernels.SUM] / n) ** 2, 1e-9)
+        return found
 
-    def _wald(self, state: FloatArray) -> float:
-        n = float(state[kernels.N])
-        return NormalDist().inv_cdf(1.0 - self.alpha / 2.0) * sqrt(self._variance(state) / n) if n > 1 else np.inf
+    def _wald(self, states: FloatArray) -> FloatArray:
+        n, z = states[kernels.N], NormalDist().inv_cdf(1.0 - self.alpha / 2.0)
+        return np.where(n > 1, z * np.sqrt(self._variance(states) / n), np.inf)
 
-    def _asymptotic(self, state: FloatArray) -> float:
-        n = float(state[kernels.N])
-        if n < FIRST_LOOK:
-            return np.inf
+    def _asymptotic(self, states: FloatArray) -> FloatArray:
+        n = states[kernels.N]
         rho = (-2.0 * log(self.alpha) + log(1.0 - 2.0 * log(self.alpha))) / self.planned
-        return sqrt(
-            self._variance(state) * 2.0 * (n * rho + 1.0) / (n * n * rho) * log(sqrt(n * rho + 1.0) / self.alpha)
-        )
+        width = 2.0 * (n * rho + 1.0) / (n * n * rho) * np.log(np.sqrt(n * rho + 1.0) / self.alpha)
+        return np.where(n < FIRST_LOOK, np.inf, np.sqrt(self._variance(states) * width))
 
-    def _bernstein(self, state: FloatArray) -> float:
-        n = float(state[kernels.N])
-        if n < 1:
-            return np.inf
-        scale = 2.0 * (self.high - self.low) / float(state[kernels.SHARE])
-        return stitched(float(state[kernels.VARIATION]), self.alpha / 2.0, scale) / n
+    def _bernstein(self, states: FloatArray) -> FloatArray:
+        n = states[kernels.N]
+        scale = 2.0 * (self.high - self.low) / states[kernels.SHARE]
+        return np.where(n < 1, np.inf, stitched(states[kernels.VARIATION], self.alpha / 2.0, scale) / n)
 
 
-def stitched(variation: float, alpha: float, scale: float = 0.0) -> float:
+def stitched(variation: FloatArray | float, alpha: float, scale: FloatArray | float = 0.0) -> FloatArray:
     """The boundary that a sum of such variation crosses with a chance of at most `alpha`, at any time.
 
     Howard, Ramdas, McAuliffe and Sekhon 2021, polynomial stitching for increments that are sub-gamma of this scale.
     """
-    v = max(variation, 1.0)
+    v = np.maximum(variation, 1.0)
     k1, k2 = (2.0**0.25 + 2.0**-0.25) / sqrt(2.0), (sqrt(2.0) + 1.0) / 2.0
-    level = 1.4 * log(log(v) / log(2.0) + 1.0) + log(_ZETA / alpha)
-    return sqrt(k1**2 * v * level + (k2 * scale * level) ** 2) + k2 * scale * level
+    level = 1.4 * np.log(np.log(v) / log(2.0) + 1.0) + log(_ZETA / alpha)
+    found: FloatArray = np.sqrt(k1**2 * v * level + (k2 * scale * level) ** 2) + k2 * scale * level
+    return found
