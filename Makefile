@@ -8,7 +8,7 @@ APART := long or cluster or browser or gpu
 # One process per core, each of which takes tests from the others when it has none left.
 SPREAD := -n logical --dist worksteal
 
-.PHONY: help reproduce test serve long cluster browser gpu-test torture coverage lint format bench science clean
+.PHONY: help reproduce test serve long cluster browser gpu-test torture soak coverage lint format bench science clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make bench       speed against what one would write by hand; also by name: scaling, service, executors, gpu, ..."
 	@echo "make science     regret at full size beside known figures, a script for each topic in science/ (minutes)"
 	@echo "make torture     servers killed under load (KILLS=200), statements that fail (EXAMPLES=500)"
+	@echo "make soak        a campaign that ages by a year: changes, settings, retention, restarts (DAYS=365)"
 	@echo "make clean       remove .venv, caches and reports"
 
 $(BIN)/python:
@@ -94,6 +95,11 @@ EXAMPLES ?= 500
 torture: $(VENV)/.test
 	MATROID_BANDITS_KILLS=$(KILLS) MATROID_BANDITS_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -s \
 	  tests/service/test_service_kills.py tests/service/test_service_model.py tests/service/test_service_servers.py
+
+# A campaign that ages by DAYS simulated days, on both databases.
+DAYS ?= 365
+soak: $(VENV)/.test
+	MATROID_BANDITS_DAYS=$(DAYS) $(BIN)/python -m pytest -s tests/service/test_service_soak.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
