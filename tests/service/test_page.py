@@ -537,6 +537,8 @@ def test_times_have_dates_and_a_zone_and_ranges_begin_with_the_campaign(site, vi
     site.visit("dated", lambda _: 0.5, n=2)
     page = visit("/campaigns/dated", timezone_id="Asia/Tokyo", locale="en-GB")
     expect(page.locator("#facts")).to_contain_text("are in Asia/Tokyo (GMT+9)")
+    expect(page.locator("#facts")).to_contain_text(re.compile(r"Log5 events, \d+ bytes"))
+    expect(page.locator("#facts")).to_contain_text(re.compile(r"Database[\d.]+ kB with all campaigns"))
     page.get_by_text("Changes and alarms").click()
     expect(page.locator("#marks li time").first).to_have_text(re.compile(r"\d{1,2} \w+ 20\d\d, \d\d:\d\d:\d\d"))
     for name in ("15 min", "1 day", "100 days", "All"):

@@ -7,7 +7,7 @@ import { Explanations, indexed } from "./explain.js";
 import { count, counted, labelKey, labelText, weight } from "./format.js";
 import { domainOf, intervalBar, ItemTable, rowsOf } from "./items.js";
 import { follow, paced, showState } from "./live.js";
-import { factsOf, markRows, noticeOf, showNumbers, STATUS_WORDS, waitingRows } from "./overview.js";
+import { factsOf, markRows, noticeOf, showNumbers, sizeFacts, STATUS_WORDS, waitingRows } from "./overview.js";
 import { Trial } from "./trial.js";
 
 const name = document.body.dataset.campaign;
@@ -29,6 +29,7 @@ const MOST_CHOSEN = 1000;
 const MANY_ITEMS = 2000;
 const PAGE = 5000;
 const ALL_EVERY = 30_000;
+const SIZES_EVERY = 60_000;
 
 let campaign = null;
 let rows = [];
@@ -46,6 +47,8 @@ let marks = [];
 let expired = null;
 let clockSkew = 0; // the server's clock less ours, in seconds
 let waitingList = null;
+let sizes = null;
+let isComplete = true; // whether sums over time are of all that happened
 
 const now = () => Date.now() / 1000 + clockSkew;
 const isPresent = (label) => byLabel.has(labelKey(label));
@@ -62,7 +65,7 @@ function showCampaign() {
   about.hidden = !campaign.about;
   setText(about, campaign.about || "");
   byId("facts").replaceChildren(
-    ...factsOf(campaign).map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))),
+    ...[...factsOf(campaign), ...sizeFacts(sizes)].map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))),
   );
 }
 
@@ -298,12 +301,14 @@ async function loadHistory(width) {
   }
   marks = marks.concat(fresh).sort((a, b) => a.seq - b.seq);
   expired = history.expired;
+  isComplete = history.complete !== false;
   clockSkew = history.now - Date.now() / 1000;
 }
 
 function showHistory() {
   const data = shownHistory(resolution);
   chart.show(data);
+  byId("chart-note").hidden = isComplete;
   const place = byId("chart-table");
   if (byId("table-box").open && !place.matches(":hover") && !place.contains(document.activeElement))
     place.replaceChildren(historyTable(data));
@@ -402,6 +407,11 @@ function refresh() {
   refreshWaiting();
 }
 
+async function loadSizes() {
+  sizes = await get(campaignPath(name, "/sizes"));
+  showCampaign();
+}
+
 async function loadCampaign() {
   campaign = await get(campaignPath(name, "?constraint=false"));
   showCategories();
@@ -476,6 +486,8 @@ async function start() {
   resolution = age < 1800 ? 1 : age < 2 * 86400 ? 60 : age < 150 * 86400 ? 3600 : 86400;
   press(resolution);
   refresh();
+  guarded(loadSizes);
+  setInterval(() => document.hidden || guarded(loadSizes), SIZES_EVERY);
   follow(campaignPath(name, "/stream?only=summary"), {
     open: () => guarded(loadCampaign).then(refresh),
     lost: () => guarded(loadCampaign), // says what is wrong, or leads to the login

@@ -24,7 +24,7 @@ const EXAMPLES = {
     items: "election, politics\nbudget, politics\ncup final, sport\nmarathon, sport\nnew museum, culture\nopera, culture",
     each: "2",
     all: "4",
-    policy: "ThompsonSampling",
+    policy: "OMM",
     direction: "maximize",
     window: "86400",
     missing: "0",

@@ -14,6 +14,13 @@ export const short = (n) => (n < 10_000 ? whole.format(n) : compact.format(n));
 /** `3 decisions`, `1 decision`. */
 export const counted = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
+/** A size: `3.2 MB`. */
+export function bytes(n) {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const k = n < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(n) / 3));
+  return `${k ? (n / 1000 ** k).toPrecision(3) : n} ${units[k]}`;
+}
+
 /** A share: `12%`, `0.4%`. */
 export function percent(share) {
   const value = 100 * share;

@@ -2,7 +2,7 @@
 
 import { isUrgent, KINDS } from "./chart.js";
 import { h, setText } from "./dom.js";
-import { count, counted, duration, labelText, moment, rate, timeZone, weight, when } from "./format.js";
+import { bytes, count, counted, duration, labelText, moment, rate, timeZone, weight, when } from "./format.js";
 
 export const STATUS_WORDS = { active: "Active", paused: "Paused", stopped: "Stopped", archived: "Archived" };
 
@@ -24,6 +24,18 @@ export function factsOf(campaign) {
     ["Created", moment(campaign.created)],
     ["Times", `are in ${timeZone()}`],
     ["Name", campaign.name],
+  ];
+}
+
+/** How large the log is, as pairs of a term and what it is; none until that is known. */
+export function sizeFacts(sizes) {
+  if (!sizes) return [];
+  const kept =
+    sizes.first > 1 ? `${counted(sizes.events, "event")} from ${count(sizes.first)} on` : counted(sizes.events, "event");
+  const archived = sizes.archives ? `, ${bytes(sizes.archive_bytes)} in ${counted(sizes.archives, "archive")}` : "";
+  return [
+    ["Log", `${kept}, ${bytes(sizes.event_bytes)}${archived}`],
+    ["Database", `${bytes(sizes.database_bytes)} with all campaigns`],
   ];
 }
 
