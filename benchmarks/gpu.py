@@ -77,6 +77,8 @@ def settings() -> list[Setting]:
         Setting("uniform 1,000/10, window of 200", uniform, mb.SlidingWindowOMM(200, 0.25), 20_000, 2_000),
         Setting("uniform 1,000/10, discounted", uniform, mb.DiscountedOMM(0.995, scale=0.25), 20_000, 2_000),
         Setting("uniform 1,000/10, discounted Thompson", uniform, mb.DiscountedThompson(0.995), 10_000, 200),
+        Setting("uniform 1,000/10, normal weights, OMM", _noise(), mb.OMM(), 20_000, 2_000),
+        Setting("uniform 1,000/10, drift, OMM", _drift(coins), mb.OMM(), 20_000, 2_000),
         Setting("graph 315/972, window of 200", large, mb.SlidingWindowOMM(200, 0.25), 10_000, 500),
     ]
 
@@ -95,6 +97,16 @@ def _vectors() -> mb.Problem:
 
 def _floats() -> mb.Problem:
     return _coins(mb.LinearMatroid(np.random.default_rng(13).normal(size=(200, 20))))
+
+
+def _noise() -> mb.Problem:
+    means = np.random.default_rng(3).random(1_000)
+    return mb.Problem(mb.UniformMatroid(1_000, 10), mb.GaussianEnvironment(means))
+
+
+def _drift(coins: mb.BernoulliEnvironment) -> mb.Problem:
+    moving = mb.DriftingEnvironment(coins, to=np.random.default_rng(4).random(1_000), over=1_000)
+    return mb.Problem(mb.UniformMatroid(1_000, 10), moving)
 
 
 def _coins(matroid: mb.Matroid) -> mb.Problem:
