@@ -364,6 +364,18 @@ def test_old_request_ids_are_forgotten(url):
         until(lambda: not execute(url, sa.select(requests)))
 
 
+def test_many_request_ids_are_forgotten(url):
+    database = Database(url)
+    database.open()
+    row = {"campaign": 1, "digest": "d", "status": 200, "answer": "{}"}
+    with database.writing() as connection:
+        connection.execute(sa.insert(requests), [row | {"id": f"id {n}", "at": float(n)} for n in range(11_000)])
+    database.forget_ids(10_500.0)
+    left = execute(url, sa.select(requests.c.at).order_by(requests.c.at))
+    assert [at for (at,) in left] == [float(n) for n in range(10_500, 11_000)]
+    database.close()
+
+
 def test_an_export_is_restored_elsewhere(url, tmp_path):
     with started(url) as service:
         make(service, title="Ads", answer_window=1000.0, default=0.0)

@@ -31,6 +31,9 @@ _UNACKNOWLEDGED_MS = 9000
 #: The table in which Alembic keeps the version of the others.
 _VERSIONS = "alembic_version"
 
+#: Rows that are removed in one transaction, where there may be many.
+_AT_ONCE = 500
+
 #: A limit of rows that no table has.
 _ALL = 2**62
 
@@ -344,10 +347,21 @@ class Database:
         connection.exec_driver_sql(self._sql[statement], rows if self.is_sqlite else (to_json(rows).decode(),))
 
     def forget_ids(self, before: float) -> None:
-        """Forget request ids that were answered before a time."""
-        with self.writing() as connection:
-            self.take_time(connection)
-            connection.execute(sa.delete(requests).where(requests.c.at < before))
+        """Forget request ids that were answered before a time.
+
+        There may be millions. They are found without a lock and removed some at a time, so that no request waits.
+        """
+        old = select(requests.c.id, requests.c.campaign).where(requests.c.at < before).limit(20 * _AT_ONCE)
+        one = sa.delete(requests).where(requests.c.id == bindparam("an_id"), requests.c.campaign == bindparam("of"))
+        is_more = True
+        while is_more:
+            with self.reading() as connection:
+                self.take_time(connection)
+                found = [{"an_id": row.id, "of": row.campaign} for row in connection.execute(old)]
+            is_more = len(found) == 20 * _AT_ONCE
+            for first in range(0, len(found), _AT_ONCE):
+                with self.writing() as connection:
+                    connection.execute(one, found[first : first + _AT_ONCE])
 
     def count(self, connection: Connection) -> int:
         """How many campaigns there are, archived ones included."""
