@@ -199,9 +199,21 @@ def test_interrupt_before_anything_was_finished(monkeypatch):
 @pytest.mark.compiled
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_a_real_interrupt(tmp_path):
-    command = [sys.executable, "-c", "from matroid_bandits.cli import main; open('ready', 'w').close(); main()"]
+    program = """
+import matroid_bandits as mb
+from matroid_bandits.cli import main
+
+made = mb.Problem.__init__
+
+def note(*arguments, **options):
+    open("ready", "w").close()
+    made(*arguments, **options)
+
+mb.Problem.__init__ = note
+main()
+"""
     with subprocess.Popen(
-        [*command, "reproduce", "linear", "--runs", "1000"],
+        [sys.executable, "-c", program, "reproduce", "linear", "--runs", "1000"],
         cwd=tmp_path,
         env={key: value for key, value in os.environ.items() if key != "MATROID_BANDITS_DATA"}
         | {"XDG_CACHE_HOME": str(tmp_path)},
@@ -212,12 +224,12 @@ def test_a_real_interrupt(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 120
             while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
-            time.sleep(2.0)
+            time.sleep(0.5)
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=30)
+            _, errors = process.communicate(timeout=120)
         finally:
             process.kill()
     assert process.returncode == 130, errors

@@ -422,7 +422,8 @@ def test_mistakes_are_told_and_change_nothing(shared, method, path, body, status
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """A server on SQLite that mistakes are tried on, with a decision that waits."""
-    with serving(str(tmp_path_factory.mktemp("shared") / "campaigns.db"), max_body=4096, max_items=50) as client:
+    path = str(tmp_path_factory.mktemp("shared") / "campaigns.db")
+    with serving(path, max_body=4096, max_spec=4096, max_items=50) as client:
         at = create(client)
         client.post(f"{at}/ask")
         yield client, at
