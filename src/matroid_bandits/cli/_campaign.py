@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import sys
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -282,6 +284,44 @@ def verify(
         f"{name} is sound: {found.n_events:,} events{archived} lead to the same {found.n_decisions:,} decisions "
         f"and to {found.n_snapshots} snapshots."
     )
+
+
+@campaign_app.command(epilog="Example: matroid-bandits campaign uplift front-page")
+def uplift(
+    name: Name,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON, with the band over time.")] = False,
+    db: DbOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Say how much better than its control the learner is, with an interval that is valid however often one looks."""
+    from matroid_bandits.service import campaign_uplift
+
+    with opened(db, config) as database:
+        found = campaign_uplift(database, name)
+    typer.echo(json.dumps(found, indent=1) if as_json else _uplift_in_words(found))
+
+
+def _uplift_in_words(found: dict[str, Any]) -> str:
+    """The state of a comparison, in a few lines."""
+    if found["value"] is None:
+        return "Nothing to compare yet: no decision that could have been held out is settled."
+    unit = f"values of {found['unit']}" if found["unit"] else "settled decisions"
+    lines = [
+        f"Uplift per decision: {found['value']:.4g} over {found['decisions']:,} {unit}, {found['control']:,} of the "
+        "control."
+    ]
+    for key, words in (
+        ("sequence", "valid at any time"),
+        ("exact", "the same without asymptotics"),
+        ("single", "of one look that was planned"),
+    ):
+        ends = "not known yet" if found[key] is None else f"{found[key][0]:.4g} to {found[key][1]:.4g}"
+        lines.append(f"  {found['level']:.0%} interval, {words}: {ends}")
+    lines.append(f"  a bet on no difference is lost at the level {found['p_better']:.2g}")
+    if found["excludes_zero_since"] is not None:
+        day = datetime.fromtimestamp(found["excludes_zero_since"], UTC)
+        lines.append(f"The interval has excluded zero since {day:%Y-%m-%d %H:%M} UTC.")
+    return "\n".join(lines)
 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign repair front-page rest.jsonl")

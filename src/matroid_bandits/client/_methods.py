@@ -379,6 +379,11 @@ class Methods:
         return (yield from self._get("sizes"))
 
     @remote
+    def uplift(self) -> Steps[Form]:
+        """How much better than its control the learner is: value, intervals, and the band over time."""
+        return (yield from self._get("uplift"))
+
+    @remote
     def history(self, resolution: int = 60, after: float = 0.0) -> Steps[Form]:
         """What happened over time, in steps of 1, 60, 3600 or 86400 seconds."""
         resolution = as_integer("resolution", resolution, error=MalformedRequestError)

@@ -188,6 +188,11 @@ class UpliftSequence:
         found._state = state
         return found
 
+    @property
+    def n_decisions(self) -> int:
+        """How many decisions were taken into account."""
+        return int(self._state[kernels.N])
+
     def look(self) -> Look:
         """What is known now."""
         seen = self._seen(self._state[:, None])

@@ -15,6 +15,7 @@ from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._commands import apply_campaign, create_campaign, delete_campaign, move_campaign
 from matroid_bandits.service._health import api_document
 from matroid_bandits.service._keys import create_key, list_keys, revoke_key
+from matroid_bandits.service._past import campaign_uplift
 from matroid_bandits.service._run import run_server
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
@@ -41,6 +42,7 @@ __all__ = [
     "api_document",
     "apply_campaign",
     "backup",
+    "campaign_uplift",
     "create_app",
     "create_campaign",
     "create_key",

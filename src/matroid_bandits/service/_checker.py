@@ -65,7 +65,7 @@ class Checker(threading.Thread):
             self._seen.add(replica.id)
         if replica.saved:
             self.put(partial(self._verify, replica.id, replica.name, replica.saved, row.trusted))
-        if not replica.history.is_complete:
+        if not replica.is_complete:
             self.go_on(Replica(replica.id, replica.name, replica.spec), replica.seq)
         self.saved(replica.id)
 

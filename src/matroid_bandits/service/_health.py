@@ -65,6 +65,7 @@ async def _metrics(call: Call) -> Response:
                 values["replay_alarms"] = replica.n_alarms_of("replay")
                 values["unsaved_events"] = max(replica.seq - replica.saved, 0)
                 totals = replica.history.totals()
+                values |= replica.uplift.gauges()
             yield CampaignFigures(row.name, values, totals)
 
     return Response(await run_in_threadpool(read), headers=HEADERS, media_type="text/plain; version=0.0.4")

@@ -79,6 +79,10 @@ GAUGES = {
     "alarms": "Alarms of any kind that were not acknowledged.",
     "drift_alarms": "Changes that a detector found, and that were not acknowledged.",
     "scale_warnings": "1 where weights are wider than the policy's scale, until acknowledged.",
+    "uplift": "What a set of the learner is worth beyond one of its control, per decision, in gains.",
+    "uplift_low": "The lower end of the interval of it that is valid at every look, at 95%.",
+    "uplift_high": "Its upper end.",
+    "uplift_decisions": "Settled decisions, or values of the hold-out's tag, that it rests on.",
     "replay_alarms": "Differences between a log and its replay by another build that were not acknowledged.",
 }
 

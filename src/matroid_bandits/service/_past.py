@@ -108,3 +108,38 @@ class Past:
                 return None
             after = chunk[-1].seq
         return None
+
+
+def campaign_uplift(database: Database, name: str) -> dict[str, Any]:
+    """How much better than its control a campaign's learner is, from its newest snapshot and the log since then.
+
+    Raises
+    ------
+    UnknownCampaignError
+        There is no such campaign.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> campaign_uplift(database, "ads")
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
+    >>> database.close()
+    """
+    with database.reading(at_once=True) as connection:
+        row = database.find(connection, name)
+        if row is None:
+            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        database.take_time(connection)
+        replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
+        for seq in _snapshots.numbers(connection, row.id, row.seq):
+            saved = Replica(row.id, row.name, replica.spec)
+            if _snapshots.restore(connection, saved, seq) and (saved.uplift.is_complete or row.first > 1):
+                replica = saved
+                break
+        for event in database.log(connection, row.id, replica.seq, row.seq - replica.seq):
+            replica.follow(event.seq, event.at, event.payload, event.seq)  # by the log's word
+        return {"seq": replica.seq} | replica.uplift.form(replica.learner)

@@ -144,6 +144,11 @@ def alarms_form(replica: Replica) -> dict[str, Any]:
     return {"seq": replica.seq, "alarms": [*replica.alarms.values()]}
 
 
+def uplift_form(replica: Replica) -> dict[str, Any]:
+    """The learner against its control."""
+    return {"seq": replica.seq} | replica.uplift.form(replica.learner)
+
+
 def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:
     """What happened over time."""
     history = replica.history

@@ -20,6 +20,7 @@ from matroid_bandits.learner import Learner, Untold
 from matroid_bandits.policies import scale_problem
 from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, HELD_OUT, TOLD, History
 from matroid_bandits.service._store import EventRow, chained
+from matroid_bandits.service._uplift import Uplift
 from matroid_bandits.service._words import Rule, rule_of
 
 log = logging.getLogger("matroid_bandits.service")
@@ -62,6 +63,8 @@ class Replica:
         The campaign's title, what it is about, its answer window in seconds and its default weight.
     history : History
         Sums over time.
+    uplift : Uplift
+        The learner against its control.
     recent : deque of lists of labels
         The items of the latest decisions, in JSON form.
     alarms : dict of event to {"seq", "at", "kind", "text"}
@@ -84,7 +87,7 @@ class Replica:
     def __init__(self, id: int, name: str, spec: dict[str, Any], learner: Learner | None = None) -> None:
         self.id, self.name, self.spec = id, name, spec
         self.seq, self.digest, self.saved = 0, "", 0
-        self.history = History()
+        self.history, self.uplift = History(), Uplift()
         self.mismatch, self.spent, self.excess = "", 0.0, 0.0
         self.difference, self.build, self.is_unsaved = "", "", False
         self.status, self.created = "active", 0.0
@@ -179,6 +182,7 @@ class Replica:
             learner.book.date(event["decision"], at)
             history.add(at, ASKED, 1)
             self.remember(event["items"])
+            self.uplift.ask(event, learner)
             if "held_out" in event:
                 history.add(at, HELD_OUT, 1)
         elif kind == "told":
@@ -186,10 +190,12 @@ class Replica:
             _, n_items, is_held_out = before[0]
             history.add(at, TOLD, len(told))
             history.learn(at, math.fsum(told), len(told) / max(n_items, 1), is_held_out)
+            self.uplift.tell(event["decision"], told, at, learner)
         elif kind == "observed":
             self._widen(event)
         elif kind == "closed":
             self._note_closed(event, at, before)
+            self.uplift.close(event, at, learner)
         elif kind in _MARKED:
             if kind == "trusted":
                 self.mismatch = ""
@@ -204,6 +210,7 @@ class Replica:
             elif kind in ("changed", "configured", "restarted"):
                 self.is_wide &= kind != "configured"  # another policy may have another scale
                 self.n_alarms = _n_alarms(learner)
+                self.uplift.configure(learner)
             history.mark(at, seq, kind, _words(event), event.get("by"))
         history.waiting = learner.n_outstanding
 
@@ -309,6 +316,11 @@ class Replica:
         self.spent += seconds
         if seconds > _SHARE_S:
             self.excess += seconds - _SHARE_S
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what is summed along the log covers all of it; False after a snapshot of an earlier version."""
+        return self.history.is_complete and self.uplift.is_complete
 
     @property
     def n_steps(self) -> tuple[int, int]:

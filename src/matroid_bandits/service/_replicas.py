@@ -296,7 +296,7 @@ class Replicas:
                 for event in self._database.log(connection, replica.id, made.seq, replica.seq - made.seq):
                     made.follow(event.seq, event.at, event.payload, event.seq)
             if made.digest == replica.digest:
-                replica.history, replica.is_unsaved = made.history, True
+                replica.history, replica.uplift, replica.is_unsaved = made.history, made.uplift, True
                 log.info("campaign %s: its history is complete", replica.name)
 
     def _save(self, replica: Replica) -> None:

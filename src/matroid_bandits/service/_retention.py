@@ -80,7 +80,7 @@ class Retention:
                 self._let_go(row.id, seq)
                 return
             before = self._database.base(connection, row.id)[1]
-        if not saved.history.is_complete:  # it is made from the whole log, which must be there
+        if not saved.is_complete:  # it is made from the whole log, which must be there
             self._let_go(row.id, seq)
             return
         log_of_it = self._read(row.id, row.first, seq)

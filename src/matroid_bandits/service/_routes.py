@@ -223,6 +223,10 @@ async def _sizes(call: Call) -> Answer:
     return _answer(await run_in_threadpool(read))
 
 
+async def _uplift(call: Call) -> Answer:
+    return await _read(call, reads.uplift_form)
+
+
 async def _events(call: Call) -> Answer:
     after, limit = call.integer("after", 0, 0, LAST_EVENT), call.integer("limit", 1000, 1, 10_000)
 
@@ -311,6 +315,8 @@ ENDPOINTS = (
     Endpoint("GET", f"{_ONE}/best", _best, "read", "The set of best means so far.", None, forms.BestAnswer),
     Endpoint("GET", f"{_ONE}/waiting", _waiting, "read", "Decisions that wait for answers.", None,
              forms.WaitingAnswer, query={"limit": "integer"}),
+    Endpoint("GET", f"{_ONE}/uplift", _uplift, "read", "How much better than its control the learner is.", None,
+             forms.UpliftAnswer),
     Endpoint("GET", f"{_ONE}/history", _history, "read", "What happened over time.", None, forms.HistoryAnswer,
              query={"resolution": "integer", "after": "number"}),
     Endpoint("GET", f"{_ONE}/sizes", _sizes, "read", "How large the campaign is, and the database.", None,

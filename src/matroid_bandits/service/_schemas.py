@@ -373,6 +373,37 @@ class HistoryAnswer(BaseModel):
     complete: bool = Field(description="False while weights of the past are summed anew after an upgrade.")
 
 
+class UpliftPoint(BaseModel):
+    """What was known of the uplift at a time."""
+
+    at: float
+    decisions: int
+    value: float
+    low: float | None
+    high: float | None
+
+
+class UpliftAnswer(BaseModel):
+    """How much more a set of the learner is worth than one of its control, per decision, in gains."""
+
+    seq: int
+    decisions: int = Field(description="Settled decisions that count; of a sticky hold-out, values of its tag.")
+    control: int = Field(description="Those of the control among them.")
+    value: float | None = Field(description="The mean difference; positive where the learner is better.")
+    sequence: list[float] | None = Field(description="An interval that is valid at every look; null while infinite.")
+    exact: list[float] | None = Field(description="The same without asymptotics, and wider.")
+    single: list[float] | None = Field(description="The ordinary interval, for one look that was planned.")
+    p_better: float | None = Field(description="The level at which a bet on no difference is lost, for better.")
+    p_worse: float | None = Field(description="The same for worse.")
+    level: float = Field(description="The level of the intervals.")
+    unit: str | None = Field(description="The tag by which the hold-out is sticky; the first of each value counts.")
+    counted: float = Field(description="The share of the tag's new values that count; 1 up to 65,536 of them.")
+    since: float | None = Field(description="When the first decision counted.")
+    excludes_zero_since: float | None = Field(description="Since when the interval has not held zero.")
+    points: list[UpliftPoint] = Field(description="The interval over time.")
+    complete: bool = Field(description="False while the past is read anew after an upgrade.")
+
+
 class Event(BaseModel):
     """Something that happened to a campaign; every kind has its fields."""
 

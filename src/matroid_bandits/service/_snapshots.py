@@ -24,6 +24,7 @@ from matroid_bandits.service._history import History
 from matroid_bandits.service._replica import CHANGED, Replica
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import campaigns, snapshots
+from matroid_bandits.service._uplift import Uplift
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -54,6 +55,7 @@ def take(replica: Replica) -> dict[str, Any]:
             "alarms": [bool(replica.alarms), replica.is_wide, replica.n_alarms],
             "open_alarms": [*replica.alarms.values()],
             "history": replica.history.to_dict(),
+            "uplift": replica.uplift.to_dict(),
         }
     )
     row = {
@@ -132,7 +134,7 @@ def fill(replica: Replica, row: dict[str, Any]) -> bool:
     try:
         learner = _through_a_file(write_and_load)
         extra = json.loads(row["extra"])
-        history = History.from_dict(extra["history"])
+        history, uplift = History.from_dict(extra["history"]), Uplift.from_dict(extra.get("uplift"))
         for id, at, *_ in extra.get("waiting", ()):  # where times were before learners kept them
             learner.book.date(id, at)
         (low, high), (_, is_wide, n_alarms) = extra["weights"], extra["alarms"]
@@ -142,7 +144,7 @@ def fill(replica: Replica, row: dict[str, Any]) -> bool:
     except (MatroidBanditsError, OSError, ValueError, KeyError, TypeError):
         log.warning("a snapshot cannot be read and was skipped")
         return False
-    replica._learner, replica.history = learner, history
+    replica._learner, replica.history, replica.uplift = learner, history, uplift
     replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
     replica.alarms, replica.is_wide, replica.n_alarms = alarms, is_wide, n_alarms
     replica.created, replica.build = extra["created"], row["build"]
