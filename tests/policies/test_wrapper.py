@@ -5,11 +5,12 @@ import inspect
 import pytest
 
 import matroid_bandits as mb
+from matroid_bandits.policies._live import LiveHooks
 
 #: What says what the class itself is.
 OWN = {"kind", "tunable", "params", "compiled"}
-HOOKS = [name for name in vars(mb.Policy) if not name.startswith("_") and name not in OWN]
-METHODS = [name for name in HOOKS if inspect.isfunction(vars(mb.Policy)[name])]
+HOOKS = [name for name in {**vars(LiveHooks), **vars(mb.Policy)} if not name.startswith("_") and name not in OWN]
+METHODS = [name for name in HOOKS if inspect.isfunction(getattr(mb.Policy, name))]
 
 
 class Noted(mb.Policy):

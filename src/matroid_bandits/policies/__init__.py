@@ -1,9 +1,10 @@
 """From what was seen to an index per item: the paper's algorithm, its baselines and its successors."""
 
-from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy, coefficient, evaluate
+from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
 from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
 from matroid_bandits.policies._discounted import DiscountedOMM
+from matroid_bandits.policies._evaluate import coefficient, evaluate
 from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB

@@ -1,4 +1,4 @@
-"""The interface of a policy, and how its indices are computed and checked."""
+"""The interface of a policy: one required method, and a few optional ones; `_live.py` has the rarer hooks."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import forms, kinetic
-from matroid_bandits.kernels import order as order_kernels
-from matroid_bandits.policies._described import Described
+from matroid_bandits.policies._evaluate import coefficient
+from matroid_bandits.policies._live import LiveHooks
 from matroid_bandits.policies._memory import Memory
-from matroid_bandits.policies._request import Feedback, Plays, Request
+from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
 
 #: Policies by name, put here by being defined; specs and stored learners find them so.
 POLICIES: dict[str, type[Policy]] = {}
 
 
-class Policy(ABC, Described):
+class Policy(LiveHooks, ABC):
     """Turns what was seen into an index per item; the set of largest total index is then chosen.
 
     `indices` is the one required method, over arrays with a row per run. A policy sees gains (costs are negated
-    before they reach it), so it always maximises, and works in both directions. Every other method is optional:
+    before they reach it), so it always maximises, and works in both directions. Every other method is optional;
+    those in the lower part of the table matter in live learners alone, and few policies have any:
 
     =============================  ==================================================================================
     a policy that                  overrides
@@ -36,6 +37,8 @@ class Policy(ABC, Described):
     counts                         at once, in parts, episodes later, never
     ages                           `advance`, called once an episode, after its set was chosen
     needs the constraint           `prepare`, called once, before anything else
+    has a compiled form            `compiled`; `AffinePolicy` has one
+    -----------------------------  ----------------------------------------------------------------------------------
     makes more of late answers     `wait` and `drop`; most policies go by the state's counts of plays that wait
     than the state does
     shares memory between items    `change`, `rearranged` and `forget`, called when items come, go or start anew;
@@ -45,7 +48,6 @@ class Policy(ABC, Described):
     reports other beliefs than     `beliefs` and `spreads`
     the state's means
     is saved with a learner        `check_extra`, where files with impossible numbers are to be refused
-    has a compiled form            `compiled`; `AffinePolicy` has one
     =============================  ==================================================================================
 
     One object plays in many problems and threads, so it stays as it was made: what it keeps of a history is its
@@ -146,7 +148,7 @@ class Policy(ABC, Described):
         """
         return None
 
-    # What happens in an episode
+    # What is called in a simulation and in a live learner alike
 
     def prepare(self, constraint: Constraint) -> Any:
         """Work out, once, what is needed of a constraint; hooks find it in ``state.prepared``.
@@ -170,93 +172,6 @@ class Policy(ABC, Described):
 
     def observe(self, state: State, feedback: Feedback) -> None:
         """Update the memory with what was answered; `state` has counted it."""
-
-    def wait(self, state: State, plays: Plays) -> None:
-        """Update the memory when plays begin to wait for an answer; `state` has counted them."""
-
-    def drop(self, state: State, dropped: Sequence[Plays]) -> None:
-        """Update the memory when no answer will come to some plays that waited.
-
-        The plays of ``state.pending()`` still wait.
-        """
-
-    # Items that start anew, come and go
-
-    def begin(self, state: State) -> None:
-        """Go on from what a learner has counted with another policy.
-
-        The plays, gains and priors of `state` are those of that learner, and so are the plays that wait; the memory
-        is as it is at first. By default it stays so, and the policy takes note of the plays that wait.
-
-        Raises
-        ------
-        PolicyError
-            What the policy goes by cannot be made from plays and gains; the learner has to start anew.
-        """
-        has_prior = state.prior_counts[0] > 0.0 if state.has_priors else np.zeros(state.n_items, bool)
-        self.rearranged(state, np.flatnonzero(has_prior))
-
-    def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
-        """Start anew with `items` (n,), each in its run (n,); called by `Restarting`, when `state` has done so.
-
-        By default what the memory has of them becomes as it was at first.
-        """
-        state.renew(self.memory, runs, items)
-
-    def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
-        """The policy that goes on when a learner's items change.
-
-        Parameters
-        ----------
-        before : Constraint
-            The old items.
-        sources : int64 array (L,)
-            For each new item the number it had before, or -1 for a newcomer.
-        features : float64 array (L, d), or None
-            What is known of the new items, for policies made with features.
-
-        Raises
-        ------
-        PolicyError
-            Features were given to a policy made without, or the other way round.
-        """
-        if features is not None:
-            raise PolicyError(f"expected no features of the new items, since {self!r} has none of the old; got some")
-        return self
-
-    def rearranged(self, state: State, newcomers: IntArray) -> None:
-        """Update the memory after items have come, gone, changed places or were forgotten, and plays with them.
-
-        The memory of every item has been moved, or is as it was at first; the plays of ``state.pending()`` wait now.
-        `newcomers` (n,) have just been given the priors that `state` has of them.
-        """
-
-    # What a live learner reports, saves and loads
-
-    def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
-        """What a live learner reports of its items: mean gains, answered plays, and all plays behind the index.
-
-        Each has shape (R, L). A mean is NaN where nothing was answered and there is no prior. By default they are the
-        state's; a policy that forgets says what it still goes by.
-        """
-        is_known = state.counts > 0
-        if state.has_priors:
-            is_known = is_known | (state.prior_counts > 0.0)
-        return np.where(is_known, state.means, np.nan), state.counts, state.plays
-
-    def spreads(self, state: State, request: Request) -> FloatArray:
-        """Half the width of the interval that a live learner reports around each mean, shape (R, L).
-
-        By default what the index adds to the mean. A policy that samples gives the standard deviation of what it
-        samples from, which no draw changes; one whose index says nothing of the mean gives NaN.
-        """
-        return np.abs(evaluate(self, state, request) - self.beliefs(state)[0])
-
-    def check_extra(self, state: State) -> None:
-        """Raise `PolicyError` when the memory cannot be what the other hooks have made.
-
-        Called when a learner is saved and when it is loaded; their types and shapes are known to be right.
-        """
 
 
 class AffinePolicy(Policy):
@@ -322,70 +237,6 @@ class AffinePolicy(Policy):
         U: FloatArray = np.empty(means.shape)
         kinetic.lines(means, radii, coefficient(self, state, request), U)
         return U
-
-
-def coefficient(policy: AffinePolicy, state: State, request: Request) -> float:
-    """The policy's c_t, checked, since engines rely on it.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.policies import coefficient
-    >>> state = mb.State(mb.UniformMatroid(3, 1), n_runs=1)
-    >>> coefficient(mb.OMM(), state, mb.Request(1, mb.Stream(0, [0])))
-    0.0
-    """
-    c = float(policy.coefficient(state, request))
-    if not 0.0 <= c < np.inf:
-        raise PolicyError(f"expected {type(policy).__name__}.coefficient to be finite and not negative, got {c}")
-    return c
-
-
-def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
-    """The policy's indices, checked, with +inf for items never seen where the policy tries them.
-
-    Raises
-    ------
-    PolicyError
-        They are not numbers, one per run and item. What the policy itself raises comes through as it is.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.policies import evaluate
-    >>> state = mb.State(mb.UniformMatroid(3, 1), n_runs=1)
-    >>> evaluate(mb.OMM(), state, mb.Request(1, mb.Stream(0, [0])))
-    array([[inf, inf, inf]])
-    """
-    affine = policy.affine
-    if affine is not None:
-        return affine.indices(state, request)
-    has_unseen = policy.tries_unseen and not state.is_seen
-    has_unanswered = state.n_waiting.any() or state.lost.any()
-    if has_unseen or has_unanswered:
-        with np.errstate(divide="ignore", invalid="ignore"):  # of items never seen, whatever the formula
-            given = policy.indices(state, request)
-    else:
-        given = policy.indices(state, request)
-    try:
-        U = np.asarray(given, np.float64, order="C")
-    except (TypeError, ValueError):
-        raise PolicyError(f"expected {type(policy).__name__}.indices to return numbers, got {given!r}") from None
-    if U.shape != state.counts.shape:
-        raise PolicyError(
-            f"expected {type(policy).__name__}.indices to return shape {state.counts.shape}, got {U.shape}"
-        )
-    if has_unseen:
-        U = np.where(state.is_unseen, np.inf, U)
-    if policy.tries_unseen and has_unanswered:
-        U = np.where(np.isnan(U) & (state.counts == 0), state.means, U)  # asked for, and not answered
-    bad = order_kernels.first_nan(U.reshape(-1))
-    if bad >= 0:
-        run, item = request.stream.runs[bad // state.n_items], bad % state.n_items
-        raise PolicyError(
-            f"{type(policy).__name__}.indices gave NaN for item {item} of run {run} in episode {request.episode}"
-        )
-    return U
 
 
 def as_policy(policy: Any) -> Policy:

@@ -15,7 +15,8 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import discount, forms
-from matroid_bandits.policies._base import AffinePolicy, coefficient
+from matroid_bandits.policies._base import AffinePolicy
+from matroid_bandits.policies._evaluate import coefficient
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
