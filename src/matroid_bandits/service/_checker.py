@@ -38,7 +38,8 @@ class Checker(threading.Thread):
     Attributes
     ----------
     differences : dict of campaign to (text, bool)
-        What was found, and whether the same build had written it; taken by the thread that serves the campaign.
+        What was found, and whether it stops the campaign: where the same build had written the log, and decisions
+        differ or events do. It is taken by the thread that serves the campaign.
     archive : Archive or None
         Where closed stretches of logs go.
     histories : dict of campaign to Replica
@@ -139,16 +140,18 @@ class Checker(threading.Thread):
             return
         try:
             self.walk(earlier, seq, trusted)
-            text = earlier.mismatch or self._compare(earlier, saved)
+            text, is_learnt = earlier.mismatch, False
+            if not text:
+                text, is_learnt = self._compare(earlier, saved), earlier.digest == saved.digest
         except MatroidBanditsError as error:
-            text = str(error)
+            text, is_learnt = str(error), False
         if not text:
             log.info("campaign %s: events %d to %d lead to its snapshot", name, first + 1, seq)
             return
         text = f"events {first + 1} to {seq} do not lead to what was saved: {text}"
         log.error("campaign %s: events %d to %d do not lead to its snapshot", name, first + 1, seq)
         builds = {build for build in (earlier.build, saved.build) if build}
-        self.differences[id] = text, builds == {_snapshots.BUILD}
+        self.differences[id] = text, builds == {_snapshots.BUILD} and not is_learnt
 
     @staticmethod
     def _compare(replayed: Replica, saved: Replica) -> str:
