@@ -165,8 +165,13 @@ def test_what_cannot_be_is_refused_and_nothing_is_half_changed(url):
                 assert words in refused.json()["detail"], refused.json()
         assert client.get(at).json() == before
         assert len(kinds(client, at)) == n_events
+        late = client.post(f"{at}/ask").json()
         done = client.put(at, json={"policy": "KLOSM", "restart": True}).json()
         assert [each["setting"] for each in done["differences"]] == ["policy", "restart"]
+        for label in late["items"]:  # taken, and not counted
+            body = {"decision": late["decision"], "weights": {label: 1.0}}
+            assert client.post(f"{at}/tell", json=body).json()["waiting"] == (label == late["items"][0])
+        assert sum(client.get(f"{at}/estimates").json()["counts"]) == 0
         assert client.post(f"{at}/archive").is_success
         assert client.put(at, json={"title": "x"}).status_code == 409
         read = create_key(client.service.database, "read")

@@ -55,6 +55,9 @@ _CONTROL_SEED = 0x9E3779B97F4A7C15
 Record = Callable[[dict[str, Any]], None]
 
 
+_NOWHERE: IntArray = np.empty(0, np.int64)
+
+
 class Core:
     """A learner without its lock: snapshots, events and explanations read it and write to it.
 
@@ -269,12 +272,13 @@ class Core:
         """Count what the items of a decision were worth."""
         play = self.find(decision)
         id = play.request.episode
-        places, values = self.reader.read(weights, play.items[0], id, *self._numbering(decision, id))
+        numbering = *self._numbering(decision, id), self._free(play)
+        places, values, labels = self.reader.read(weights, play.items[0], id, *numbering)
         self._check_once(play, places)
         if self.record is not None:
             if self.agent.may_refuse:
                 self._check_taken(play, values, places)
-            labels = self.reader.labels(play.items[0], places)
+            labels = self.reader.labels(play.items[0], places) if labels is None else labels
             self.record(_events.told(id, labels, values, is_whole=places is None))
         self._learn(play, values, places)
 
@@ -282,8 +286,16 @@ class Core:
         """Raise what `tell` would raise."""
         play = self.find(decision)
         id = play.request.episode
-        places, _ = self.reader.read(weights, play.items[0], id, *self._numbering(decision, id))
+        numbering = *self._numbering(decision, id), self._free(play)
+        places, _, _ = self.reader.read(weights, play.items[0], id, *numbering)
         self._check_once(play, places)
+
+    def _free(self, play: Play) -> IntArray:
+        """The places of a play that wait for answers which do not count, since their items were forgotten."""
+        if not self.n_changes:
+            return _NOWHERE
+        is_free = play.items[0] == _items.NOWHERE
+        return np.flatnonzero(is_free if play.told is None else is_free & ~play.told)
 
     def close(self, decision: Decision | int, default: float | None = None) -> None:
         """Stop waiting for what a decision has not been told."""
@@ -308,7 +320,7 @@ class Core:
         if self.policy.n_features is not None:
             read_features(self.constraint, self.policy, self.features)  # a policy refuses looks without features
         items = self.reader.all_items
-        places, values = self.reader.read(weights, items, 0)
+        places, values, _ = self.reader.read(weights, items, 0)
         seen = items if places is None else places
         # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
         # episodes, so that what a policy draws for them is drawn anew.

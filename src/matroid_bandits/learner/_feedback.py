@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from matroid_bandits.learner._core import Core
 
 
+_NONE: IntArray = np.empty(0, np.int64)
+
+#: Stands for a key that names no item of today; no item of a play has this number or code.
+LOST = np.iinfo(np.int64).max
+
+
 class Reader:
     """Reads weights of a learner's items, of those that have left too."""
 
@@ -44,11 +50,14 @@ class Reader:
         episode: int,
         decision: Decision | None = None,
         by_label: bool = False,
-    ) -> tuple[IntArray | None, FloatArray]:
-        """The places among `items` that are told, None for all of them, and a weight for each.
+        free: IntArray = _NONE,
+    ) -> tuple[IntArray | None, FloatArray, list[Label] | None]:
+        """The places among `items` that are told, None for all of them; a weight for each; and labels.
 
         The items are those of a decision, or all of them for episode 0. Where they have been renumbered since, keys
-        go `by_label` alone, and those of a `Decision` by its own labels and numbers.
+        go `by_label` alone, and those of a `Decision` by its own labels and numbers. Names of other items take the
+        places that are `free`, whose items were forgotten, in their order: answers for them are taken and not
+        counted. Labels are None unless there are such, as those of the places are what items are called then.
 
         Raises
         ------
@@ -60,6 +69,7 @@ class Reader:
         named = None if isinstance(weights, np.ndarray) else pairs_of(weights)
         own = items if decision is None else decision._items
         places = None if decision is None else decision._places
+        labels: list[Label] | None = None
         if named is None:
             values = _read_array(weights, own)
         else:
@@ -68,17 +78,45 @@ class Reader:
             if decision is not None:
                 find = partial(_own_item, decision._constraint)
                 name = partial(_name, decision._constraint.labels)
+            elif free.size:
+                find = partial(_found_or_lost, find)
             codes = np.array([find(key) for key in named[0]], np.int64)
-            told, values = _read_pairs(*named, codes, own, episode, name)
+            told, values = _read_pairs(*named, codes, own, episode, name, free if decision is None else _NONE)
             places = told if places is None else places[told]
-            if decision is not None and places.size < items.size:
-                for k, e in enumerate(items[places].tolist()):
-                    if e < 0 and not self._departed.knows(e):  # no log could say of which item
-                        raise FeedbackError(f"expected items of decision {episode}, got {name(int(codes[k]))}")
+            if places.size < items.size and (decision is not None or free.size):
+                labels = self._forgotten(decision, named[0], codes, places, items, free)
         if places is not None and places.size == items.size:
             values, places = values[np.argsort(places)], None
         self._check_values(items if places is None else items[places], values)
-        return places, values
+        return places, values, labels
+
+    def _forgotten(
+        self,
+        decision: Decision | None,
+        keys: list[Any],
+        codes: IntArray,
+        places: IntArray,
+        items: IntArray,
+        free: IntArray,
+    ) -> list[Label] | None:
+        """What items are called, some of which were forgotten: as they are named here, by which a log names them.
+
+        Those get the first `places` that are `free`, here and in a replay.
+        """
+        is_lost = np.array([e < 0 and not self._departed.knows(e) for e in items[places].tolist()], bool)
+        if not is_lost.any():
+            return None
+        labels = self.labels(items, places)
+        for k in np.flatnonzero(is_lost).tolist():
+            code = int(codes[k])
+            if decision is not None:
+                labels[k] = decision._constraint.labels[code]
+            else:
+                labels[k] = plain(keys[k]) if code == LOST else self._label(code)
+        n = int(is_lost.sum())
+        if n <= free.size:  # otherwise one was told before, which is noticed next
+            places[is_lost] = free[:n]
+        return labels
 
     def renewed(self, core: Core) -> Reader:
         """A reader for other items that has seen the same weights."""
@@ -149,6 +187,16 @@ class Reader:
         self._widen(values)
 
 
+def _found_or_lost(find: Callable[[Any], int], key: Any) -> int:
+    """An item, or `LOST` for a name that nobody has today: it may be that of an item that was forgotten."""
+    try:
+        return find(key)
+    except ItemError:
+        if not isinstance(plain(key), (str, int, float, tuple)):
+            raise
+        return LOST
+
+
 def _own_item(constraint: Constraint | Named, key: Any) -> int:
     """An item by its number or label; a number is a label only of its own type, as True and 1.0 are not 1."""
     e = constraint.as_item(key)
@@ -169,16 +217,21 @@ def _read_pairs(
     items: IntArray,
     episode: int,
     name: Callable[[int], str],
+    free: IntArray,
 ) -> tuple[IntArray, FloatArray]:
-    """The places among `items` of those that are `named`, and their weights."""
+    """The places among `items` of those that are `named`, others at places that are `free`, and their weights."""
     order = np.argsort(items, kind="stable") if episode else items  # after a change they may stand in any order
     found = np.searchsorted(items[order], named)
     is_stray = found == items.size
     is_stray[~is_stray] = items[order[found[~is_stray]]] != named[~is_stray]
-    if is_stray.any():
+    if is_stray.sum() > free.size:
         where = f"decision {episode}" if episode else "this learner"
-        raise FeedbackError(f"expected items of {where}, got {name(int(named[is_stray][0]))}")
+        k = int(is_stray.argmax())
+        given = shown(keys[k]) if named[k] == LOST else name(int(named[k]))
+        raise FeedbackError(f"expected items of {where}, got {given}")
+    found[is_stray] = 0
     places = order[found]
+    places[is_stray] = free[: is_stray.sum()]
     if np.unique(places).size < places.size:
         raise FeedbackError("expected each item once, got one twice, as by its label and by its number")
     return places, np.array([_as_weight(*pair) for pair in zip(keys, weights, strict=True)], np.float64)
