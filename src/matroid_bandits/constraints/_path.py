@@ -36,7 +36,7 @@ class PathConstraint(NetworkConstraint):
     Raises
     ------
     InvalidConstraintError
-        The target cannot be reached by so many paths.
+        The target cannot be reached by `n_paths` such paths.
 
     Notes
     -----

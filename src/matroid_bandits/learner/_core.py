@@ -530,7 +530,7 @@ class Core:
         if not play.is_counted:
             self.agent.dismiss(play, np.arange(items.size) if places is None else places)
             return
-        if self.n_changes:  # before the first change nobody can have left
+        if self.n_changes:  # before the first change no item can have left
             told = np.arange(items.size) if places is None else places
             is_here = items[told] >= 0
             if not is_here.all():

@@ -57,7 +57,7 @@ class Learner:
         the value of a tag.
     max_departed : int, default 100000
         How many items that have left are remembered, in case they return or are told of late.
-    engine : str, or class of one's own, default "auto"
+    engine : str or class, default "auto"
         How decisions are found; all engines make the same ones.
     record : callable, optional
         Called with every event before it happens to the learner, a plain JSON form; see `apply`. Where it raises,
@@ -218,7 +218,7 @@ class Learner:
         Parameters
         ----------
         available : items, labels or a mask, optional
-            Who may be chosen; by default everybody.
+            Which items may be chosen; by default all.
         exclude : items or labels
             Who may not be chosen.
         pinned : items or labels
@@ -642,7 +642,7 @@ class Learner:
         constraint, policy : optional
             Needed when they could not be stored: an `OracleMatroid`, a policy whose arguments are not known. They
             must be those that the learner was saved with.
-        engine : str, or class of one's own, default "auto"
+        engine : str or class, default "auto"
             How decisions are found.
         record : callable, optional
             Called with every event from now on.

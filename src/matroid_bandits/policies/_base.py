@@ -28,7 +28,7 @@ class Policy(LiveHooks, ABC):
 
     `indices` is the one required method, over arrays with a row per run. A policy sees gains (costs are negated
     before they reach it), so it always maximises, and works in both directions. Every other method is optional;
-    those in the lower part of the table matter in live learners alone, and few policies have any:
+    those in the lower part of the table are for late answers and for items that come and go; few policies need any:
 
     =============================  ==================================================================================
     a policy that                  overrides

@@ -46,7 +46,7 @@ _TOKEN = f"{TOKEN}_"
 #: Bytes that are sent at once.
 _PIECE = 1 << 18
 
-#: Answers to reads of at least so many bytes are compressed, where the client takes that, and how much.
+#: The size in bytes from which answers to reads are compressed, where the client takes that, and the level.
 _LEAST_GZIP, _GZIP_LEVEL = 1400, 4
 
 _JSON_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]

@@ -1,4 +1,4 @@
-"""What whoever runs the server asks it: whether it lives and is ready, its figures, and its API's document."""
+"""Endpoints for operators: whether the server lives and is ready, its figures, and its API's document."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def api_document(root: str = "") -> dict[str, Any]:
     return openapi((*ENDPOINTS, *OPERATION), root)
 
 
-#: Endpoints for whoever runs the server.
+#: Endpoints for operators of the server.
 OPERATION = (
     Endpoint("GET", "/healthz", _health, None, "Whether the process lives.", None, StatusAnswer),
     Endpoint("GET", "/readyz", _ready, None, "Whether requests are served.", None, StatusAnswer),

@@ -45,7 +45,7 @@ _MOST_SESSIONS: Final = 100
 
 @dataclass(eq=False)
 class Key:
-    """Somebody who may use the service.
+    """A credential for the service, with its role.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class Keys:
 
     @property
     def is_open(self) -> bool:
-        """Whether there never was a key, so that everybody may do everything; revoking the last one opens nothing."""
+        """Whether there never was a key, so that requests need none; revoking the last one opens nothing."""
         return self._is_open
 
     @property
@@ -181,7 +181,7 @@ class Keys:
         Raises
         ------
         AccessError
-            There is none, or nobody's.
+            The request has no key, or one that is not known.
         UnavailableError
             The database does not answer.
         """
@@ -240,7 +240,7 @@ class Keys:
         Raises
         ------
         AccessError
-            There is none, or nobody's.
+            The request has no key, or one that is not known.
         """
         if self.is_open:
             return NOBODY

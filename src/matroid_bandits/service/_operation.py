@@ -106,7 +106,7 @@ class Operation:
         return self.need != "read"
 
     def resolve(self) -> None:
-        """Hand the result to whoever waits; an asyncio future's from its own loop."""
+        """Set the result of the future that the caller waits for; an asyncio future's from its own loop."""
         future = self.future
         if future is None or future.done():  # a client that has gone away
             return

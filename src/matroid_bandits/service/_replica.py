@@ -31,7 +31,7 @@ OWN_EVENTS = frozenset(("paused", "resumed", "archived", "stopped", "trusted", "
 #: Alarms that are not acknowledged, of which the oldest make room.
 _MOST_ALARMS = 1000
 
-#: So many items are named in the text of an alarm.
+#: The number of items that the text of an alarm names.
 _MOST_NAMED = 5
 
 #: How the text of an alarm of a detector begins.
@@ -40,7 +40,7 @@ CHANGED = "weights have changed"
 #: Decisions of which it is counted how often each item was in, and items of all of them together.
 _MOST_RECENT, _MOST_KEPT = 1000, 50_000
 
-#: An operation may take so many seconds while other campaigns wait.
+#: Seconds that an operation may take while other campaigns wait.
 _SHARE_S = 0.02
 
 _MARKED = OWN_EVENTS | {"created", "changed", "configured", "restarted"}

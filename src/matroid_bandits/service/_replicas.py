@@ -25,14 +25,14 @@ from matroid_bandits.service._warm import warm_up
 
 log = logging.getLogger("matroid_bandits.service")
 
-#: A snapshot is also made after operations that took so many seconds together, which a replay would take again.
+#: Seconds of operations after which a snapshot is made, since a replay would take as long again.
 _MOST_REPLAY_S = 10.0
 
 
 #: Events between two looks at the progress of a replay, and seconds between two lines in the log about it.
 _SHOWN, _SAY_EVERY_S = 1024, 5.0
 
-#: A history that was made in the background may be so many events behind; the writer's thread adds those.
+#: The number of events that a history made in the background may be behind; the writer's thread adds those.
 _NEAR = 1000
 
 

@@ -202,13 +202,13 @@ class Service:
         return await future
 
     def call(self, operation: Operation) -> Any:
-        """Let the writer execute something, from a thread of one's own."""
+        """Let the writer execute something, and block this thread until it is done."""
         operation.future = concurrent.futures.Future()
         self.writer.submit(operation)
         return operation.future.result()
 
     def create(self, spec: CampaignSpec, place: Place | None = None) -> Answer:
-        """Create a campaign, from a thread of one's own."""
+        """Create a campaign, and block this thread until it is done."""
         answer: Answer = self.call(Operation(self.creating(spec, place), None, "change", by=COMMAND_LINE))
         return answer
 

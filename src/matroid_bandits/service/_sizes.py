@@ -11,7 +11,7 @@ from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import events, metadata, snapshots
 
-#: The average size of events is taken over so many of the latest.
+#: The number of latest events over which their average size is taken.
 _SAMPLED = 500
 
 _POSTGRES = (

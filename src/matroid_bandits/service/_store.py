@@ -241,7 +241,7 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self, connection: Connection | None = None) -> Iterator[Connection]:
-        """A transaction that may write; on a connection of one's own, or on a fresh one."""
+        """A transaction that may write; on the connection that is given, or on a fresh one."""
         if connection is None:
             with self.engine.connect() as fresh, self.writing(fresh):
                 yield fresh

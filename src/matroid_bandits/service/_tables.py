@@ -96,7 +96,7 @@ keys = Table(
     Column("used", Double),  # to a minute
 )
 
-#: What servers of one database share, and nobody else knows.
+#: Secrets that the servers of one database share.
 secrets = Table(
     "secrets",
     metadata,

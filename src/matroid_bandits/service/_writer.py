@@ -37,13 +37,14 @@ _MOST_IN_BATCH = 1024
 _MOST_ATTEMPTS = 4
 _FORGET_EVERY = 3600.0
 
-#: A transaction takes no more operations after so many seconds, so that nobody waits for its locks for long.
+#: Seconds after which a transaction takes no more operations, so that its locks are not held for long.
 _MOST_TURN_S = 1.0
 
-#: Campaigns whose operations took so many seconds more than others may get threads of their own, a few at most.
+#: Seconds by which the operations of a campaign may exceed those of others before it moves
+#: to a lane, a thread that it shares with other slow ones; and the largest number of lanes.
 _MOST_EXCESS_S, _MOST_LANES = 0.25, 8
 
-#: A writer that has been at one batch for so many seconds waits for the database, or for another server.
+#: Seconds after which a writer that is at one batch is taken to wait for the database, or for another server.
 _MOST_BUSY_S = 3.0
 
 #: Where the last batch had more than a few operations, the next one waits so long, in seconds, for others to come:
@@ -255,7 +256,7 @@ class Writer(threading.Thread):
         writes = [operation for operation in batch if operation.is_write]
         reads = [operation for operation in batch if not operation.is_write]
         if writes:
-            if self.replicas.is_shared:  # read what others did before anybody has to wait for the lock
+            if self.replicas.is_shared:  # read what other servers did before taking the lock
                 self._catch_up({operation.campaign for operation in batch}, connection=self._connected())
             again = self._commit(writes)
         if reads:
@@ -475,7 +476,7 @@ class Writer(threading.Thread):
                     self._touched.add(replica.name)
 
     def _answer(self, batch: list[Operation]) -> None:
-        """Wake everybody who waits, each event loop once, and tell who watches campaigns."""
+        """Set the results that callers wait for, each event loop once, and notify watchers of campaigns."""
         by_loop: dict[asyncio.AbstractEventLoop, list[Operation]] = {}
         for operation in batch:
             if isinstance(operation.future, asyncio.Future):
@@ -485,12 +486,12 @@ class Writer(threading.Thread):
         for loop, operations in by_loop.items():
             try:
                 loop.call_soon_threadsafe(_resolve_all, operations)
-            except RuntimeError:  # the loop has ended, and nobody waits any more
+            except RuntimeError:  # the loop has ended, so that no caller waits
                 log.debug("an event loop ended before its answers came")
         touched, self._touched = self._touched, set()
         try:
             self._on_commit(touched, len(batch))
-        except Exception as error:  # whoever watches must not end the thread that serves
+        except Exception as error:  # a watcher must not end the thread that serves
             log_unexpected(error)
 
     def _fail(self, batch: list[Operation], error: BaseException) -> None:

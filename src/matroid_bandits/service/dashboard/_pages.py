@@ -225,7 +225,7 @@ def _words(error: AccessError, text: str) -> str:
     if not text:
         return "No key was given."
     if "expired" in str(error):
-        return "This key has expired. Whoever runs the service can make another."
+        return "This key has expired. An operator of the service can make another."
     return "This key is not known here. It may be mistyped, or it was revoked."
 
 

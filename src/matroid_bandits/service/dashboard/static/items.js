@@ -151,7 +151,7 @@ export class ItemTable {
     return this.drawn.filter((row) => row.element.isConnected).map((row) => row.data);
   }
 
-  /** Take new estimates. Rows keep their places while somebody is reading them. */
+  /** Take new estimates. Rows keep their places while they are being read. */
   show(rows, chosen, recent) {
     const isSame = rows.length === this.rows.length && rows.every((row, k) => row.key === this.rows[k].key);
     this.rows = rows;

@@ -14,7 +14,7 @@ export function showState(state) {
 }
 
 /** Follow server-sent events under `path`; `handlers` by the event's name. It comes back after every loss, and rests
- * while nobody looks: a browser gives a server six connections, and hidden tabs would take them. */
+ * while the tab is hidden: a browser gives a server six connections, and hidden tabs would take them. */
 export function follow(path, handlers) {
   let source = null;
   let timer = 0;

@@ -225,7 +225,7 @@ export class Trial {
     fields[0].focus({ preventScroll: true });
   }
 
-  /** Answer a decision that was asked before, by anybody. */
+  /** Answer a decision that was asked before, here or by another client. */
   answer(decision) {
     this.result.replaceChildren();
     this.showAnswers(decision);
