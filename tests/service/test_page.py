@@ -587,3 +587,26 @@ def test_a_campaign_is_created_with_the_form(site, visit):
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page).to_have_url(re.compile("/campaigns/from-a-form$"))
     expect(page.locator("#facts")).to_contain_text("at most 2 of each of 2 categories, 3 in all")
+
+
+def test_the_learner_against_its_control_is_a_band_over_time(site, visit):
+    site.create("worth", ["good", "bad"], holdout=0.5)
+    site.create("nothing", ["good", "bad"])
+    page = visit("/campaigns/worth")
+    expect(page.locator("#uplift p").first).to_contain_text("No decision that could have been held out")
+    for _ in range(3):  # some seconds, so that the band has a length
+        asked = site.send("POST", "/v1/campaigns/worth/ask/batch", {"requests": [{}] * 100})["decisions"]
+        answers = [
+            {"decision": each["decision"], "weights": {label: float(label == "good") for label in each["items"]}}
+            for each in asked
+        ]
+        site.send("POST", "/v1/campaigns/worth/tell/batch", {"answers": answers})
+        page.wait_for_timeout(1100)
+    expect(page.locator("#uplift p").first).to_contain_text("Shown to be better since")
+    expect(page.locator("#uplift p").first).to_contain_text("300 settled decisions")
+    expect(page.locator("#uplift path.band")).to_have_attribute("d", re.compile("^M.*Z$"))
+    expect(page.locator("#uplift .since")).to_have_count(1)
+    assert page.evaluate(FAINT) == []
+    other = visit("/campaigns/nothing")
+    expect(other.locator("#facts")).to_contain_text("OMM")
+    expect(other.locator("#uplift-box")).to_be_hidden()

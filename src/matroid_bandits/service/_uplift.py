@@ -20,7 +20,7 @@ from matroid_bandits.policies import OMM
 MOST_UNITS = 65_536
 
 #: Points of the band over time, and how many seconds each stands for at first; twice as many when there are too many.
-MOST_POINTS, _WIDTH = 500, 60
+MOST_POINTS, _WIDTH = 500, 1
 
 
 class Uplift:

@@ -9,6 +9,7 @@ import { domainOf, intervalBar, ItemTable, rowsOf } from "./items.js";
 import { follow, paced, showState } from "./live.js";
 import { factsOf, markRows, noticeOf, showNumbers, sizeFacts, STATUS_WORDS, waitingRows } from "./overview.js";
 import { Trial } from "./trial.js";
+import { UpliftChart } from "./uplift.js";
 
 const name = document.body.dataset.campaign;
 const role = document.body.dataset.role;
@@ -348,6 +349,20 @@ const refreshTime = paced(
   () => 900,
 );
 
+// --- the learner against its control
+
+const upliftChart = new UpliftChart(byId("uplift"));
+
+const refreshUplift = paced(
+  () =>
+    guarded(async () => {
+      const uplift = await get(campaignPath(name, "/uplift"));
+      byId("uplift-box").hidden = !campaign?.holdout && !uplift.decisions;
+      upliftChart.show(uplift);
+    }),
+  () => 3000,
+);
+
 // --- decisions that wait
 
 async function loadWaiting() {
@@ -405,6 +420,7 @@ function refresh() {
   refreshBeliefs();
   refreshTime();
   refreshWaiting();
+  refreshUplift();
 }
 
 async function loadSizes() {
