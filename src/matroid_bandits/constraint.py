@@ -46,10 +46,10 @@ class Constraint(Immutable, ABC):
     Instances are immutable.
 
     A class derived from it implements `allows`, `best_sets` and `fields`, and may improve `max_size`, `with_unseen`,
-    `content` and `from_fields`. Simulations, learners and the service call `solve`, which checks what `best_sets`
-    answers. A class with a `kind` of its own is known to `constraint_from_dict` from the moment it is defined;
-    defining it again, as in a notebook, replaces it. `matroid_bandits.testing.ConstraintSuite` has a test for every
-    promise.
+    `force`, `in_words`, `content` and `from_fields`. Simulations, learners and the service call `solve`, which checks
+    what `best_sets` answers. A class with a `kind` of its own is known to `constraint_from_dict` from the moment it
+    is defined; defining it again, as in a notebook, replaces it. `matroid_bandits.testing.ConstraintSuite` has a test
+    for every promise.
 
     Parameters
     ----------
@@ -66,6 +66,9 @@ class Constraint(Immutable, ABC):
         Whether every part of an allowed set is allowed too, a class attribute; True by default. A best set then has
         as many items as any, whatever the weights: it is smaller only where a request leaves less. Where it is False,
         as for paths, sets are taken as they are, and the best one is that of largest total, of any size.
+    cost_reason : str
+        Why weights must be costs, in words; empty, the default, where they need not be. Problems and learners refuse
+        gains there.
 
     Examples
     --------

@@ -106,6 +106,7 @@ def test_stored_and_pickled(name):
     [
         (lambda: mb.AssignmentConstraint([]), "expected a pair or more, got none"),
         (lambda: mb.AssignmentConstraint([("a", 1), ("a", 1)]), r"distinct pairs, got \('a', 1\) as items 0 and 1"),
+        (lambda: mb.AssignmentConstraint([(1, 2)], sides="ab"), "expected sides to be two words, got 'ab'"),
         (lambda: mb.AssignmentConstraint(["ab"]), "expected pair 0 to be a row and a column, got 'ab'"),
         (lambda: mb.AssignmentConstraint(5), "expected a sequence of pairs, got int"),
         (lambda: mb.AssignmentConstraint(np.zeros((2, 3), int)), r"of shape \(n_items, 2\), got \(2, 3\)"),

@@ -27,6 +27,8 @@ class AssignmentConstraint(NetworkConstraint):
     ----------
     pairs : sequence of (row, column), or integer array of shape (n_items, 2)
         The items. Rows and columns are any hashable values; a row and a column may have the same name.
+    sides : (str, str), default ("row", "column")
+        What a row and a column are, in words for people: a courier and an order.
     labels : iterable of hashable, optional
         What each item is called. A sequence of pairs labels itself; an array does not.
 
@@ -49,8 +51,15 @@ class AssignmentConstraint(NetworkConstraint):
     kind = "assignment"
 
     def __init__(
-        self, pairs: Iterable[tuple[Hashable, Hashable]] | ArrayLike, *, labels: Iterable[Label] | None = None
+        self,
+        pairs: Iterable[tuple[Hashable, Hashable]] | ArrayLike,
+        *,
+        sides: tuple[str, str] = ("row", "column"),
+        labels: Iterable[Label] | None = None,
     ) -> None:
+        if isinstance(sides, str) or len(sides) != 2 or not all(isinstance(side, str) and side for side in sides):
+            raise InvalidConstraintError(f"expected sides to be two words, got {shown(sides)}")
+        self._sides_names = (sides[0], sides[1])
         rows, columns, own = read_pairs(pairs, "pair", "a row and a column")
         row_codes, self._rows = codes_of(rows, "row", InvalidConstraintError)
         column_codes, self._columns = codes_of(columns, "column", InvalidConstraintError)
@@ -69,6 +78,7 @@ class AssignmentConstraint(NetworkConstraint):
         columns: Iterable[Hashable],
         *,
         forbidden: Iterable[tuple[Hashable, Hashable]] = (),
+        sides: tuple[str, str] = ("row", "column"),
         labels: Iterable[Label] | None = None,
     ) -> AssignmentConstraint:
         """All pairs of rows and columns but those that are forbidden, row by row.
@@ -94,7 +104,7 @@ class AssignmentConstraint(NetworkConstraint):
             if not isinstance(pair, tuple) or pair not in left:
                 raise InvalidConstraintError(f"expected forbidden pairs of a row and a column, once; got {pair!r}")
             del left[pair]
-        return cls(list(left), labels=labels)
+        return cls(list(left), sides=sides, labels=labels)
 
     @property
     def rows(self) -> tuple[Hashable, ...]:
@@ -113,10 +123,8 @@ class AssignmentConstraint(NetworkConstraint):
         return [(self._rows[r], self._columns[c]) for r, c in codes]
 
     def in_words(self) -> str:
-        return (
-            f"pairs of {len(self._rows)} rows and {len(self._columns)} columns: each row one column, "
-            "each column one row"
-        )
+        row, column = self._sides_names
+        return f"each {row} one {column}, each {column} one {row} ({len(self._rows)} and {len(self._columns)})"
 
     def allows(self, items: IntArray) -> bool:
         return all(np.unique(codes[items]).size == items.size for codes in (self._row_codes, self._column_codes))
@@ -164,7 +172,7 @@ class AssignmentConstraint(NetworkConstraint):
         return chosen
 
     def content(self) -> tuple[Any, ...]:
-        return (self._row_codes, self._column_codes, self._rows, self._columns)
+        return (self._row_codes, self._column_codes, self._rows, self._columns, self._sides_names)
 
     def fields(self) -> dict[str, Any]:
         return {
@@ -172,15 +180,17 @@ class AssignmentConstraint(NetworkConstraint):
             "columns": self._column_codes.tolist(),
             "row_names": [encode(row, "row") for row in self._rows],
             "column_names": [encode(column, "column") for column in self._columns],
+            "sides": list(self._sides_names),
         }
 
     @classmethod
     def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> AssignmentConstraint:
         codes = [np.array(fields.pop(key), np.int64) for key in ("rows", "columns")]
         names = [decode(fields.pop(key)) for key in ("row_names", "column_names")]
+        sides = fields.pop("sides")
         if fields:
             raise TypeError(f"unexpected {sorted(fields)}")
-        made = cls(np.stack(codes, axis=1), labels=labels)
+        made = cls(np.stack(codes, axis=1), sides=tuple(sides), labels=labels)
         # numbered by first appearance, the numbers are their own names
         for known, given in zip((made._rows, made._columns), names, strict=True):
             if known != tuple(range(len(given))) or len(set(given)) != len(given):

@@ -48,7 +48,7 @@ class AssignmentSpec(_PairsSpec):
 
     def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         pairs, rows = self._pairs(sheet, self.row, self.column)
-        return rows, lambda: AssignmentConstraint(pairs, labels=rows)
+        return rows, lambda: AssignmentConstraint(pairs, sides=(self.row, self.column), labels=rows)
 
 
 class PathSpec(_PairsSpec):
