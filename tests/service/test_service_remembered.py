@@ -6,18 +6,12 @@ import uuid
 
 import pytest
 import sqlalchemy as sa
+from pydantic_core import to_json
 
-from matroid_bandits.service._remembered import short_digest, short_id
+import matroid_bandits as mb
+from matroid_bandits.service._remembered import short_decision, short_digest, short_id, whole
 from matroid_bandits.service._tables import requests
 from service_kit import create, serving
-
-PAIRS = ("ann", "day"), ("bob", "day"), ("bob", "night"), ("eve", "night")
-WORKERS = {
-    "kind": "transversal",
-    "item": "worker",
-    "partner": "shift",
-    "rows": [{"worker": worker, "shift": shift} for worker, shift in PAIRS],
-}
 
 
 def stored(client):
@@ -77,9 +71,8 @@ def test_rows_of_early_versions_are_answered(url):
         assert short_digest(digest) != digest
 
 
-def test_matchings_come_again(tmp_path):
-    with serving(str(tmp_path / "campaigns.db")) as client:
-        at = create(client, matroid=WORKERS)
-        sent = [client.post(f"{at}/ask", json={}, headers={"Idempotency-Key": "x"}).content for _ in range(2)]
-        assert sent[0] == sent[1]
-        assert "matching" in json.loads(sent[0])
+def test_matchings_come_again():
+    learner = mb.Learner(mb.TransversalMatroid({"ann": ["day"], "eve": ["day", "night"]}), mb.OMM(), seed=1)
+    form = learner.ask(tags={"visitor": 7}).to_dict()
+    assert {"matching", "tags"} <= form.keys()
+    assert whole(short_decision(form), learner.id) == to_json(form)
