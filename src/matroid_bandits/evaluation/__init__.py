@@ -1,5 +1,6 @@
 """What another policy would have earned: inclusion probabilities, estimators and uplift from a learner's log."""
 
+from matroid_bandits.evaluation._companions import CompanionEffect, companion_effect
 from matroid_bandits.evaluation._estimators import Decisions, Estimate, Target, estimate
 from matroid_bandits.evaluation._evaluate import Evaluation, evaluate
 from matroid_bandits.evaluation._inclusion import Inclusion, inclusion_probabilities
@@ -7,6 +8,7 @@ from matroid_bandits.evaluation._log import Event, Log, LoggedDecision, read_log
 from matroid_bandits.evaluation._uplift import Look, Trace, UpliftSequence
 
 __all__ = [
+    "CompanionEffect",
     "Decisions",
     "Estimate",
     "Evaluation",
@@ -18,6 +20,7 @@ __all__ = [
     "Target",
     "Trace",
     "UpliftSequence",
+    "companion_effect",
     "estimate",
     "evaluate",
     "inclusion_probabilities",
