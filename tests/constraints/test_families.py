@@ -231,6 +231,14 @@ def test_matroids_given_as_networks_choose_as_the_greedy_does():
     assert np.array_equal(one.regret, two.regret)
 
 
+def test_quotas_that_are_larger_than_their_groups_take_no_room():
+    wide = mb.PartitionMatroid([0, 0, 1, 1], 10**9)
+    both = mb.QuotaIntersection(wide.truncate(3), mb.PartitionMatroid([0, 1, 0, 1], {0: 10**9, 1: 0}))
+    assert both._network.tails.size < 20
+    assert both.best_sets(np.ones((1, 4)), pinned=np.array([2]))[0].tolist() == [[0, 2]]
+    assert both.largest_size == 2
+
+
 def test_two_matroids_of_many_items_are_warned_of():
     quotas = mb.PartitionMatroid(np.arange(501) % 5)
     with pytest.warns(

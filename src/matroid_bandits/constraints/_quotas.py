@@ -46,7 +46,7 @@ class QuotaIntersection(TwoMatroids, NetworkConstraint):
 
     def _make_network(self) -> None:
         """Source, groups of the first from the outside in, items, groups of the second from the inside out, sink."""
-        (group, parent, most), (group2, parent2, most2) = (m.quotas() for m in self._matroids)  # type: ignore[misc]
+        (group, parent, most), (group2, parent2, most2) = map(_without_slack, self._matroids)
         n, n2 = parent.size, parent2.size
         source, sink = n + n2, n + n2 + 1
         nodes, nodes2 = np.append(np.arange(n), source), np.append(n + np.arange(n2), sink)
@@ -66,7 +66,7 @@ class QuotaIntersection(TwoMatroids, NetworkConstraint):
             first = self._first_arcs.copy()
             n_before = 0
             for matroid in self._matroids:
-                group, parent, _ = matroid.quotas()  # type: ignore[misc]
+                group, parent, _ = _without_slack(matroid)
                 for e in pinned.tolist():
                     g = group[e]
                     while g >= 0:
@@ -75,3 +75,16 @@ class QuotaIntersection(TwoMatroids, NetworkConstraint):
                         g = parent[g]
                 n_before += parent.size
         return Pinned(self._network, is_closed)
+
+
+def _without_slack(matroid: Matroid) -> tuple[IntArray, IntArray, IntArray]:
+    """The quotas of a matroid, none larger than what its group holds."""
+    quotas = matroid.quotas()
+    assert quotas is not None
+    group, parent, most = quotas
+    inside = np.bincount(group[group >= 0], minlength=parent.size)
+    for g in range(parent.size - 1, -1, -1):  # containers come first
+        inside[g] = min(inside[g], most[g])
+        if parent[g] >= 0:
+            inside[parent[g]] += inside[g]
+    return group, parent, inside
