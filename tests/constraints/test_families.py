@@ -120,10 +120,13 @@ def test_stored_and_pickled(name):
         (lambda: mb.PathConstraint([("a", "b")], "a", "a"), "expected a source and a target that differ, got 'a'"),
         (lambda: mb.PathConstraint([("a", "b")], "b", "a"), "expected a path from 'b' to 'a', found none"),
         (
-            lambda: mb.PathConstraint([("a", "b")], "a", "b", 2),
+            lambda: mb.PathConstraint([("a", "b"), ("b", "c")], "a", "b", 2),
             "2 paths that share no arc from 'a' to 'b', found 1 a",
         ),
-        (lambda: mb.PathConstraint([("a", "b")], "a", "b", 0), "expected n_paths to be an integer of at least 1"),
+        (
+            lambda: mb.PathConstraint([("a", "b")], "a", "b", 0),
+            "expected n_paths to be an integer from 1 to 1, got 0",
+        ),
         (
             lambda: mb.PathConstraint.from_networkx(nx.Graph([(0, 1)]), 0, 1),
             "expected a directed graph, got an undir",
@@ -137,7 +140,9 @@ def test_stored_and_pickled(name):
         (lambda: mb.ExplicitSets([5]), "expected sets of items, got 5"),
         (lambda: mb.ExplicitSets(5), "expected a list of sets, got 5"),
         (lambda: mb.ExplicitSets([("z",)], labels="abc"), "expected sets of items, got .*'z'"),
-        (lambda: mb.ExplicitSets([(-1,)]), "expected sets of items, got"),
+        (lambda: mb.ExplicitSets([(-1,)]), "got no set with 0"),
+        (lambda: mb.ExplicitSets([(10**12,)]), "numbers from 0 on, each in a set, or labels; got no set with 0"),
+        (lambda: mb.PathConstraint([("a", "b")], "a", "b", 10**30), "expected n_paths to be an integer from 1 to 1"),
         (
             lambda: mb.MatroidIntersection(GRAPH, RING),
             "expected two matroids, got PathConstraint: what three matroids",

@@ -26,7 +26,8 @@ class ExplicitSets(ExactConstraint):
     sets : iterable of iterables
         The sets, by labels or numbers; each with an item or more.
     labels : iterable of hashable, optional
-        What each item is called. By default the sets name their items, in order of appearance; integers are numbers.
+        What each item is called. By default the sets name their items, in order of appearance; integers are numbers,
+        from 0 on without gaps.
 
     Examples
     --------
@@ -46,7 +47,12 @@ class ExplicitSets(ExactConstraint):
         listed = _listed(sets)
         names: list[Any] = [name for members in listed for name in members]
         if labels is None and all(isinstance(name, (int, np.integer)) for name in names):
-            n_items = max(names) + 1
+            n_items = len(set(names))
+            missing = set(range(n_items)) - set(names)
+            if missing:
+                raise InvalidConstraintError(
+                    f"expected items with numbers from 0 on, each in a set, or labels; got no set with {min(missing)}"
+                )
         elif labels is None:
             labels = codes_of(names, "item", InvalidConstraintError)[1]
             n_items = len(labels)

@@ -70,7 +70,7 @@ class PathConstraint(NetworkConstraint):
     ) -> None:
         self._graph = graph = Digraph.read(arcs)
         super().__init__(graph.tails.size, graph.pairs if labels is None else labels)
-        self._n_paths = as_integer("n_paths", n_paths, 1, error=InvalidConstraintError)
+        self._n_paths = as_integer("n_paths", n_paths, 1, max(graph.tails.size, 1), error=InvalidConstraintError)
         ends = graph.vertex(source, "the source"), graph.vertex(target, "the target")
         if ends[0] == ends[1]:
             raise InvalidConstraintError(f"expected a source and a target that differ, got {source!r} for both")
