@@ -43,6 +43,7 @@ class ThresholdEngine(Engine):
             frozen(room[is_used]),
             bool((members == np.arange(members.size)).all()),
         )
+        self._is_sorted = self._cells[3]
         self._marks = np.tile(selection.FIRST_MARK, (state.n_runs, int(is_used.sum()), 1))
         n_floats, n_integers = selection.cell_room(members.size)
         self._scratch = np.empty(n_floats), np.empty(n_integers, np.int64)
@@ -67,6 +68,6 @@ class ThresholdEngine(Engine):
         else:
             c = coefficient(self._affine, self.state, request)
             selection.top_of_lines(*self._lines, c, *self._cells, self._marks, *self._scratch, items)
-        if not self._cells[3]:
+        if not self._is_sorted:
             items.sort(axis=1)  # chosen cell by cell
         return items, self._full

@@ -9,7 +9,7 @@ many do, as among ties, the threshold rests for some choices.
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import borrowed, njit
 from matroid_bandits.kernels.kinetic import index
 
 #: Up to so many items are best picked by keeping them sorted during one pass.
@@ -537,6 +537,8 @@ def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats,
 
     `is_sorted` says that item i is members[i]; else what is chosen is still to be sorted.
     """
+    starts, members, capacities, marks = borrowed(starts), borrowed(members), borrowed(capacities), borrowed(marks)
+    floats, integers, items, weights = borrowed(floats), borrowed(integers), borrowed(items), borrowed(weights)
     n = members.shape[0]
     maxima, gains, gathered = floats[: n + 1], floats[n + 1 : 2 * n + 2], floats[2 * n + 2 : 3 * n + 2]
     more = floats[3 * n + 2 :]
@@ -553,6 +555,9 @@ def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats,
 @njit(cache=True, nogil=True, error_model="numpy")
 def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, floats, integers, items):
     """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept."""
+    starts, members, capacities, marks = borrowed(starts), borrowed(members), borrowed(capacities), borrowed(marks)
+    floats, integers, items = borrowed(floats), borrowed(integers), borrowed(items)
+    means, radii = borrowed(means), borrowed(radii)
     n = members.shape[0]
     maxima, gains, row = floats[: n + 1], floats[n + 1 : 2 * n + 2], floats[2 * n + 2 : 3 * n + 2]
     more = floats[3 * n + 2 :]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import borrowed, njit
 
 # 1 / sqrt(n) for small n: both operations round correctly, so the table's bits are those of the expression
 _N_RADII = 2048
@@ -30,13 +30,13 @@ def absorb(runs, items, gains, counts, sums, means, radii):
         radii[run, e] = _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def _radius(n):
     """1 / sqrt(n) for a whole number of plays."""
     return _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii):
     """Bring the mean and the radius of one item up to date with its plays.
 
@@ -61,6 +61,9 @@ def _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means,
 @njit(cache=True, nogil=True, error_model="numpy")
 def update_lines(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii):
     """Bring the means and radii of `items` (n,) in `runs` (n,) up to date with their plays."""
+    counts, waiting, lost, sums = borrowed(counts), borrowed(waiting), borrowed(lost), borrowed(sums)
+    prior_means, prior_counts = borrowed(prior_means), borrowed(prior_counts)
+    means, radii = borrowed(means), borrowed(radii)
     for i in range(items.shape[0]):
         _line(runs[i], items[i], counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
 
@@ -71,6 +74,9 @@ def wait(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, me
 
     An item never answered takes the mean of all gains answered so far in its run.
     """
+    counts, waiting, lost, sums = borrowed(counts), borrowed(waiting), borrowed(lost), borrowed(sums)
+    prior_means, prior_counts = borrowed(prior_means), borrowed(prior_counts)
+    means, radii, totals = borrowed(means), borrowed(radii), borrowed(totals)
     for i in range(items.shape[0]):
         run, e = runs[i], items[i]
         if counts[run, e] == 0:
@@ -87,6 +93,7 @@ def answer(runs, items, gains, was_waiting, counts, waiting, sums, means, radii,
     Where it `was_waiting`, a waiting play of each is taken back. Leaves the lines of items that have no prior up to
     date.
     """
+    totals = borrowed(totals)
     if was_waiting:
         for i in range(items.shape[0]):
             waiting[runs[i], items[i]] -= 1
@@ -116,7 +123,7 @@ def drop(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, me
         _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def _add_exactly(x, partials, n):
     """Add x to a sum kept as n parts that do not overlap (Shewchuk, 1997), so that no order of adding matters.
 
@@ -135,7 +142,7 @@ def _add_exactly(x, partials, n):
     return kept + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def _rounded(partials, n):
     """The sum of n parts, correctly rounded."""
     if n == 0:
@@ -160,7 +167,7 @@ def _rounded(partials, n):
     return high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def exact_mean(total):
     """The mean of what was added to a row of totals, 0 of nothing."""
     n = total[N_PARTIALS + 1]

@@ -170,6 +170,10 @@ class Core:
 
         Where a set drawn at random is expected, the learner would have chosen another `instead`.
         """
+        if not wanted and features is None and tags is None and expected is None and taken is None:
+            is_plain = self.record is None and self.features is None and self.policy.n_features is None
+            if is_plain and self.holdout.share <= 0.0:
+                return self._ask_plainly()
         n_unknown = 0
         if wanted.get("unknown") == IGNORE:
             wanted, n_unknown = without_unknown(self.constraint, wanted)
@@ -203,6 +207,17 @@ class Core:
             if not self.holdout.learns:
                 self.agent.keep_apart(play)
         return Decision(t, chosen, self.constraint, self.id, request.pinned, is_held_out, tags=tags)
+
+    def _ask_plainly(self) -> Decision:
+        """`ask` where nothing is wanted, known of items, held out or recorded, in fewer steps."""
+        self.n_steps += 1
+        t, constraint = self.episode + 1, self.constraint
+        _check_number(t)
+        play = self.agent.decide(Request(t, self.stream))
+        chosen = play.items[0]
+        self.episode = t
+        play.note = Asked(constraint.labels, chosen, None)
+        return Decision(t, chosen, constraint, self.id)
 
     def preview(self, wanted: Mapping[str, Any], features: Any, tags: Any = None) -> Decision:
         """The decision that `ask` would make now."""
@@ -271,6 +286,10 @@ class Core:
     def tell(self, decision: Decision | int, weights: Any) -> None:
         """Count what the items of a decision were worth."""
         play = self.find(decision)
+        if self.record is None and play.told is None and not self.n_changes and type(weights) is np.ndarray:
+            # a whole answer to items that have the numbers they had, in fewer steps
+            self._learn(play, self.reader.read_whole(weights, play.items[0]), None)
+            return
         id = play.request.episode
         numbering = *self._numbering(decision, id), self._free(play)
         places, values, labels = self.reader.read(weights, play.items[0], id, *numbering)
@@ -477,8 +496,7 @@ class Core:
     ) -> tuple[Request, IntArray, IntArray, bool]:
         """The next request, the set chosen for it with its size, and whether it was drawn at random."""
         t, constraint = self.episode + 1, self.constraint
-        if t >= MOST_DECISIONS:
-            raise DecisionClosedError(f"expected fewer than {MOST_DECISIONS} decisions of one learner")
+        _check_number(t)
         request = self.request_of(asked)
         if taken is not None:
             items = constraint.as_items([constraint.item(label) for label in taken[0]])[None]
@@ -525,8 +543,8 @@ class Core:
         """Count weights, those of items that have left where they are kept."""
         items = play.items[0]
         self.n_steps += 1
-        if (of_control := self._control_play(play)) is not None:
-            self.control._learn(of_control, values, places)  # type: ignore[union-attr]
+        if self.control is not None and (of_control := self._control_play(play)) is not None:
+            self.control._learn(of_control, values, places)
         if not play.is_counted:
             self.agent.dismiss(play, np.arange(items.size) if places is None else places)
             return
@@ -721,6 +739,12 @@ class Core:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"record": None}
+
+
+def _check_number(episode: int) -> None:
+    """Raise where a learner would make more decisions than its random numbers have addresses for."""
+    if episode >= MOST_DECISIONS:
+        raise DecisionClosedError(f"expected fewer than {MOST_DECISIONS} decisions of one learner")
 
 
 def _check_control(holdout: Holdout, policy: Policy) -> None:

@@ -118,6 +118,12 @@ class Reader:
             places[is_lost] = free[:n]
         return labels
 
+    def read_whole(self, weights: Any, items: IntArray) -> FloatArray:
+        """A weight for each of `items`, in their order; as `read`."""
+        values = _read_array(weights, items)
+        self._check_values(items, values)
+        return values
+
     def renewed(self, core: Core) -> Reader:
         """A reader for other items that has seen the same weights."""
         reader = Reader(core)
