@@ -7,10 +7,10 @@ import pytest
 
 from service_kit import serving
 
-N_VISITS = 400
+N_VISITS = 200
 
 #: Bytes of a visit, an ask and a tell of ten of a hundred items, each with an id: 1,090 at 45f5556 on SQLite.
-MOST = {"sqlite": 1050, "postgresql": 1500}
+MOST = {"sqlite": 1080, "postgresql": 1500}
 
 ROWS = [{"item": f"article-{k:04}", "topic": f"topic-{k % 10}"} for k in range(100)]
 

@@ -32,7 +32,7 @@ from service_kit import create, serving, settings_for, until
 
 def kept(folder):
     """Settings under which a log of a few dozen events is cut."""
-    return {"archive": str(folder), "keep_events": 30, "snapshot_every": 20}
+    return {"archive": str(folder), "keep_events": 12, "snapshot_every": 8}
 
 
 def visit(client, at, n, answers=1.0, headers=None):
@@ -64,7 +64,7 @@ def first_kept(url):
     return rows_of(url, campaigns)[0]["first"]
 
 
-def grow(client, url, at, n=150, answers=1.0):
+def grow(client, url, at, n=60, answers=1.0):
     """Visits until a log has been cut twice or more, and nothing more is to be done; the first event kept."""
     cuts = {1}
     for _ in range(n // 10):
@@ -82,7 +82,7 @@ def settled(url):
     """Whether all is removed that is to be."""
     (row,) = rows_of(url, campaigns)
     numbers = [event["seq"] for event in rows_of(url, events)]
-    return numbers == [*range(row["first"], row["seq"] + 1)] and len(numbers) <= 120
+    return numbers == [*range(row["first"], row["seq"] + 1)] and len(numbers) <= 80
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_open_decisions_and_request_ids_do_not_hold_pruning_up(url, folder):
         id = {"Idempotency-Key": "the first"}
         asked = client.post(f"{at}/ask", headers=id).json()
         first = grow(client, url, at, answers=0.5)
-        assert first > 20
+        assert first > 8
         again = client.post(f"{at}/ask", headers=id)
         assert again.json() == asked
         assert again.headers["Idempotency-Replayed"] == "true"
@@ -205,7 +205,7 @@ def test_what_is_exported_begins_with_the_snapshot(url, folder, tmp_path, how):
         assert client.get(f"{at}/history?resolution=60").json()["buckets"] == history
         assert client.get(f"{at}/events?after=0").json()["first"] == first
         verify_campaign(client.service.database, "ads", Archive(folder))  # its first events are in the same archive
-        visit(client, at, 40)
+        visit(client, at, 20)
         until(lambda: first_kept(elsewhere) > first)
         verify_campaign(client.service.database, "ads", Archive(folder))
 
@@ -236,9 +236,9 @@ def test_nothing_is_removed_before_the_archive_is_read_back(tmp_path, folder):
         at = create(client)
         id = client.get(at).json()["id"]
         (folder / f"ads-{id[:12]}").write_text("in the way")
-        visit(client, at, 60)
+        visit(client, at, 30)
     assert first_kept(url) == 1
-    assert len(rows_of(url, events)) == 121
+    assert len(rows_of(url, events)) == 61
     (folder / f"ads-{id[:12]}").unlink()
     with serving(url, **kept(folder)):
         until(lambda: first_kept(url) > 1 and settled(url))
@@ -280,7 +280,7 @@ def test_two_servers_share_an_archive(url, folder):
     with serving(url, **kept(folder)) as one, serving(url, **kept(folder)) as two:
         at = create(one)
         until(lambda: two.get("/readyz").status_code == 200)
-        for _ in range(8):
+        for _ in range(4):
             visit(one, at, 10)
             visit(two, at, 10)
         until(lambda: first_kept(url) > 1 and settled(url))
