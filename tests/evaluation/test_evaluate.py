@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from matroid_bandits.evaluation import evaluate, inclusion_probabilities, read_log
+from matroid_bandits.evaluation import evaluate, inclusion_probabilities, matching_replay, read_log
 from matroid_bandits.exceptions import EvaluationError
 
 
@@ -237,6 +237,24 @@ def test_warnings_say_what_hold_out_would_do():
     events, _ = play(PROBLEMS["partition"], MEANS, 600, holdout=0.05, seed=3)
     found = evaluate(events, {"worst": [1, 3]}).estimates["worst"]
     assert found.warnings[-1] == "a hold-out of 50.0% over as many decisions would be enough for any of its items"
+
+
+def test_matching_replay_agrees_where_sets_are_equally_likely():
+    events, learner = play(PROBLEMS["partition"], MEANS, 1500, holdout=0.5, seed=5)
+    log = read_log(events)
+    matched = matching_replay(log, [1, 3])
+    found = evaluate(log, {"worst": [1, 3]}).estimates["worst"]
+    assert 30 < matched.n_decisions < 150  # one in nine of the random sets
+    assert abs(matched.value - 0.5) < 4 * matched.error
+    assert abs(matched.value - found.value) < 4 * matched.error
+    assert found.error < matched.error
+    assert matching_replay(log, learner).n_decisions > 30
+    with pytest.raises(EvaluationError, match="expected sets that are equally likely when drawn"):
+        matching_replay(play(GRAPH, MEANS, 20, holdout=0.9)[0], [0, 1, 2])
+    with pytest.raises(EvaluationError, match="one set for a request, got one that draws 0, 1, 2, 3, 4 and 1 more"):
+        matching_replay(log, mb.UniformRandom())
+    with pytest.raises(EvaluationError, match="got none in this log"):
+        matching_replay(play(PROBLEMS["partition"], MEANS, 20, holdout=0.0)[0], [1, 3])
 
 
 # Sources

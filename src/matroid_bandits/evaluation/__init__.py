@@ -5,6 +5,7 @@ from matroid_bandits.evaluation._estimators import Decisions, Estimate, Target, 
 from matroid_bandits.evaluation._evaluate import Evaluation, evaluate
 from matroid_bandits.evaluation._inclusion import Inclusion, inclusion_probabilities
 from matroid_bandits.evaluation._log import Event, Log, LoggedDecision, read_log
+from matroid_bandits.evaluation._matching import matching_replay
 from matroid_bandits.evaluation._uplift import Look, Trace, UpliftSequence
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "estimate",
     "evaluate",
     "inclusion_probabilities",
+    "matching_replay",
     "read_log",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.checks import as_integer
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.evaluation._estimators import Decisions, Estimate, Method, Target, estimate
 from matroid_bandits.evaluation._laws import FrozenTarget, Propensities, RandomSets, labels_of
 from matroid_bandits.evaluation._log import Log, LoggedDecision, read_log
@@ -365,22 +366,29 @@ class _Means:
         self._counts: dict[Label, float] = {}
         self._sums: dict[Label, float] = {}
         self._n, self._sum = 0, 0.0
+        self._constraint: Constraint | None = None
+        self._values: FloatArray = np.empty(0)  # of the items of that constraint, NaN without answers
 
     def add(self, decision: LoggedDecision, places: IntArray) -> None:
-        labels = decision.constraint.labels
+        labels, counts, sums = decision.constraint.labels, self._counts, self._sums
+        if decision.constraint is not self._constraint:
+            self._constraint = None  # items by other numbers: `of` reads them anew
         for e, weight in zip(decision.items[places].tolist(), decision.weights[places].tolist(), strict=True):
             label = labels[e]
-            self._counts[label] = self._counts.get(label, 0) + 1
-            self._sums[label] = self._sums.get(label, 0.0) + weight
+            counts[label] = counts.get(label, 0) + 1
+            sums[label] = sums.get(label, 0.0) + weight
             self._n += 1
             self._sum += weight
+            if self._constraint is not None:
+                self._values[e] = sums[label] / counts[label]
 
-    def of(self, constraint: Any) -> FloatArray:
+    def of(self, constraint: Constraint) -> FloatArray:
+        if constraint is not self._constraint:
+            counts, sums = self._counts, self._sums
+            means = (sums[label] / counts[label] if label in counts else np.nan for label in constraint.labels)
+            self._constraint, self._values = constraint, np.array([*means], np.float64)
         typical = self._sum / self._n if self._n else 0.5
-        counts, sums = self._counts, self._sums
-        return np.array(
-            [sums[label] / counts[label] if label in counts else typical for label in constraint.labels], np.float64
-        )
+        return np.where(np.isnan(self._values), typical, self._values)
 
 
 def _units(kept: list[LoggedDecision], unit: str | None) -> IntArray | None:
