@@ -27,10 +27,10 @@ _WAIT = 60.0
 class Site:
     """A server with keys of every role, and what a client from elsewhere does to it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         from matroid_bandits.service import Database, create_key  # not everybody has what it needs
 
-        self._folder = folder
+        self._folder, self._options = folder, options
         database = Database(str(folder / "campaigns.db"))
         database.open()
         self.keys = {role: create_key(database, role) for role in ("read", "decide", "admin")}
@@ -43,7 +43,17 @@ class Site:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        command = [sys.executable, "-c", _COMMAND, "serve", "--db", "campaigns.db", "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-c",
+            _COMMAND,
+            "serve",
+            "--db",
+            "campaigns.db",
+            "--port",
+            str(self.port),
+            *self._options,
+        ]
         environment = os.environ | {"MATROID_BANDITS_LOG_LEVEL": "warning"}
         with open(self._folder / "log", "a") as log:
             self._process = subprocess.Popen(

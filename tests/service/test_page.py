@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from browsing import down, sign_in, until
+from browsing import Site, down, sign_in, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.compiled]
 
@@ -610,3 +610,33 @@ def test_the_learner_against_its_control_is_a_band_over_time(site, visit):
     other = visit("/campaigns/nothing")
     expect(other.locator("#facts")).to_contain_text("OMM")
     expect(other.locator("#uplift-box")).to_be_hidden()
+
+
+def test_the_page_works_under_a_path_of_a_proxy(chromium, tmp_path):
+    site = Site(tmp_path, "--root-path", "/bandits")
+    site.start()
+    try:
+        site.create("below", ["a", "b"])
+        context = chromium.new_context()
+        page = context.new_page()
+        asked = []
+        page.on("request", lambda request: asked.append(request.url.removeprefix(site.address)))
+        page.goto(f"{site.address}/bandits/campaigns/below")
+        page.get_by_label("Key").fill(site.keys["admin"])
+        page.get_by_role("button", name="Sign in").click()
+        expect(page).to_have_url(f"{site.address}/bandits/campaigns/below")
+        expect(page.locator("#live")).to_have_text("Live")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(tile(page, "decisions")).to_have_text("1")
+        page.get_by_role("link", name="Campaigns").first.click()
+        page.get_by_role("link", name="below").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("below")
+        page.get_by_role("link", name="API").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("matroid-bandits")
+        page.go_back()
+        page.get_by_role("button", name="Sign out").click()
+        expect(page).to_have_url(f"{site.address}/bandits/login")
+        assert all(path.startswith("/bandits/") for path in asked)
+        context.close()
+    finally:
+        site.stop()
