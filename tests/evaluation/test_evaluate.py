@@ -230,6 +230,18 @@ def test_settings_count_from_when_they_were_in_force():
     assert abs(found.balance) < 4
 
 
+def test_uplift_is_of_the_control_at_the_end():
+    events, learner = play(PROBLEMS["partition"], MEANS, 200, holdout=0.5)
+    learner.configure(holdout=mb.Holdout(0.5, control=mb.FixedSet([1, 3])))
+    rng = np.random.default_rng(1)
+    for _ in range(150):
+        decision = learner.ask()
+        learner.tell(decision, (rng.random(2) < MEANS[decision.items]).astype(float))
+    found = evaluate(events, {})
+    assert found.uplift.n_decisions == 150
+    assert found.played.n_decisions == 350
+
+
 def test_warnings_say_what_hold_out_would_do():
     events, _ = play(PROBLEMS["partition"], MEANS, 120, holdout=0.05, seed=3)
     found = evaluate(events, {"worst": [1, 3]}).estimates["worst"]

@@ -76,6 +76,7 @@ def test_kept_up_saved_read_and_told(tmp_path):
     assert found["value"] == pytest.approx(look.value, rel=1e-12)
     assert found["sequence"] == pytest.approx(look.sequence)
     assert found["exact"] == pytest.approx(look.exact)
+    assert evaluate(log, [mb.UniformRandom()]).uplift == look
     assert found["p_better"] == look.p_better < 0.05
     assert found["sequence"][0] > 0.0
     assert found["excludes_zero_since"] >= found["since"]

@@ -44,8 +44,8 @@ class Evaluation:
     learner : Estimate
         The same of the sets that the learner chose as it learnt, or would have chosen where others were played.
     uplift : Look, or None
-        The learner against its control, in gains: positive is better, also where weights are costs. None where
-        nothing was held out.
+        The learner against its control, in gains: positive is better, also where weights are costs. Decisions count
+        in the order in which they were settled, those of the control at the end. None where nothing was held out.
     looks : tuple of Look
         The same along the log, at about 200 decisions evenly apart.
     parts : dict of str to dict of str to dict of str to Estimate
@@ -196,7 +196,7 @@ def evaluate(
             said = f"a hold-out of {share:.1%} over as many decisions would be enough for any of its items"
             found = replace(found, warnings=(*found.warnings, said))
         estimates[name] = found
-    looks = _uplift(table.kept, unit, log.minimize, weights)
+    looks = _uplift(_by_settlement(log), unit, log.minimize, weights)
     return Evaluation(
         estimates=estimates,
         played=table.played(settled),
@@ -400,6 +400,14 @@ def _units(kept: list[LoggedDecision], unit: str | None) -> IntArray | None:
     if not any(unit in each.tags for each in kept):
         raise EvaluationError(f"expected decisions with the tag {unit!r}, got none")
     return np.array(found, np.int64)
+
+
+def _by_settlement(log: Log) -> list[LoggedDecision]:
+    """The decisions that were answered under the control of the end, in the order of their last answers."""
+    control = log.holdout.control
+    last = {id(decision): number for number, decision, places in log.steps if places is not None}
+    answered = [each for each in log.decisions if each.is_answered and each.control == control]
+    return sorted(answered, key=lambda each: last.get(id(each), 0))
 
 
 def _uplift(
