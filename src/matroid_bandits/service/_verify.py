@@ -30,6 +30,11 @@ class Verified:
         How many decisions were made again, each the one in the log.
     n_snapshots : int
         How many snapshots are what the replay came to.
+
+    Examples
+    --------
+    >>> Verified(n_events=41, n_archived=20, n_decisions=20, n_snapshots=2).n_decisions
+    20
     """
 
     n_events: int
