@@ -184,6 +184,13 @@ def test_costs_only_where_there_are_cycles():
         mb.simulate(mb.Problem(RING, mb.BernoulliEnvironment([0.5] * 6)), [mb.OMM()], n_episodes=1)
 
 
+@pytest.mark.parametrize("policy", [mb.UniformRandom(), mb.EpsilonGreedy(1.0)], ids=repr)
+def test_chance_draws_among_paths_where_there_are_cycles(policy):
+    problem = mb.Problem(RING, mb.BernoulliEnvironment([0.5] * 6), minimize=True)
+    result = mb.simulate(problem, [policy], n_episodes=50, n_runs=4, seed=1)
+    assert 0.0 < result.regret[0, -1] < 25.0  # the longer path now and then
+
+
 def test_explanations():
     learner = mb.Learner(COURIERS, mb.OMM(scale=0.0), seed=0)
     learner.observe([0.5, 0.25, 0.5, 0.125, 0.75])

@@ -17,6 +17,7 @@ from matroid_bandits.kernels import forms
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
+from matroid_bandits.stream import Stream
 
 
 class EpsilonGreedy(Policy):
@@ -45,7 +46,7 @@ class EpsilonGreedy(Policy):
         if not is_random.any():
             return state.means
         U = state.means.copy()
-        U[is_random] = stream.take(is_random).uniform(t, np.arange(state.n_items))
+        U[is_random] = _keys(state, stream.take(is_random), t)
         return U
 
     def spreads(self, state: State, request: Request) -> FloatArray:
@@ -69,7 +70,7 @@ class UniformRandom(Policy):
     tries_unseen = False
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        return request.stream.uniform(request.episode, np.arange(state.n_items))
+        return _keys(state, request.stream, request.episode)
 
     def spreads(self, state: State, request: Request) -> FloatArray:
         return np.full(state.means.shape, np.nan)
@@ -156,3 +157,9 @@ class FixedSet(Policy):
         places = {label: e for e, label in enumerate(constraint.labels)}
         back = [places[label] for label in self._away if label in places]
         return np.union1d(items, np.array(back, np.int64))
+
+
+def _keys(state: State, stream: Stream, t: int) -> FloatArray:
+    """Random gains, a row per run; below 0 where a constraint takes costs only, since others are all alike there."""
+    keys = stream.uniform(t, np.arange(state.n_items))
+    return keys - 1.0 if state.constraint.cost_reason else keys
