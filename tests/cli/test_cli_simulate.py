@@ -50,7 +50,7 @@ def test_executors_that_are_not_known():
 
 @pytest.mark.parametrize(
     ("device", "words"),
-    [("abacus", "expected device to be"), ("gpu", "'KLOSM' cannot be simulated on a GPU: KLOSM is not among")],
+    [("abacus", "expected device to be"), ("gpu", "'KLOSM' cannot be simulated on a GPU: KLOSM takes logarithms")],
 )
 def test_devices_that_are_not_known_and_what_does_not_fit(device, words):
     result = call("simulate", EXAMPLES / "partition.toml", "--runs", "1", "--episodes", "2", "--device", device)
