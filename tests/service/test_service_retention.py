@@ -26,6 +26,7 @@ from matroid_bandits.service import (
     trust_log,
     verify_campaign,
 )
+from matroid_bandits.service._store import chained
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 from service_kit import create, serving, settings_for, until
 
@@ -227,6 +228,23 @@ def test_archives_that_are_damaged_are_said_to_be(url, folder):
             verify_campaign(database, "ads", Archive(folder))
         path.write_bytes(whole)
         verify_campaign(database, "ads", Archive(folder))
+
+
+def test_stretches_that_a_server_left_are_passed_by(tmp_path):
+    """Files of cuts that were never made, shorter or longer than those that were, and a copy's."""
+    archive, log, digests = Archive(tmp_path), [], [""]
+    for seq in range(1, 31):
+        log.append((seq, seq / 7, f'{{"event":"told","decision":{seq}}}'))
+        digests.append(chained(digests[-1], *log[-1]))
+    for first, last in ((1, 10), (1, 8), (1, 12), (11, 15), (11, 20), (21, 30), (16, 19)):
+        archive.write("ads", "a" * 32, digests[first - 1], first, last, log[first - 1 : last])
+    other = [(seq, at, payload + " ") for seq, at, payload in log[20:]]
+    archive.write("copy", "a" * 32, digests[20], 21, 30, other)
+    assert [*archive.events("ads", "a" * 32, 0, "", 30)] == log
+    assert [*archive.events("ads", "a" * 32, 0, "", 20)] == log[:20]
+    assert [*archive.events("copy", "a" * 32, 0, "", 20)] == log[:20]
+    with pytest.raises(SerializationError, match="expected event 1 of ads"):
+        [*archive.events("ads", "a" * 32, 0, "", 17)]
 
 
 def test_nothing_is_removed_before_the_archive_is_read_back(tmp_path, folder):

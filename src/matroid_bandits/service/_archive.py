@@ -156,15 +156,16 @@ class Archive:
         SerializationError
             A file is missing or damaged.
         """
+        stretches = self.stretches(name, learner)
+        path = _way(stretches, after + 1, until)
+        if path is None and after < until:
+            raise SerializationError(f"expected event {after + 1} of {name} in the archive {self.folder}, got none")
         digest = before
-        while after < until:
-            path = self._find(name, learner, after + 1, digest)
-            if path is None:
-                raise SerializationError(
-                    f"expected event {after + 1} of {name} in the archive {self.folder}, got none that fits"
-                )
-            for seq, at, payload in self.read(path, digest):
-                digest, after = chained(digest, seq, at, payload), seq
+        for first, last in path or ():
+            same = [each.path for each in stretches if (each.first, each.last) == (first, last)]
+            file = next((each for each in same if _follows(each, digest)), same[0])
+            for seq, at, payload in self.read(file, digest):
+                digest = chained(digest, seq, at, payload)
                 yield seq, at, payload
 
     def size_of(self, name: str) -> tuple[int, int]:
@@ -176,17 +177,24 @@ class Archive:
     def _own(self, name: str, learner: str) -> Path:
         return self.folder / f"{name}-{learner[:12]}"
 
-    def _find(self, name: str, learner: str, first: int, before: str) -> Path | None:
-        for stretch in self.stretches(name, learner):
-            if stretch.first == first:
-                try:
-                    with gzip.open(stretch.path, "rt", encoding="utf-8") as file:
-                        header = json.loads(file.readline())
-                except (OSError, EOFError, zlib.error, ValueError):
-                    continue
-                if isinstance(header, dict) and header.get("before") == before:
-                    return stretch.path
-        return None
+
+def _way(stretches: list[Stretch], first: int, until: int) -> list[tuple[int, int]] | None:
+    """Stretches that follow each other from one event to another; a server that ended early may have left more."""
+    ways: dict[int, list[tuple[int, int]]] = {first: []}
+    for start, end in sorted({(each.first, each.last) for each in stretches}):
+        if start in ways and end <= until:
+            ways.setdefault(end + 1, [*ways[start], (start, end)])
+    return ways.get(until + 1)
+
+
+def _follows(path: Path, before: str) -> bool:
+    """Whether a file says that it follows a log with this digest."""
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            header = json.loads(file.readline())
+    except (OSError, EOFError, zlib.error, ValueError):
+        return False
+    return isinstance(header, dict) and header.get("before") == before
 
 
 def _read(path: Path, before: str) -> Iterator[Event]:
