@@ -423,8 +423,9 @@ class Writer(threading.Thread):
     def _tick(self) -> None:
         """Look at deadlines, and at what other processes did."""
         try:
+            known = self._known()  # before rows are read: a lane may be given another campaign meanwhile
             rows = self._rows()
-            self.replicas.forget(self.replicas.by_id.keys() - {row.id for row in rows})
+            self.replicas.forget(known.difference(row.id for row in rows))
             self.replicas.learn(rows)
             self._catch_up(None, rows)
             self.replicas.heed(rows)
@@ -455,6 +456,10 @@ class Writer(threading.Thread):
             self._serve(overdue)
         elif self._touched:
             self._answer([])
+
+    def _known(self) -> set[int]:
+        """The campaigns that this thread serves, as far as it knows."""
+        return {*self.replicas.by_id}
 
     def _rows(self) -> list[Any]:
         """The rows of the campaigns that this thread serves."""
@@ -549,6 +554,9 @@ class Lane(Writer):
 
     def _set_apart(self, names: set[str | None]) -> None:
         """They are apart already."""
+
+    def _known(self) -> set[int]:
+        return {*self._ids}
 
     def _rows(self) -> list[Any]:
         with self.database.reading() as connection:
