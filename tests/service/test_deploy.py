@@ -240,7 +240,7 @@ def test_nginx_serves_it_with_tls(guarded, tmp_path):
             moved = httpx.get(f"http://127.0.0.1:{plain}/x", headers={"Host": "bandits.example.com"})
             assert (moved.status_code, moved.headers["location"]) == (301, "https://bandits.example.com/x")
         finally:
-            started.terminate()
+            started.terminate()  # with its workers
 
 
 def test_caddy_serves_it_with_tls(guarded, tmp_path):
@@ -267,4 +267,4 @@ def test_caddy_serves_it_with_tls(guarded, tmp_path):
         try:
             _check_proxy(f"https://localhost:{port}", guarded.headers["Authorization"].split()[1], started)
         finally:
-            started.terminate()
+            started.kill()  # it would wait for connections to end
