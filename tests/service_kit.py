@@ -52,7 +52,7 @@ def serving(url, key=None, **more):
     try:
         hooks = {"response": [check_answer]}
         with httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30.0, event_hooks=hooks
+            base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=120.0, event_hooks=hooks
         ) as client:
             client.service, client.gate = service, config.http.gate
             yield client

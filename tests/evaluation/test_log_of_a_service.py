@@ -23,7 +23,7 @@ def port():
 
 def test_kills_changes_late_answers_defaults_and_settings(tmp_path, port):
     url, rng = tmp_path / "campaigns.db", np.random.default_rng(0)
-    with nursery() as servers, mb.Client(f"http://127.0.0.1:{port}", "ads", timeout=30.0) as client:
+    with nursery() as servers, mb.Client(f"http://127.0.0.1:{port}", "ads", timeout=120.0) as client:
 
         def start():
             pid = servers.start(url, port, snapshot_every=40)

@@ -303,7 +303,7 @@ def test_streams_are_counted_before_they_begin_and_for_each_key(tmp_path):
         async def statuses(n):
             """What n requests for streams at a time are answered with each of the keys; then all of them end."""
             async with (
-                httpx.AsyncClient(base_url=client.base_url, limits=httpx.Limits(), timeout=30.0) as many,
+                httpx.AsyncClient(base_url=client.base_url, limits=httpx.Limits(), timeout=120.0) as many,
                 contextlib.AsyncExitStack() as stack,
             ):
 
