@@ -146,6 +146,7 @@ def run(console: Any = None, **options: Any) -> dict[str, Any]:
         workers = {name: stack.enter_context(worker(tree, __file__)) for name, tree in trees.items()}
         for name in chosen:
             rates, engines = _rates(workers, name, columns, seconds, rounds)
+            write(f"{name}: kernels of whole episodes compiled or loaded in {engines.pop('seconds')} s")
             kept["series"][name] = rates
             write(f"{name:44} " + _row(rates["this"]) + _ratios(rates["this"], counts) + f"   {engines['this']}")
             if "other" in rates:
@@ -191,7 +192,8 @@ def _rates(
             if not rates[tree][i]:  # as many episodes as there may be, in less time
                 took = ask(series=name, n_episodes=n_episodes[tree], n_threads=n_threads)["seconds"]
                 rates[tree][i] = n_episodes[tree] / took * n_each / 1e6
-    return rates, {tree: answer["engine"] for tree, answer in first.items()}
+    engines = {tree: answer["engine"] for tree, answer in first.items()}
+    return rates, engines | {"seconds": f"{first['this']['warmed']:.1f}"}
 
 
 def _converged(
@@ -244,6 +246,7 @@ def _ratios(rates: list[float], counts: list[int]) -> str:
 def _work() -> None:
     """Answer the questions of the process that compares."""
     made: dict[str, tuple[mb.Problem, dict[str, mb.Policy]]] = {}
+    warmed: dict[str, float] = {}
 
     def answer(question: dict[str, Any]) -> dict[str, Any]:
         if question.get("converged"):
@@ -252,16 +255,19 @@ def _work() -> None:
         if name not in made:
             made.clear()
             made[name] = SERIES[name].make()
-            _warm_up(*made[name])
-        return _time(*made[name], SERIES[name].n_runs, question["n_episodes"], question["n_threads"])
+            warmed[name] = _warm_up(*made[name])
+        found = _time(*made[name], SERIES[name].n_runs, question["n_episodes"], question["n_threads"])
+        return found | {"warmed": warmed[name]}
 
     answer_all(answer)
 
 
-def _warm_up(problem: mb.Problem, policies: dict[str, mb.Policy]) -> None:
-    """Compile what plays whole episodes, in a checkout that has it: samples are too short to do so themselves."""
-    if hasattr(mb, "compiled"):
-        mb.compiled.warm_up(problem, policies)
+def _warm_up(problem: mb.Problem, policies: dict[str, mb.Policy]) -> float:
+    """Compile what plays whole episodes, in a checkout that has it: samples are too short to do so themselves.
+
+    Returns the seconds that this took.
+    """
+    return mb.compiled.warm_up(problem, policies) if hasattr(mb, "compiled") else 0.0
 
 
 def _time(
