@@ -313,3 +313,16 @@ def test_a_folder_that_is_none(tmp_path):
     for folder in (tmp_path / "file", tmp_path / "no" / "folder"):
         with pytest.raises(DataError, match="expected a folder for archives"):
             Service(settings_for(str(tmp_path / "c.db"), archive=str(folder))).start()
+
+
+def test_decisions_are_explained_from_the_snapshots_that_are_left(tmp_path):
+    with serving(str(tmp_path / "campaigns.db"), **kept(tmp_path / "archive")) as client:
+        at = create(client, name="ads")
+        visit(client, at, 60)
+        assert until(lambda: client.get(f"{at}/sizes").json()["first"] > 1)
+        believed = client.post(f"{at}/explain", json={"item": "boots"}).json()
+        decision = client.post(f"{at}/ask").json()["decision"]
+        body = {"item": "boots", "decision": decision, "as_decided": True}
+        assert client.post(f"{at}/explain", json=body).json() == believed
+        gone = client.post(f"{at}/explain", json=body | {"decision": 1})
+        assert (gone.status_code, gone.json()["error"]) == (410, "ArchivedEventsError")

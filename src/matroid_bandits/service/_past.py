@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from matroid_bandits._util.names import decode
 from matroid_bandits.exceptions import LimitError, UnknownCampaignError, UnknownDecisionError
 from matroid_bandits.service import _snapshots
+from matroid_bandits.service._reads import archived_error
 from matroid_bandits.service._replica import Replica, read_terms
 from matroid_bandits.service._store import Database
 
@@ -42,8 +43,10 @@ class Past:
         ------
         UnknownDecisionError
             There is no such decision in the log.
+        ArchivedEventsError
+            Its event has been moved to an archive.
         LimitError
-            It was made too long before or after the snapshots that there are.
+            It was made too long after the snapshots that there are.
         """
         with self._lock:
             if self._last is None or self._last[:2] != (name, decision):
@@ -68,7 +71,9 @@ class Past:
             database.take_time(connection)
             seq, asked = self._find(connection, row, decision)
             replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
-            _snapshots.restore(connection, replica, seq - 1)
+            for number in _snapshots.numbers(connection, row.id, seq - 1):
+                if _snapshots.restore(connection, replica, number):
+                    break
             n_between = seq - replica.seq
             if n_between > _MOST_REPLAYED:
                 raise LimitError(
@@ -81,7 +86,12 @@ class Past:
 
     def _find(self, connection: Connection, row: Any, decision: int) -> tuple[int, dict[str, Any]]:
         """The event of a decision: their numbers rise along the log."""
-        low, high = 0, row.seq  # events after `low`, up to `high`
+        low, high = row.first - 1, row.seq  # events after `low`, up to `high`
+        kept = self._next_asked(connection, row, low, high) if low else None
+        if low and (kept is None or decision < kept[1]["decision"]):
+            raise archived_error(
+                row, f"expected a decision of {row.name} whose event is not in archives, got {decision}"
+            )
         while high > low:
             middle = (low + high) // 2
             found = self._next_asked(connection, row, middle, high)

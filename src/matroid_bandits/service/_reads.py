@@ -49,12 +49,18 @@ def row_form(row: Any, spec: dict[str, Any], progress: tuple[int, int] | None = 
 def check_kept(row: Any, after: int) -> None:
     """Raise where the events after one are not all in the database any more."""
     if after < row.first - 1:
-        error = ArchivedEventsError(
+        raise archived_error(
+            row,
             f"expected events of {row.name} after {row.first - 1} or later, since earlier ones are in archives; "
-            f"got after {after}"
+            f"got after {after}",
         )
-        error.first = row.first
-        raise error
+
+
+def archived_error(row: Any, text: str) -> ArchivedEventsError:
+    """What is raised where events are asked for that a log does not hold any more."""
+    error = ArchivedEventsError(text)
+    error.first = row.first
+    return error
 
 
 def _title(spec: dict[str, Any]) -> str:
