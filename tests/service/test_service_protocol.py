@@ -189,8 +189,8 @@ def test_files_are_kept_for_the_database(file, monkeypatch):
 
 
 def test_addresses_of_one_site_count_together():
-    same = [protocol._network(host) for host in ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2")]
-    assert same[0] == same[1] != protocol._network("2001:db8:0:2::1")
-    assert protocol._network("10.0.0.1") != protocol._network("10.0.0.2")
-    assert protocol._network("::ffff:10.0.0.1") != protocol._network("::ffff:10.0.0.2")
-    assert protocol._network("") == ""
+    same = [protocol.network(host) for host in ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2")]
+    assert same[0] == same[1] != protocol.network("2001:db8:0:2::1")
+    assert protocol.network("10.0.0.1") != protocol.network("10.0.0.2")
+    assert protocol.network("::ffff:10.0.0.1") != protocol.network("::ffff:10.0.0.2")
+    assert protocol.network("") == ""

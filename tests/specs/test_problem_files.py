@@ -55,6 +55,15 @@ def test_examples(name, n_items, rank, optimum):
     assert len(chapter.tables[1].rows) == rank
 
 
+@pytest.mark.parametrize(("name", "n_chosen", "optimum"), [("routes", 3, 22.0), ("two_quotas", 5, 1.8)])
+def test_examples_that_are_no_matroids(name, n_chosen, optimum):
+    spec = read_simulation(EXAMPLES / f"{name}.toml")
+    problem = spec.problem
+    assert (problem.optimal_basis.size, problem.optimal_value) == (n_chosen, pytest.approx(optimum))
+    result = play(spec.resized(n_episodes=30, n_runs=2))
+    assert (result.regret >= 0).all()
+
+
 @pytest.mark.parametrize(
     ("name", "n_items", "rank", "optima"),
     [("drift", 9, 3, {1: 1.65, 2000: 1.35, 2001: 1.70, 4001: 1.65}), ("context", 6, 2, {})],
@@ -84,6 +93,8 @@ def test_every_example_is_run():
         "quotas",
         "drift",
         "context",
+        "routes",
+        "two_quotas",
     }
 
 
