@@ -73,7 +73,7 @@ def check_all(served, ours, given, **asked):
 
 
 @pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
-@pytest.mark.parametrize("minimize", [False, True])
+@pytest.mark.parametrize("minimize", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_clients_give_what_learners_give(tmp_path, minimize):
     with serving(f"sqlite:///{tmp_path}/c.db") as http:
         for n, policy in enumerate(POLICIES):

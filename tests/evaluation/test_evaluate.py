@@ -33,7 +33,7 @@ MEANS = np.array([0.8, 0.2, 0.5, 0.3, 0.9, 0.6])
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("is_masked", [False, True])
+@pytest.mark.parametrize("is_masked", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_values_are_unbiased(name, is_masked):
     """30 logs of 250 decisions: the mean estimate within 4 standard errors of the truth, for each target."""
     constraint, found, truth = PROBLEMS[name], {"fixed": [], "random": []}, []

@@ -14,7 +14,7 @@ from ledger import Jumpy, Ledger
 from samples import Mixed
 
 #: How many histories each policy has.
-N_HISTORIES = int(os.environ.get("MATROID_BANDITS_EXAMPLES", "8"))
+N_HISTORIES = int(os.environ.get("MATROID_BANDITS_EXAMPLES", "5"))
 N_STEPS = 40
 
 NAMES = [f"item {i}" for i in range(9)]

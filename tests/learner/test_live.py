@@ -38,7 +38,7 @@ def labelled(data, names):
     return matroid, lambda chosen: is_independent(frozenset(place[label] for label in chosen))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 10**6), minimize=st.booleans(), engine=st.sampled_from(["auto", "greedy"]))
 def test_a_random_history_equals_the_obvious_model(data, seed, minimize, engine):
     rng = np.random.default_rng(seed)

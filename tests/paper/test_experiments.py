@@ -108,6 +108,7 @@ def tiny(name: str):
     return EXPERIMENTS[name].resized(n_episodes=4, n_runs=2)
 
 
+@pytest.mark.long
 def test_standins_run_and_are_marked(no_data, tmp_path):
     report = Report(tmp_path / "report", "Title", "lead", "command <&>")
     for name in EXPERIMENTS:

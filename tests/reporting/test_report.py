@@ -34,6 +34,7 @@ def test_report_that_cannot_be_written(tmp_path, no_data, monkeypatch):
     assert not list(tmp_path.rglob(".results*"))
 
 
+@pytest.mark.long
 def test_chapters_of_an_earlier_session_stay(tmp_path, no_data):
     Report(tmp_path / "a", "T", "", "first").add(tiny_chapter("linear"))
     (tmp_path / "a/figures/mine.svg").write_text("mine")

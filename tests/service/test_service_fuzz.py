@@ -19,7 +19,7 @@ from matroid_bandits.service._routes import ENDPOINTS
 from matroid_bandits.service._tables import campaigns, events, requests
 from service_kit import ADS, settings_for
 
-N_EXAMPLES = int(os.environ.get("MATROID_BANDITS_FUZZ", "300"))
+N_EXAMPLES = int(os.environ.get("MATROID_BANDITS_FUZZ", "150"))
 
 SAMPLES = {
     "ask": [{}, {"exclude": ["boots"], "pinned": ["beret"]}, {"available": ["heels", "beret"], "features": None},

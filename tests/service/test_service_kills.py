@@ -19,7 +19,7 @@ import matroid_bandits as mb
 from matroid_bandits.service import Database, export_campaign
 from service_nursery import nursery, wait_until_ready
 
-KILLS = int(os.environ.get("MATROID_BANDITS_KILLS", "3"))
+KILLS = int(os.environ.get("MATROID_BANDITS_KILLS", "2"))
 N_CLIENTS = 6
 AT = "/v1/campaigns/ads"
 

@@ -30,7 +30,7 @@ from service_databases import fresh_postgres
 from service_injection import Faults
 from service_kit import settings_for
 
-N_EXAMPLES = int(os.environ.get("MATROID_BANDITS_EXAMPLES", "8"))
+N_EXAMPLES = int(os.environ.get("MATROID_BANDITS_EXAMPLES", "5"))
 
 AT = "/v1/campaigns/ads"
 LABELS = ("boots", "heels", "fedora", "beret", "beanie")
