@@ -74,6 +74,7 @@ def test_a_learner_is_valued_as_it_is():
     )
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("policy", [mb.ThompsonSampling(), mb.EpsilonGreedy(0.2)], ids=repr)
 def test_propensities_of_policies_that_sample_are_redrawn(policy):
     """12 logs of 150 decisions; the mean within 4 standard errors."""
@@ -193,6 +194,7 @@ def test_the_editors_set_is_valued_by_its_own_law():
     assert abs(np.mean(values) - 0.5) < 4 * np.std(values, ddof=1) / math.sqrt(10)
 
 
+@pytest.mark.compiled
 def test_a_control_that_samples_is_redrawn():
     events, _ = play(
         PROBLEMS["partition"], MEANS, 200, holdout=mb.Holdout(0.5, control=mb.ThompsonSampling()), seed=1

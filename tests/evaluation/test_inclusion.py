@@ -83,6 +83,7 @@ def test_nested_quotas_by_quadrature_equal_enumeration(seed):
         )
 
 
+@pytest.mark.compiled
 def test_large_components_are_drawn_with_a_stated_error():
     ladder = [(0, i, 0, i + 1) for i in range(12)] + [(1, i, 1, i + 1) for i in range(12)]
     edges = [((a, b), (c, d)) for a, b, c, d in ladder] + [((0, i), (1, i)) for i in range(13)] + [("x", "y")]
@@ -111,6 +112,7 @@ def test_draws_agree_with_the_exact_way():
     assert (abs(drawn.probabilities - exact) < 4 * drawn.errors).all()
 
 
+@pytest.mark.compiled
 def test_many_items_in_nested_quotas():
     n = 3000
     matroid = mb.LaminarMatroid(n, [(range(n), 50), (range(n // 2), 10), (range(n // 2, n), 45)])

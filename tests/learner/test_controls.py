@@ -172,3 +172,11 @@ def test_a_refused_change_leaves_the_control():
         learner.change(OTHERS, priors={"zz": (0.5, 1.0)})
     assert learner._core.control.constraint is MATROID
     visit(learner, 5, np.random.default_rng(0))
+
+
+def test_redraws_leave_what_was_prepared():
+    """A set of one item: what the policy prepared has as many numbers as there are runs."""
+    learner = mb.Learner(mb.UniformMatroid(3, 1), mb.FixedSet([2]), seed=0)
+    items, _ = learner.redraws(5)
+    assert items.tolist() == [[2]] * 5
+    assert learner._core.agent.state.repeated(5).prepared.tolist() == [2]

@@ -35,7 +35,20 @@ class Replacing(mb.Policy):
         state.extra["clock"] = state.extra["clock"] + [1.0, 2.0]
 
 
+class Prepared(mb.Policy):
+    """Prepares an array for the constraint that is as long as there are runs."""
+
+    tries_unseen = False
+
+    def prepare(self, constraint):
+        return np.linspace(0.0, 1.0, 7)
+
+    def indices(self, state, request):
+        return np.tile(state.prepared[:6], (state.n_runs, 1))
+
+
 GAMES = {
+    "as many numbers as runs": (mb.UniformMatroid(6, 2), COINS, Prepared()),
     "thresholds": (mb.UniformMatroid(6, 2), COINS, mb.OMM()),
     "warm orders": (GRAPH, COINS, mb.KLOSM()),
     "restarts": (mb.UniformMatroid(6, 2), COINS, mb.Restarting(mb.OMM(0.4), EAGER)),

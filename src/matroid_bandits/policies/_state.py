@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from matroid_bandits.policies._base import Policy
 
 
+#: The arrays of a state that have a row per run, besides the policy's; some are empty until they are needed.
+_BY_RUN = (
+    "counts", "waiting", "lost", "sums", "means", "radii", "n_waiting", "prior_means", "prior_counts",
+    "_n_forgotten", "_totals",
+)  # fmt: skip
+
+
 class State:
     r"""Plays and gains of every item in every run, shape (R, L); what a policy turns into indices.
 
@@ -175,9 +182,8 @@ class State:
         (4, 3)
         """
         other = copy.copy(self)
-        for name, array in vars(self).items():
-            if isinstance(array, np.ndarray) and array.shape[0] == 1:
-                setattr(other, name, np.repeat(array, n_runs, axis=0))
+        for name in _BY_RUN:
+            setattr(other, name, np.repeat(getattr(self, name), n_runs, axis=0))
         other.extra = {name: np.repeat(array, n_runs, axis=0) for name, array in self.extra.items()}
         if (pending := self.pending) is not None:
             other.pending = lambda: (_repeated(plays, n_runs) for plays in pending())
@@ -303,10 +309,9 @@ class State:
 
     def part(self, first: int, last: int) -> State:
         """The runs from `first` up to `last` as a state that shares this one's arrays, where nothing waits."""
-        part, n_runs = copy.copy(self), self.n_runs
-        for name, value in vars(self).items():
-            if isinstance(value, np.ndarray) and value.shape[0] == n_runs:
-                setattr(part, name, value[first:last])
+        part = copy.copy(self)
+        for name in _BY_RUN:
+            setattr(part, name, getattr(self, name)[first:last])
         part.extra = {name: array[first:last] for name, array in self.extra.items()}
         return part
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from matroid_bandits.exceptions import SerializationError
 from matroid_bandits.service import _snapshots
@@ -80,11 +80,19 @@ class Retention:
                 self._let_go(row.id, seq)
                 return
             before = self._database.base(connection, row.id)[1]
+            if self._is_cut(connection, row):
+                return  # and `before` may be of the log as it is now
         if not saved.is_complete:  # it is made from the whole log, which must be there
             self._let_go(row.id, seq)
             return
         log_of_it = self._read(row.id, row.first, seq)
-        path, digest = self.archive.write(row.name, saved.learner.id, before, row.first, seq, log_of_it)
+        try:
+            path, digest = self.archive.write(row.name, saved.learner.id, before, row.first, seq, log_of_it)
+        except SerializationError:
+            with self._database.reading() as connection:
+                if self._is_cut(connection, row):  # by another server, while its events were read
+                    return
+            raise
         again = before
         for number, at, payload in self.archive.read(path, before):
             again = chained(again, number, at, payload)
@@ -99,6 +107,11 @@ class Retention:
             connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(first=seq + 1))
         log.info("campaign %s: events %d to %d are in %s", row.name, row.first, seq, path.name)
         self._remove(row.id, seq + 1)
+
+    def _is_cut(self, connection: Connection, row: Any) -> bool:
+        """Whether the log of a campaign does not begin any more where it did, or is gone."""
+        (now,) = self._database.rows(connection, [row.id]) or (None,)
+        return now is None or bool(now.first != row.first)
 
     def _let_go(self, campaign: int, seq: int) -> None:
         """Choose another snapshot next time."""
