@@ -1,4 +1,4 @@
-"""Whole episodes where at most so many items of each cell are chosen: uniform and partition matroids.
+"""Whole episodes where a limited number of items of each cell is chosen: uniform and partition matroids.
 
 Few items are scanned, from last episode's threshold on; many play the tournaments of `kernels.kinetic`, as in
 `KineticEngine`, where the index is affine.

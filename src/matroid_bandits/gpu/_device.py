@@ -14,7 +14,7 @@ from matroid_bandits.kernels import compiling, discount, episodes, kinetic, line
 cuda = load()
 types = cuda.types
 
-#: So many that 32 warps fit on a multiprocessor; what does not fit in them is needed by beta variates alone.
+#: As many as let 32 warps fit on a multiprocessor; what does not fit in them is needed by beta variates alone.
 MOST_REGISTERS = 64
 
 

@@ -10,7 +10,7 @@ at c, by comparing the indices themselves.
 Per run: `is_out` (L,) bool marks the items in reserves; `nodes` (N, 4) float64 holds the tournaments, one after the
 other. A node is (winner, its a, its b, end of certificates): 32 bytes. A match has four players, whose nodes fill
 two cache lines, and looks nothing up elsewhere. The root of a tournament is its node 3, the players of node p are
-nodes 4 p - 8 to 4 p - 5, and the buckets of items are the last nodes; winner -1 stands for nobody.
+nodes 4 p - 8 to 4 p - 5, and the buckets of items are the last nodes; winner -1 stands for none.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ _MOST_BEATEN = BUCKET + 3 * 15
 
 
 def tree_size(n_items: Any) -> Any:
-    """How many nodes to keep for a tournament of so many items (an integer or an array of them).
+    """How many nodes to keep for a tournament of this many items (an integer or an array of them).
 
     B buckets take ceil((B - 1) / 3) matches; the first three nodes are never used, and the rest rounds up to four.
     """

@@ -12,16 +12,16 @@ import numpy as np
 from matroid_bandits.kernels.compiling import borrowed, njit
 from matroid_bandits.kernels.kinetic import index
 
-#: Up to so many items are best picked by keeping them sorted during one pass.
+#: Up to this many items are best picked by keeping them sorted during one pass.
 _FEW = 12
 
 #: Values whose maximum is compared with a threshold before any of them is.
 _GROUP = 16
 
-#: Up to so many values are ranked one by one.
+#: Up to this many values are ranked one by one.
 _MOST_RANKED = 64
 
-#: Where more than one in so many values is wanted, a threshold saves nothing.
+#: Where more than one in this many values is wanted, a threshold saves nothing.
 _SHARE = 8
 
 #: For how many choices a cell is searched without the threshold that most of its values reached.

@@ -14,7 +14,7 @@ from matroid_bandits.kernels.compiling import njit
 WAITING, ANSWERED, LOST = 0, 1, 2
 
 #: The mark of entries whose item has started anew.
-_NOBODY = 2**62
+_NO_ITEM = 2**62
 
 
 @njit(cache=True, nogil=True)
@@ -141,10 +141,10 @@ def reopen(runs, items, row, ids, codes, values):
 
 @njit(cache=True, nogil=True)
 def disown(runs, items, ids, codes):
-    """Let the plays of `items` (n,), each in its run (n,), that do not wait be nobody's."""
+    """Let the plays of `items` (n,), each in its run (n,), that do not wait belong to no item."""
     for i in range(items.shape[0]):
         mark = ids[runs[i], items[i]] + 1
         for row in range(codes.shape[1]):
             for k in range(codes.shape[2]):
                 if codes[runs[i], row, k] == mark:
-                    codes[runs[i], row, k] = _NOBODY
+                    codes[runs[i], row, k] = _NO_ITEM

@@ -194,7 +194,7 @@ class Reader:
 
 
 def _found_or_lost(find: Callable[[Any], int], key: Any) -> int:
-    """An item, or `LOST` for a name that nobody has today: it may be that of an item that was forgotten."""
+    """An item, or `LOST` for a name that no item has today: it may be that of an item that was forgotten."""
     try:
         return find(key)
     except ItemError:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from pydantic_core import from_json, to_json
 from sqlalchemy import Connection
 
-from matroid_bandits.exceptions import CampaignStateError, UnknownCampaignError
+from matroid_bandits.exceptions import CampaignStateError
 from matroid_bandits.service._actions import MOVES, Verb
 from matroid_bandits.service._apply import apply
 from matroid_bandits.service._keys import revoke_keys_of
@@ -165,8 +165,6 @@ def delete_campaign(database: Database, name: str) -> None:
 
 
 def _locked(database: Database, connection: Connection, name: str) -> Any:
-    found = database.find(connection, name)
-    if found is None:
-        raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+    found = database.get(connection, name)
     (row,) = database.lock(connection, [found.id])
     return row

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnavailableError, UnknownCampaignError
+from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnavailableError
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import keys, sessions
 
@@ -101,8 +101,8 @@ class Key:
         self._tokens = tokens - 1.0
 
 
-#: Who comes without a key where the database never had one.
-NOBODY: Final = Key("", "admin")
+#: What a request without a key counts as where the database never had one.
+OPEN_KEY: Final = Key("", "admin")
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class Keys:
             The request has no key, or one that is not known.
         """
         if self.is_open:
-            return NOBODY
+            return OPEN_KEY
         if not token:
             raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
         given, _, rest = token.partition("_")
@@ -266,7 +266,7 @@ class Keys:
             There is none, or it was revoked or has expired.
         """
         if self.is_open:
-            return NOBODY
+            return OPEN_KEY
         key = self._known.get(id)
         if key is None or key.revoked is not None or key.until <= time.monotonic():
             raise _unknown("expected a key that is known here, got another")
@@ -314,8 +314,8 @@ def create_key(
         raise DataError(f"expected more than 0 days, got {days!r}")
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     with database.writing() as connection:
-        if campaign is not None and database.find(connection, campaign) is None:
-            raise UnknownCampaignError(f"expected the name of a campaign, got {campaign!r}")
+        if campaign is not None:
+            database.get(connection, campaign)
         values: dict[str, Any] = {"id": id, "digest": _digest(secret), "role": role, "campaign": campaign}
         values |= {"rate": rate, "about": about, "created": database.clock}
         values["expires"] = None if days is None else database.clock + 86400.0 * days

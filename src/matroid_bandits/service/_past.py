@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from sqlalchemy import Connection
 
 from matroid_bandits._util.names import decode
-from matroid_bandits.exceptions import LimitError, UnknownCampaignError, UnknownDecisionError
+from matroid_bandits.exceptions import LimitError, UnknownDecisionError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._reads import archived_error
 from matroid_bandits.service._replica import Replica, read_terms
@@ -65,9 +65,7 @@ class Past:
         """A replica just before the event of a decision, after it where it was drawn at random; and the event."""
         database = self._database
         with database.reading() as connection:
-            row = database.find(connection, name)
-            if row is None:
-                raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+            row = database.get(connection, name)
             database.take_time(connection)
             seq, asked = self._find(connection, row, decision)
             replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
@@ -140,9 +138,7 @@ def campaign_uplift(database: Database, name: str) -> dict[str, Any]:
     >>> database.close()
     """
     with database.reading(at_once=True) as connection:
-        row = database.find(connection, name)
-        if row is None:
-            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        row = database.get(connection, name)
         database.take_time(connection)
         replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
         for seq in _snapshots.numbers(connection, row.id, row.seq):

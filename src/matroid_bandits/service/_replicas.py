@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError, ReplayError, UnknownCampaignError
+from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError, ReplayError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
@@ -86,9 +86,7 @@ class Replicas:
         if name in self._broken:
             raise CampaignStoppedError(f"the log of {name} cannot be read: {self._broken[name][0]}")
         with self._database.reading() as connection:
-            row = self._database.find(connection, name)
-            if row is None:
-                raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+            row = self._database.get(connection, name)
             return self._load(row, connection)
 
     def learn(self, rows: list[Any]) -> None:

@@ -8,7 +8,7 @@ from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from matroid_bandits.exceptions import AccessError, MalformedRequestError, UnknownCampaignError
+from matroid_bandits.exceptions import AccessError, MalformedRequestError
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service import _reads as reads
 from matroid_bandits.service import _schemas as forms
@@ -214,9 +214,7 @@ async def _sizes(call: Call) -> Answer:
     def read() -> dict[str, Any]:
         database, name = call.service.database, str(call.name)
         with database.reading() as connection:
-            row = database.find(connection, name)
-            if row is None:
-                raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+            row = database.get(connection, name)
             found = campaign_sizes(database, connection, row, call.service.archive)
             return found | database_sizes(database, connection)
 
@@ -234,9 +232,7 @@ async def _events(call: Call) -> Answer:
         database, name = call.service.database, call.name
         assert name is not None
         with database.reading() as connection:
-            row = database.find(connection, name)
-            if row is None:
-                raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+            row = database.get(connection, name)
             found = database.page(connection, row.id, after, limit, call.service.settings.max_page)
             reads.check_kept(database.find(connection, name) or row, after)  # which may have moved meanwhile
         listed = ",".join(event_text(event) for event in found)

@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from matroid_bandits._util.text import shown
-from matroid_bandits.exceptions import ReplayError, UnavailableError
+from matroid_bandits.exceptions import ReplayError, UnavailableError, UnknownCampaignError
 from matroid_bandits.service._migrate import migrate
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 
@@ -274,6 +274,13 @@ class Database:
         if not name.isprintable():  # PostgreSQL refuses some of these, and with them the transaction
             return None
         return connection.execute(self._named, {"name": name}).first()
+
+    def get(self, connection: Connection, name: str) -> Any:
+        """The same; `UnknownCampaignError` where there is none."""
+        row = self.find(connection, name)
+        if row is None:
+            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        return row
 
     def log(
         self, connection: Connection, campaign: int, after: int = 0, limit: int | None = None, chunk: int = 64

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from matroid_bandits.exceptions import MalformedRequestError, MatroidBanditsError, UnknownCampaignError
+from matroid_bandits.exceptions import MalformedRequestError, MatroidBanditsError
 from matroid_bandits.service import _reads as reads
 from matroid_bandits.service._dispatch import HEADERS, Call, identify, read_integer
 from matroid_bandits.service._keys import STALE_S
@@ -118,10 +118,7 @@ def _part(text: str) -> str:
 
 def _row(call: Call) -> Any:
     with call.service.database.reading() as connection:
-        row = call.service.database.find(connection, str(call.name))
-    if row is None:
-        raise UnknownCampaignError(f"expected the name of a campaign, got {call.name!r}")
-    return row
+        return call.service.database.get(connection, str(call.name))
 
 
 def _after(call: Call, campaign: int, seq: int) -> Any:

@@ -21,7 +21,6 @@ from matroid_bandits.exceptions import (
     MatroidBanditsError,
     ReplayError,
     SerializationError,
-    UnknownCampaignError,
 )
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive
@@ -70,9 +69,7 @@ def export_campaign(database: Database, name: str, archive: Archive | None = Non
     >>> service.stop()
     """
     with database.reading(at_once=True) as connection:
-        row = database.find(connection, name)
-        if row is None:
-            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        row = database.get(connection, name)
         yield from _lines(database, connection, row, archive)
 
 
@@ -206,9 +203,7 @@ def repair(database: Database, name: str, save: Callable[[Iterable[str]], None],
     >>> database.close()
     """
     with database.writing() as connection:
-        found = database.find(connection, name)
-        if found is None:
-            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        found = database.get(connection, name)
         (row,) = database.lock(connection, [found.id])
         replica = Replica(row.id, name, json.loads(row.spec))
         if row.first > 1 and not _snapshots.restore(connection, replica, row.first - 1):
@@ -315,9 +310,7 @@ def acknowledge_alarms(database: Database, name: str) -> None:
 def _append(database: Database, name: str, status: str | None, event: dict[str, Any], *, is_trusted: bool) -> None:
     """Write an event of the service to a log; `status` is what the campaign's must be, None for any but archived."""
     with database.writing() as connection:
-        found = database.find(connection, name)
-        if found is None:
-            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        found = database.get(connection, name)
         (row,) = database.lock(connection, [found.id])
         if row.status != status and (status is not None or row.status == "archived"):
             expected = f"is {status}" if status else "is not archived"

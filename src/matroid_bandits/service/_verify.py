@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from matroid_bandits.exceptions import ReplayError, UnknownCampaignError
+from matroid_bandits.exceptions import ReplayError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive, Event
 from matroid_bandits.service._replica import Replica, read_terms
@@ -82,9 +82,7 @@ def verify_campaign(
     """
     with database.reading(at_once=True) as connection:
         database.take_time(connection)
-        row = database.find(connection, name)
-        if row is None:
-            raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
+        row = database.get(connection, name)
         replica = Replica(row.id, name, read_terms(row.spec, name))
         saved = {*_snapshots.numbers(connection, row.id, row.seq)}
         for seq, at, payload in _whole_log(database, connection, row, archive):
