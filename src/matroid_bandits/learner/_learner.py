@@ -12,6 +12,7 @@ from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
+from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.learner import _beliefs, _events, _snapshot
 from matroid_bandits.learner._book import Book
 from matroid_bandits.learner._core import Core, Record
@@ -309,7 +310,7 @@ class Learner:
         """
         with self._lock:
             wanted = {"available": available, "exclude": exclude, "pinned": pinned}
-            return self._core.redraws(wanted, features, as_integer("n", n, 1), is_control)
+            return self._core.redraws(wanted, features, as_integer("n", n, 1, error=PolicyError), is_control)
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Say what the items of a decision were worth.
