@@ -60,7 +60,7 @@ class _Stage:
         """An agent that knows all this."""
         agent = Agent(self.problem.constraint, self.policy, engine=engine, waits=False)
         agent.state.extra["clock"][:], agent.state.extra["cells"][:] = self.clock, self.cells
-        self.policy.drop(agent.state, (), ())  # lines follow from cells
+        self.policy.rearranged(agent.state, np.empty(0, np.int64))  # lines follow from cells
         return agent
 
     def textbook(self) -> tuple[np.ndarray, np.ndarray, float]:
@@ -117,7 +117,7 @@ def _converged(problem: mb.Problem, gamma: float) -> _Stage:
     cells, first = agent.state.extra["cells"], 1_000_000
     cells[0, :, PLAYS], cells[0, :, SUMS] = plays, plays * means
     agent.state.extra["clock"][:] = 1.0, horizon, first, 0.0
-    policy.drop(agent.state, (), ())
+    policy.rearranged(agent.state, np.empty(0, np.int64))
     return _after(problem, policy, agent, first + 1, first + 1_001)
 
 

@@ -167,7 +167,8 @@ def draw_panel(
     x = panel.x[places]
     for curve in panel.curves:
         color, dash = styles[curve.label]
-        mark = "" if panel.x_label == EPISODES else "o"  # a few values that were tried, one by one
+        is_tried = panel.x_label != EPISODES and len(panel.x) <= 30  # a few values, one by one
+        mark = "o" if is_tried else ""
         axes.plot(x, curve.y[places], color=color, linestyle=dash, marker=mark, markersize=4, label=curve.label)
         if curve.band is not None and np.isfinite(curve.band).all():
             low, high = curve.y - curve.band, curve.y + curve.band

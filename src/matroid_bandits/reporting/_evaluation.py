@@ -150,9 +150,15 @@ def _uplift(found: Evaluation, name: str) -> Iterator[Block]:
         half = np.array([each.value - each.sequence[0] for each in looks])
         curve = Curve("uplift", np.array([each.value for each in looks]), half)
         panel = Panel(
-            "Learner less control", x, (curve,), "gain per decision", 0.0, False, False, False, "decisions or units"
+            "Learner less control",
+            x,
+            (curve, Curve("no difference", np.zeros(x.size))),
+            "gain per decision",
+            is_log=False,
+            from_zero=False,
+            x_label="decisions or units",
         )
-        yield Plot(f"{name}-uplift", "Uplift", (panel,), "The band is valid however often one looks; dotted: zero.")
+        yield Plot(f"{name}-uplift", "Uplift", (panel,), "The band is valid however often one looks.")
 
 
 def _finite(ends: tuple[float, float]) -> tuple[Cell, Cell]:
