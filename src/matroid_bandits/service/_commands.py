@@ -17,7 +17,7 @@ from matroid_bandits.service._replicas import Replicas
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import Database, chained
-from matroid_bandits.service._tables import campaigns, events, requests, snapshots
+from matroid_bandits.service._tables import campaigns, events, homes, requests, snapshots
 from matroid_bandits.service._writer import advanced
 from matroid_bandits.specs import CampaignSpec, Place, Plan
 
@@ -158,7 +158,7 @@ def delete_campaign(database: Database, name: str) -> None:
     with database.writing() as connection:
         database.take_time(connection)
         row = _locked(database, connection, name)
-        for table in (events, snapshots, requests):
+        for table in (events, snapshots, requests, homes):
             connection.execute(sa.delete(table).where(table.c.campaign == row.id))
         connection.execute(sa.delete(campaigns).where(campaigns.c.id == row.id))
         revoke_keys_of(connection, name, row.now)

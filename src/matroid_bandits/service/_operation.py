@@ -88,6 +88,8 @@ class Operation:
         The client's id of the request, and the hash of what it asks for; empty without one.
     by : str
         Whose operation it is, as for `Turn`.
+    verb, content : str, bytes
+        "ask" or "tell", and the body of its request: what is handed to the campaign's home. Empty for others.
     """
 
     run: Callable[[Any, Any], Any]
@@ -99,6 +101,8 @@ class Operation:
     result: Any = None
     error: BaseException | None = None
     by: str = ""
+    verb: str = ""
+    content: bytes = b""
 
     @property
     def is_write(self) -> bool:

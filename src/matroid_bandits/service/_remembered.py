@@ -14,6 +14,12 @@ from pydantic_core import from_json, to_json
 
 #: A character that no client may send in an id, before an id that is written in another way.
 _MARK = "\x01"
+
+#: What ids begin with that a server made for a request without one; no client may send it, and the index of the
+#: migration 0006 has it too. They are needed for as long as a server may send a request again.
+FRONT_MARK = "\x02"
+FRONT_IDS_S = 600.0
+
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 

@@ -185,9 +185,9 @@ class Replicas:
                 self._save(replica)
         self._background.stop()
 
-    def forget_ids(self, before: float) -> None:
+    def forget_ids(self, before: float, *, of_fronts: bool = False) -> None:
         """Forget, in the background, the ids of requests that were answered before a time."""
-        self._background.put(partial(self._database.forget_ids, before))
+        self._background.put(partial(self._database.forget_ids, before, of_fronts=of_fronts))
 
     def _load(self, row: Any, connection: Connection) -> Replica:
         self._database.take_time(connection)

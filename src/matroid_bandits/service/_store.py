@@ -22,6 +22,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import ReplayError, UnavailableError, UnknownCampaignError
 from matroid_bandits.service._migrate import migrate
+from matroid_bandits.service._remembered import FRONT_MARK
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 
 #: How often a connection to PostgreSQL is looked at that says nothing: it is given up after 9 seconds.
@@ -353,12 +354,14 @@ class Database:
         """Insert many rows: one by one where that is a call within the process, else as JSON in one statement."""
         connection.exec_driver_sql(self._sql[statement], rows if self.is_sqlite else (to_json(rows).decode(),))
 
-    def forget_ids(self, before: float) -> None:
-        """Forget request ids that were answered before a time.
+    def forget_ids(self, before: float, *, of_fronts: bool = False) -> None:
+        """Forget request ids that were answered before a time; of all, or of those that servers made themselves.
 
         There may be millions. They are found without a lock and removed some at a time, so that no request waits.
         """
         old = select(requests.c.id, requests.c.campaign).where(requests.c.at < before).limit(20 * _AT_ONCE)
+        if of_fronts:  # written out, as the index has it
+            old = old.where(sa.text(f"substr(id, 1, 1) = '{FRONT_MARK}'"))
         one = sa.delete(requests).where(requests.c.id == bindparam("an_id"), requests.c.campaign == bindparam("of"))
         is_more = True
         while is_more:

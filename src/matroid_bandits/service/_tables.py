@@ -113,3 +113,25 @@ sessions = Table(
     Column("key", String(16), nullable=False),
     Column("ends", Double, nullable=False),
 )
+
+#: Servers of one PostgreSQL: where others reach each, and when it was last heard of, by the database's clock.
+servers = Table(
+    "servers",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("address", String(300), nullable=False),
+    Column("protocol", Integer, nullable=False),
+    Column("draining", Integer, nullable=False),
+    Column("seen", Double, nullable=False),
+)
+
+#: Where the operations of a campaign are handed to. A hint: what is written is guarded by the campaign's row alone.
+#: Each move adds 1 to `epoch`.
+homes = Table(
+    "homes",
+    metadata,
+    Column("campaign", Integer, primary_key=True, autoincrement=False),
+    Column("server", String(32), nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("since", Double, nullable=False),
+)

@@ -99,22 +99,37 @@ class Tokens:
     def _known_secret(self) -> bytes:
         with self._lock:
             if self._secret is None:
-                self._secret = bytes.fromhex(self._read() or self._make())
+                self._secret = shared_secret(self._database, _NAME)
             return self._secret
 
-    def _read(self) -> str | None:
-        with self._database.reading() as connection:
-            found = connection.execute(select(secrets.c.value).where(secrets.c.name == _NAME)).scalar()
+
+def shared_secret(database: Database, name: str) -> bytes:
+    """A secret that all servers of a database share; made by the first that needs it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
+    >>> database.open()
+    >>> shared_secret(database, "servers") == shared_secret(database, "servers")
+    True
+    >>> database.close()
+    """
+
+    def read() -> str | None:
+        with database.reading() as connection:
+            found = connection.execute(select(secrets.c.value).where(secrets.c.name == name)).scalar()
         return None if found is None else str(found)
 
-    def _make(self) -> str:
+    value = read()
+    if value is None:
         value = random.token_hex(32)
         try:
-            with self._database.writing() as connection:
-                connection.execute(sa.insert(secrets).values(name=_NAME, value=value))
+            with database.writing() as connection:
+                connection.execute(sa.insert(secrets).values(name=name, value=value))
         except IntegrityError:  # another server was faster
-            value = self._read() or ""
-        return value
+            value = read() or ""
+    return bytes.fromhex(value)
 
 
 def _text(data: bytes) -> str:

@@ -26,7 +26,7 @@ from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer, Operation, Turn, check_state
-from matroid_bandits.service._remembered import is_same, short_digest, short_id, whole
+from matroid_bandits.service._remembered import FRONT_IDS_S, is_same, short_digest, short_id, whole
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._replicas import Replicas
 from matroid_bandits.service._store import CampaignRow, Database, RequestRow, reason_of
@@ -35,7 +35,7 @@ log = logging.getLogger("matroid_bandits.service")
 
 _MOST_IN_BATCH = 1024
 _MOST_ATTEMPTS = 4
-_FORGET_EVERY = 3600.0
+_FORGET_EVERY, _FORGET_FRONTS_EVERY = 3600.0, 60.0
 
 #: Seconds after which a transaction takes no more operations, so that its locks are not held for long.
 _MOST_TURN_S = 1.0
@@ -95,7 +95,7 @@ class Writer(threading.Thread):
         self._connection: Connection | None = None
         self._touched: set[str] = set()
         self._is_stopping, self._n_last = False, 0
-        self._next_tick, self._next_forgetting = 0.0, 0.0
+        self._next_tick, self._next_forgetting, self._next_front_forgetting = 0.0, 0.0, 0.0
         self._spent_until = 0.0  # of the thread's processor time, what campaigns were charged for
 
     # Called by other threads
@@ -443,6 +443,9 @@ class Writer(threading.Thread):
             if rows and time.monotonic() >= self._next_forgetting:
                 self.replicas.forget_ids(rows[0].now - self._keep_ids)
                 self._next_forgetting = time.monotonic() + _FORGET_EVERY
+            if rows and time.monotonic() >= self._next_front_forgetting:
+                self.replicas.forget_ids(rows[0].now - FRONT_IDS_S, of_fronts=True)
+                self._next_front_forgetting = time.monotonic() + _FORGET_FRONTS_EVERY
             for replica in self.replicas.by_id.values():
                 replica.excess /= 2.0
             self._is_ready = True
