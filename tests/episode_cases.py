@@ -42,6 +42,10 @@ POLICIES = {
     "beta": mb.ThompsonSampling(),
     "normal": mb.ThompsonSampling("normal", noise=0.4),
     "KL": mb.KLOSM(0.5),
+    "MOSS": mb.MOSS(),
+    "KL-UCB++": mb.KLUCBPlusPlus(),
+    "CL-SG": mb.CLSG(1.0),
+    "single seed": mb.SingleSeedThompson(),
     "discounted": mb.DiscountedOMM(0.9),
     "forgetful": mb.DiscountedOMM(0.001, scale=1.0),
     "window": mb.SlidingWindowOMM(3, scale=0.5),
@@ -74,7 +78,7 @@ WORLDS = {
 #: Worlds with weights outside [0, 1].
 WIDE = ("exponential", "gaussian", "linear", "extreme", "seasons", "slow latency")
 #: Policies that need weights in [0, 1].
-NARROW = ("beta", "KL", "fading")
+NARROW = ("beta", "KL", "KL-UCB++", "CL-SG", "single seed", "fading")
 STARTS = ("observe", "explore")
 DIRECTIONS = (False, True)
 

@@ -46,8 +46,10 @@ from matroid_bandits.matroids import (
     direct_sum,
 )
 from matroid_bandits.policies import (
+    CLSG,
     CUSUM,
     KLOSM,
+    MOSS,
     OMM,
     AffinePolicy,
     CombLinTS,
@@ -58,12 +60,14 @@ from matroid_bandits.policies import (
     EpsilonGreedy,
     Feedback,
     FixedSet,
+    KLUCBPlusPlus,
     Memory,
     Plays,
     Policy,
     PolicyWrapper,
     Request,
     Restarting,
+    SingleSeedThompson,
     SlidingWindowOMM,
     State,
     ThompsonSampling,
@@ -79,8 +83,10 @@ if TYPE_CHECKING:
     from matroid_bandits.client import AsyncClient, Client
 
 __all__ = [
+    "CLSG",
     "CUSUM",
     "KLOSM",
+    "MOSS",
     "OMM",
     "AffinePolicy",
     "ArborescenceConstraint",
@@ -113,6 +119,7 @@ __all__ = [
     "GaussianEnvironment",
     "GraphicMatroid",
     "Holdout",
+    "KLUCBPlusPlus",
     "LaminarMatroid",
     "Learner",
     "LinearEnvironment",
@@ -134,6 +141,7 @@ __all__ = [
     "RowEnvironment",
     "SampleEnvironment",
     "SimulationResult",
+    "SingleSeedThompson",
     "SlidingWindowOMM",
     "State",
     "Stream",

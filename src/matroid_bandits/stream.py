@@ -210,6 +210,10 @@ class Stream:
         """One uniform in [0, 1) per run, shape (R,): that of item 2**32 - 1, which no matroid has."""
         return self._draw(kernels.uniforms, t, _RUN_ITEM[0])[:, 0]
 
+    def run_normal(self, t: int) -> FloatArray:
+        """One standard normal per run, shape (R,): that of item 2**32 - 1, which no matroid has."""
+        return self._draw(kernels.normals, t, _RUN_ITEM[0])[:, 0]
+
     def _derived(self, runs: IntArray, purpose: int) -> Stream:
         """A stream of the same seed whose runs and purpose have been checked."""
         other = object.__new__(Stream)

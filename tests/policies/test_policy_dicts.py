@@ -17,6 +17,10 @@ MATROID = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a")])
 EVERY = [
     mb.OMM(0.5),
     mb.KLOSM(3.0),
+    mb.MOSS(1.0),
+    mb.KLUCBPlusPlus(),
+    mb.CLSG(0.5),
+    mb.SingleSeedThompson(),
     mb.EpsilonGreedy(0.2),
     mb.UniformRandom(),
     mb.FixedSet([("a", "b"), ("c", "a")]),

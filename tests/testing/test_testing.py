@@ -150,6 +150,10 @@ BUILT_IN = [
     mb.OMM(scale=0.0),
     mb.KLOSM(),
     mb.KLOSM(c=3.0),
+    mb.MOSS(),
+    mb.KLUCBPlusPlus(),
+    mb.CLSG(),
+    mb.SingleSeedThompson(),
     mb.EpsilonGreedy(0.4),
     mb.UniformRandom(),
     mb.ThompsonSampling(),
@@ -167,7 +171,7 @@ def test_every_policy_passes(policy):
 
 @pytest.mark.parametrize("n_items", [1, 2])
 def test_policies_pass_on_few_items(n_items):
-    for policy in (*BUILT_IN[:8], mb.FixedSet([0])):
+    for policy in (*BUILT_IN[:12], mb.FixedSet([0])):
         check_policy(policy, n_items=n_items, n_episodes=4)
 
 

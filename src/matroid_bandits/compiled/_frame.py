@@ -12,7 +12,7 @@ long to compile.
 
 import numpy as np
 
-from matroid_bandits.kernels import discount, episodes, kinetic, random, sparse, statistics, window
+from matroid_bandits.kernels import classes, discount, episodes, kinetic, random, sparse, statistics, window
 from matroid_bandits.kernels.compiling import njit, times
 from matroid_bandits.kernels.forms import (
     AFFINE,
@@ -27,8 +27,12 @@ from matroid_bandits.kernels.forms import (
     FADING,
     GAUSSIAN,
     KL,
+    KL_SHARE,
     NORMAL,
+    ONE_NORMAL,
+    ONE_QUANTILE,
     RECORDS,
+    SHARE,
     WINDOW,
 )
 from matroid_bandits.stream import POLICY, ROUNDING, START
@@ -51,6 +55,7 @@ chance_of, radius_of, RUN_ITEM = episodes.chance_of, episodes.radius_of, episode
 index, entry, kl_indices, update_lines = kinetic.index, sparse.entry, statistics.kl_indices, statistics.update_lines
 discounted_answer, discounted_update = discount.answer, discount.update
 enter, leave, recount = window.enter, window.leave, window.recount
+index_at_plays = classes.index
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
@@ -126,6 +131,15 @@ def add_up(items, weights, mean_weights, best, sign, total):
     total[1] += sign * (best - mean)
 
 
+@inlined
+def number_of_run(kind, x, seed, t, run):
+    """What the index needs of an episode and a run: the number x of the episode, or one drawn for all items."""
+    c1, c2, c3, k0 = address(seed, t, POLICY)
+    if kind == ONE_NORMAL:
+        return normal_at(RUN_ITEM, c1, c2, c3, k0, run) * x
+    return uniform_at(RUN_ITEM, c1, c2, c3, k0, run) if kind == ONE_QUANTILE else x
+
+
 @kernel
 def fill_indices(policy, row, state, items, seed, t, run, room, out):
     """The index of each of `items` (n,) in an episode, of policies that are not affine.
@@ -139,6 +153,12 @@ def fill_indices(policy, row, state, items, seed, t, run, room, out):
             e = np.uint64(items[i])
             room[0, i], room[1, i] = means[e], counts[e]
         kl_indices(room[0:1, :n], room[1:2, :n], number, row[0], out.reshape(1, n))
+        return
+    if kind in (SHARE, KL_SHARE, ONE_NORMAL, ONE_QUANTILE):
+        x = number_of_run(kind, row[0], seed, t, run)
+        for i in range(n):
+            e = np.uint64(items[i])
+            out[i] = index_at_plays(kind, number, x, means[e], np.float64(counts[e]))
         return
     if kind in (BETA, FADING):
         extra, whole, powers = state[4], state[5], policy[3]

@@ -134,7 +134,7 @@ class _Group:
         self._totals = np.zeros((n_runs, 2))
         self.curves = np.empty((n_runs, 2, settings.checkpoints.size))
         self.optimum = Optimum(settings.checkpoints)
-        number = float(settings.problem.minimize) if form.kind == codes.KL else form.number  # of gains in [-1, 0]
+        number = float(settings.problem.minimize) if form.kind in codes.UNIT else form.number  # of gains in [-1, 0]
         powers = powers_of(settings.forms, slice.policy, settings.n_episodes)
         self._policy = (form.kind, number, form.window, powers)
 

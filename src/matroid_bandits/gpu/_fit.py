@@ -56,8 +56,11 @@ class Family:
 def check_fit(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
     """The matroid as the GPU's kernels take it; `Misfit` where it, the policy or the environment does not fit."""
     forms.check(policy, n_episodes)
-    if forms.schedule(policy).form.kind == codes.KL:
-        raise Misfit(f"{type(policy).__name__} takes logarithms, which have other last digits on a GPU")
+    kind, name = forms.schedule(policy).form.kind, type(policy).__name__
+    if kind in (codes.KL, codes.KL_SHARE, codes.ONE_QUANTILE):
+        raise Misfit(f"{name} takes logarithms, which have other last digits on a GPU")
+    if kind in (codes.SHARE, codes.ONE_NORMAL):
+        raise Misfit(f"{name} has no kernel for a GPU")
     family: Family = forms.once("gpu family", lambda: _family_of(forms))
     return family
 

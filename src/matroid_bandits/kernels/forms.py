@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 # The index: of the state's lines, epsilon-greedy, pure chance, Thompson sampling with a beta or a normal belief,
-# Kullback-Leibler bounds, lines that fade, lines of a window, beta beliefs that fade.
+# Kullback-Leibler bounds, lines that fade, lines of a window, beta beliefs that fade; bounds that go by an item's
+# share of the plays, their Kullback-Leibler form; one normal or one uniform number for all items.
 AFFINE = 0
 EPSILON = 1
 CHANCE = 2
@@ -18,6 +19,13 @@ KL = 5
 DISCOUNTED = 6
 WINDOW = 7
 FADING = 8
+SHARE = 9
+KL_SHARE = 10
+ONE_NORMAL = 11
+ONE_QUANTILE = 12
+
+#: Whose index is that of weights in [0, 1]: their number is 1 where gains are negated costs, and 0 otherwise.
+UNIT = (KL, KL_SHARE, ONE_NORMAL, ONE_QUANTILE)
 
 # The weights: 0 or 1, exponential above a floor, normal, beta, an item's own records; from DENSE on rows of a table,
 # all entries or those other than 0.
@@ -34,7 +42,8 @@ class PolicyForm(NamedTuple):
     """A policy: the number of its kind, its parameter, the length of its window, and what changes by episode.
 
     `episodes` is called with a state that knows the problem alone and yields for episode 1, 2, ... what the index
-    needs of it: c_t, or the budget of a Kullback-Leibler bound; for lines that fade g and its power of two as well.
+    needs of it: c_t, the budget of a Kullback-Leibler bound, an item's share of the plays, or what one number for all
+    items is multiplied by; for lines that fade g and its power of two as well.
     """
 
     kind: int

@@ -230,40 +230,41 @@ def kl(p, q):
     return d
 
 
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+def kl_bound(p, target):
+    """The largest q with kl(p, q) <= target, to 1e-12, for p in [0, 1].
+
+    The divergence is convex and increasing above p, so Newton's method from above falls to the root, and an error is
+    never larger than twice the step that it leads to.
+    """
+    if target <= 0.0 or p >= 1.0:
+        return p
+    # kl(p, q) >= (q - p)^2 / 2v where v is at least x (1 - x) on [p, q]: for one v = 1/4, q and 1 - p
+    width = min(np.sqrt(0.5 * target), np.sqrt(2.0 * (1.0 - p) * target))
+    q = p + min(width, target + np.sqrt(target * (target + 2.0 * p)))
+    if q > 0.9:  # near one the logarithm of 1 - q rules: leave out that of q
+        entropy = -(1.0 - p) * np.log(1.0 - p)
+        if p > 0.0:
+            entropy -= p * np.log(p)
+        q = min(q, 1.0 - np.exp(-(target + entropy) / (1.0 - p)))
+    for _ in range(100):
+        if not p < q < 1.0:
+            break
+        step = (kl(p, q) - target) * q * (1.0 - q) / (q - p)
+        q -= step
+        if step <= 1e-13:
+            break
+    return max(q, p)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def kl_indices(means, counts, offset, budget, out):
-    """The largest q with counts * kl(means + offset, q) <= budget, to 1e-12, less `offset`; +inf where counts are 0.
-
-    The divergence is convex and increasing above the mean, so Newton's method from above falls to the root, and
-    an error is never larger than twice the step that it leads to.
-    """
+    """The largest q with counts * kl(means + offset, q) <= budget, less `offset`; +inf where counts are 0."""
     for run in range(means.shape[0]):
         for e in range(means.shape[1]):
             n = counts[run, e]
-            if n == 0:
-                out[run, e] = np.inf
-                continue
             p = min(max(means[run, e] + offset, 0.0), 1.0)
-            target = budget / n
-            if target <= 0.0 or p >= 1.0:
-                out[run, e] = p - offset
-                continue
-            # kl(p, q) >= (q - p)^2 / 2v where v is at least x (1 - x) on [p, q]: for one v = 1/4, q and 1 - p
-            width = min(np.sqrt(0.5 * target), np.sqrt(2.0 * (1.0 - p) * target))
-            q = p + min(width, target + np.sqrt(target * (target + 2.0 * p)))
-            if q > 0.9:  # near one the logarithm of 1 - q rules: leave out that of q
-                entropy = -(1.0 - p) * np.log(1.0 - p)
-                if p > 0.0:
-                    entropy -= p * np.log(p)
-                q = min(q, 1.0 - np.exp(-(target + entropy) / (1.0 - p)))
-            for _ in range(100):
-                if not p < q < 1.0:
-                    break
-                step = (kl(p, q) - target) * q * (1.0 - q) / (q - p)
-                q -= step
-                if step <= 1e-13:
-                    break
-            out[run, e] = max(q, p) - offset
+            out[run, e] = np.inf if n == 0 else kl_bound(p, budget / n) - offset
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

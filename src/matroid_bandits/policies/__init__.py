@@ -2,25 +2,31 @@
 
 from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
+from matroid_bandits.policies._clsg import CLSG
 from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
 from matroid_bandits.policies._discounted import DiscountedOMM
 from matroid_bandits.policies._evaluate import coefficient, evaluate
 from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
+from matroid_bandits.policies._klucb import KLUCBPlusPlus
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._memory import Memory
+from matroid_bandits.policies._moss import MOSS
 from matroid_bandits.policies._omm import OMM, scale_problem
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._restarting import Restarting
+from matroid_bandits.policies._single_seed import SingleSeedThompson
 from matroid_bandits.policies._state import State
 from matroid_bandits.policies._thompson import DiscountedThompson, ThompsonSampling
 from matroid_bandits.policies._window import SlidingWindowOMM
 from matroid_bandits.policies._wrapper import PolicyWrapper
 
 __all__ = [
+    "CLSG",
     "CUSUM",
     "DETECTORS",
     "KLOSM",
+    "MOSS",
     "OMM",
     "POLICIES",
     "AffinePolicy",
@@ -32,12 +38,14 @@ __all__ = [
     "EpsilonGreedy",
     "Feedback",
     "FixedSet",
+    "KLUCBPlusPlus",
     "Memory",
     "Plays",
     "Policy",
     "PolicyWrapper",
     "Request",
     "Restarting",
+    "SingleSeedThompson",
     "SlidingWindowOMM",
     "State",
     "ThompsonSampling",

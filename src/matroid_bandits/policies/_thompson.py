@@ -74,7 +74,7 @@ class ThompsonSampling(Policy):
 
     def spreads(self, state: State, request: Request) -> FloatArray:
         """The standard deviation of what is believed of each mean."""
-        return _deviations(*self._belief(state)) if self._prior == "beta" else self._noise * state.radii
+        return deviations(*self._belief(state)) if self._prior == "beta" else self._noise * state.radii
 
     def _belief(self, state: State) -> tuple[AnyArray, AnyArray]:
         """The parameters of each item's beta distribution."""
@@ -164,7 +164,7 @@ class DiscountedThompson(Policy):
 
     def spreads(self, state: State, request: Request) -> FloatArray:
         """The standard deviation of what is believed of each mean."""
-        return _deviations(*self._belief(state))
+        return deviations(*self._belief(state))
 
     def _belief(self, state: State) -> tuple[FloatArray, FloatArray]:
         """The parameters of each item's beta distribution, as successes and failures have faded."""
@@ -225,7 +225,7 @@ class DiscountedThompson(Policy):
         return left
 
 
-def _deviations(alpha: AnyArray, beta: AnyArray) -> FloatArray:
+def deviations(alpha: AnyArray, beta: AnyArray) -> FloatArray:
     """Standard deviations of beta distributions."""
     n = alpha + beta
     deviations: FloatArray = np.sqrt(alpha * beta / (n + 1.0)) / n
