@@ -35,16 +35,13 @@ class ThresholdEngine(Engine):
         group, _, capacities = quotas
         # a cell for each group, and one for the items in no group, which are all chosen
         sizes: IntArray = np.bincount(group + 1, minlength=capacities.size + 1)
-        room, is_used = np.minimum(np.append(sizes[:1], capacities), sizes), sizes > 0
-        members = np.argsort(group, kind="stable")
-        self._cells = (
-            frozen(offsets(sizes[is_used])),
-            frozen(members),
-            frozen(room[is_used]),
-            bool((members == np.arange(members.size)).all()),
-        )
-        self._is_sorted = self._cells[3]
-        self._marks = np.tile(selection.FIRST_MARK, (state.n_runs, int(is_used.sum()), 1))
+        used = np.flatnonzero(sizes)
+        room = np.minimum(np.concatenate([sizes[:1], capacities]), sizes)[used]
+        self._is_sorted = bool((group[1:] >= group[:-1]).all())
+        members = np.arange(group.size) if self._is_sorted else np.argsort(group, kind="stable")
+        self._cells = frozen(offsets(sizes[used])), frozen(members), frozen(room), self._is_sorted
+        self._marks = np.empty((state.n_runs, used.size, len(selection.FIRST_MARK)))
+        self._marks[:] = selection.FIRST_MARK
         n_floats, n_integers = selection.cell_room(members.size)
         self._scratch = np.empty(n_floats), np.empty(n_integers, np.int64)
         self._shape = state.n_runs, int(room.sum())
