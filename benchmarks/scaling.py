@@ -1,7 +1,9 @@
 """Episodes a second by number of threads, one to all cores, and by default; beside another checkout if one is named.
 
-    python -m benchmarks.scaling [series ...] [--tree CHECKOUT] [--machine NAME] [--seconds S] [--out FILE]
+    python -m benchmarks.scaling [series ...] [--tree CHECKOUT] [--fixed] [--machine NAME] [--seconds S] [--out FILE]
 
+A number is the most threads that there may be, as on a machine with that number of cores; with ``--fixed`` it is a pool of that
+many threads, all of which are used, so that the last column tells whether as many are used by default as pay.
 ``make bench scaling`` runs it without options. It needs nothing but the package, NumPy and Numba, so that it runs on
 any machine with ``PYTHONPATH=src``. Every tree is measured in a process of its own, all of them in turns; what is
 compared was measured within seconds of each other, and the best of some rounds counts. All choose the same sets.
@@ -16,6 +18,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,7 +148,7 @@ def run(console: Any = None, **options: Any) -> dict[str, Any]:
     with ExitStack() as stack:
         workers = {name: stack.enter_context(worker(tree, __file__)) for name, tree in trees.items()}
         for name in chosen:
-            rates, engines = _rates(workers, name, columns, seconds, rounds)
+            rates, engines = _rates(workers, name, columns, seconds, rounds, bool(options.get("fixed")))
             write(f"{name}: kernels of whole episodes compiled or loaded in {engines.pop('seconds')} s")
             kept["series"][name] = rates
             write(f"{name:44} " + _row(rates["this"]) + _ratios(rates["this"], counts) + f"   {engines['this']}")
@@ -169,20 +172,26 @@ def _doublings(n: int) -> list[int]:
 
 
 def _rates(
-    workers: dict[str, Callable[..., Any]], name: str, columns: Sequence[int | None], seconds: float, rounds: int
+    workers: dict[str, Callable[..., Any]],
+    name: str,
+    columns: Sequence[int | None],
+    seconds: float,
+    rounds: int,
+    is_fixed: bool,
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     """Millions of episodes a second of every tree by number of threads, the best of some rounds, in turns; and what
     plays them (see `SimulationResult.engine`)."""
     n_each = SERIES[name].n_runs * len(SERIES[name].make()[1])
-    first = {tree: ask(series=name, n_episodes=_FEWEST, n_threads=None) for tree, ask in workers.items()}
+    first = {tree: ask(series=name, n_episodes=_FEWEST) for tree, ask in workers.items()}
     if len({answer["digest"] for answer in first.values()}) > 1:
         raise AssertionError(f"{name}: the trees choose different sets")
     rates = {tree: [0.0] * len(columns) for tree in workers}
     for i, n_threads in enumerate(columns):
         n_episodes = dict.fromkeys(workers, _FEWEST)
+        asked = {"series": name, "n_threads": n_threads, "is_fixed": is_fixed}
         for _ in range(rounds + 2):  # the first two find out how many episodes a sample has
             for tree, ask in workers.items():
-                took = ask(series=name, n_episodes=n_episodes[tree], n_threads=n_threads)["seconds"]
+                took = ask(**asked, n_episodes=n_episodes[tree])["seconds"]
                 rate = n_episodes[tree] / took
                 if took >= seconds / 2:
                     rates[tree][i] = max(rates[tree][i], rate * n_each / 1e6)
@@ -190,7 +199,7 @@ def _rates(
                 n_episodes[tree] = min(max(wanted, _FEWEST), 20 * n_episodes[tree], _MOST_EPISODES)
         for tree, ask in workers.items():
             if not rates[tree][i]:  # as many episodes as there may be, in less time
-                took = ask(series=name, n_episodes=n_episodes[tree], n_threads=n_threads)["seconds"]
+                took = ask(**asked, n_episodes=n_episodes[tree])["seconds"]
                 rates[tree][i] = n_episodes[tree] / took * n_each / 1e6
     engines = {tree: answer["engine"] for tree, answer in first.items()}
     return rates, engines | {"seconds": f"{first['this']['warmed']:.1f}"}
@@ -256,7 +265,8 @@ def _work() -> None:
             made.clear()
             made[name] = SERIES[name].make()
             warmed[name] = _warm_up(*made[name])
-        found = _time(*made[name], SERIES[name].n_runs, question["n_episodes"], question["n_threads"])
+        n_threads, is_fixed = question.get("n_threads"), question.get("is_fixed", False)
+        found = _time(*made[name], SERIES[name].n_runs, question["n_episodes"], n_threads, is_fixed)
         return found | {"warmed": warmed[name]}
 
     answer_all(answer)
@@ -271,15 +281,25 @@ def _warm_up(problem: mb.Problem, policies: dict[str, mb.Policy]) -> float:
 
 
 def _time(
-    problem: mb.Problem, policies: dict[str, mb.Policy], n_runs: int, n_episodes: int, n_threads: int | None
+    problem: mb.Problem,
+    policies: dict[str, mb.Policy],
+    n_runs: int,
+    n_episodes: int,
+    n_threads: int | None,
+    is_fixed: bool,
 ) -> dict[str, Any]:
-    if n_threads is None:
+    pool = ThreadPoolExecutor(n_threads) if n_threads is not None and is_fixed else None
+    if n_threads is None or is_fixed:
         os.environ.pop("NUMBA_NUM_THREADS", None)
     else:
         os.environ["NUMBA_NUM_THREADS"] = str(n_threads)
     began = time.perf_counter()
-    result = mb.simulate(problem, policies, n_episodes=n_episodes, n_runs=n_runs, seed=0, checkpoints=[n_episodes])
+    result = mb.simulate(
+        problem, policies, n_episodes=n_episodes, n_runs=n_runs, seed=0, checkpoints=[n_episodes], executor=pool
+    )
     seconds = time.perf_counter() - began
+    if pool is not None:
+        pool.shutdown()
     digest = zlib.crc32(np.ascontiguousarray(result.choices).tobytes())
     engines = sorted(set(getattr(result, "engine", ("agent",))))
     return {"seconds": seconds, "digest": digest, "engine": " and ".join(engines)}
@@ -318,6 +338,7 @@ def main() -> None:
     parser.add_argument("--tree", help="another checkout, measured in turns with this one")
     parser.add_argument("--machine", help="what to call this machine; by default its processor")
     parser.add_argument("--threads", help="numbers of threads, as 1,4,16; by default doublings up to all cores")
+    parser.add_argument("--fixed", action="store_true", help="numbers are pools of threads, not the most threads")
     parser.add_argument("--seconds", type=float, help=f"how long a sample takes, {_SECONDS:g} by default")
     parser.add_argument("--rounds", type=int, help=f"samples of every figure, {_ROUNDS} by default")
     parser.add_argument("--converged", action="store_true", help="the case of a million items alone")
@@ -343,6 +364,7 @@ def main() -> None:
             threads=threads,
             seconds=arguments.seconds,
             rounds=arguments.rounds,
+            fixed=arguments.fixed,
         )
     if arguments.out is not None:
         arguments.out.write_text(json.dumps({"machine": facts, **kept}, indent=1) + "\n")

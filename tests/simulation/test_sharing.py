@@ -3,16 +3,20 @@
 import dataclasses
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import matroid_bandits as mb
+from matroid_bandits._util.threads import n_threads
 from matroid_bandits.compiled import Settings, Slice
-from matroid_bandits.simulation import _execute, _sharing
+from matroid_bandits.simulation import _execute, _sharing, _sweep, _worker
+from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._play import Game, can_be_parted
 from matroid_bandits.simulation._sharing import WAIT_S, Sharing, search
 from reference import Watched
+from sweep_worlds import files
 
 COINS = mb.BernoulliEnvironment([0.1, 0.3, 0.5, 0.6, 0.7, 0.9])
 GRAPH = mb.GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 1), (3, 4)])
@@ -136,6 +140,8 @@ def test_what_is_measured_is_played_once(name):
 class Counting(mb.Policy):
     """Takes note of how many runs each call has, and in which thread."""
 
+    kind = "counting"
+
     def __init__(self):
         super().__init__()
         self.sizes, self.threads = set(), set()
@@ -146,11 +152,79 @@ class Counting(mb.Policy):
         return state.means
 
 
-def test_a_number_of_threads_that_is_asked_for_is_the_number(monkeypatch):
+@pytest.mark.usefixtures("five_threads")
+def test_a_number_of_threads_that_is_set_is_the_most(monkeypatch):
+    monkeypatch.setattr(_execute, "n_threads", n_threads)
     monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
     policy = Counting()
     mb.simulate(mb.Problem(mb.UniformMatroid(6, 2), COINS), policy, n_episodes=200, n_runs=6, seed=1)
+    assert max(policy.sizes) == 6
+    assert min(policy.sizes) == 2
+
+
+def test_an_executor_of_threads_has_as_many_as_it_has():
+    policy = Counting()
+    with ThreadPoolExecutor(3) as pool:
+        mb.simulate(
+            mb.Problem(mb.UniformMatroid(6, 2), COINS), policy, n_episodes=200, n_runs=6, seed=1, executor=pool
+        )
     assert policy.sizes == {2}
+
+
+@pytest.mark.usefixtures("five_threads")
+def test_a_sweep_with_a_store_shares_threads_by_the_same_rule(tmp_path, monkeypatch):
+    """Jobs that enter Python begin in one thread, whole, and are cut into slices only where they take long."""
+    problem = mb.Problem(mb.UniformMatroid(6, 2), COINS)
+    monkeypatch.setattr(_worker, "_PROBE_S", 0.0)
+    for slice_s, n_slices in ((3.0, 1), (1e-9, 6)):
+        monkeypatch.setattr(_sweep, "SLICE_S", slice_s)
+        store, policy, counts = tmp_path / str(slice_s), Counting(), []
+        mb.sweep(
+            problem, policy, n_episodes=200, n_runs=6, seed=1, store=store, progress=lambda *n: counts.append(n)  # noqa: B023
+        )
+        assert [len(names) for names in files(store).values()] == [n_slices]
+        assert {6, 2} <= policy.sizes  # whole, then in three parts
+        assert counts[-1] == (1200, 1200)
+
+
+OWN = {"OMM": mb.OMM(), "chance": mb.UniformRandom(), "own": Counting()}
+
+
+@pytest.mark.compiled
+@pytest.mark.usefixtures("five_threads")
+def test_short_jobs_are_cut_into_few_slices():
+    """To begin a slice of compiled episodes takes Python, for which others would wait."""
+    problem = mb.Problem(mb.PartitionMatroid(np.arange(1000) // 100), mb.BernoulliEnvironment(np.full(1000, 0.5)))
+    mb.compiled.warm_up(problem, OWN)
+    for n_episodes, n_slices in ((50, 1), (500, 2), (100_000, 5)):
+        settings = Settings(problem, n_episodes, 20, 1, "observe", np.array([n_episodes]), "auto")
+        jobs = [Job(name, settings, name, policy, 0, 20) for name, policy in OWN.items()]
+        assert [_execute._cut(job, 5).n_slices for job in jobs] == [n_slices, n_slices, 1]
+        assert [_execute._cut(job, 5).shrinks for job in jobs] == [n_episodes == 100_000] * 2 + [False]
+        if n_episodes < 1000:
+            found = [(job.key, part.engine) for job, part in _execute.run_jobs(jobs)]
+            assert sorted(found) == sorted(
+                [(name, "compiled") for name in ("OMM", "chance")] * n_slices + [("own", "agent")]
+            )
+
+
+def test_other_slices_use_the_threads_that_are_left(monkeypatch):
+    """And wait while the first slice that enters Python is measured."""
+    monkeypatch.setattr(_sharing, "_FIRST_S", 0.0)
+    monkeypatch.setattr(_sharing, "_SHORT_S", math.inf)
+    assert Sharing(16, 0).n_free == math.inf
+    seen, policy = [], Counting()
+    sharing = Sharing(16, 1, lambda: False)
+
+    def report(n):
+        seen.append(sharing.n_free)
+
+    play = sharing.reserve(Slice("x", policy, 0, 9), settings_of("thresholds"), math.inf, report, lambda: False)
+    assert sharing.n_free == 0
+    play()
+    assert seen[-1] == 15
+    assert sharing.n_free == math.inf
+    sharing.close()
 
 
 class Failing(mb.Policy):

@@ -15,16 +15,10 @@ _local = threading.local()
 
 def n_threads() -> int:
     """Cores this process may use; ``NUMBA_NUM_THREADS`` overrides it, as it does for Numba itself."""
-    asked = n_threads_asked()
-    if asked is not None:
-        return asked
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def n_threads_asked() -> int | None:
-    """The number of threads in ``NUMBA_NUM_THREADS``; None where it is not set."""
     setting = os.environ.get("NUMBA_NUM_THREADS", "")
-    return int(setting) if setting.isdecimal() and int(setting) > 0 else None
+    if setting.isdecimal() and int(setting) > 0:
+        return int(setting)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def over_rows(work: Callable[[int, int], None], n_rows: int) -> None:

@@ -18,8 +18,9 @@ _MOST_STRETCH, _MOST_FIXED = 10.0, 0.1
 #: A slice that was told to take some seconds may take this many times as long before the job is cut anew.
 _TOLERANCE = 2.0
 
-#: A slice of fewer runs than this is not made shorter so that workers end together.
-_LEAST_HALVED = 16
+#: A slice of fewer runs than this is not made shorter so that workers end together; and the smallest slices that are
+#: made so are a slice divided by this number.
+_LEAST_HALVED, SMALLEST = 16, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +159,15 @@ class SliceQueue:
         self._states.sort(key=lambda one: not one.cut.is_shared)
         self._states.reverse()
 
-    def pop(self, n_at_once: int = 1) -> PendingSlice | None:
+    def pop(self, n_at_once: int = 1, has_room: bool = True) -> PendingSlice | None:
         """The next slice to play, or None where nothing is left, or nothing that may be played beside the others.
 
-        Of jobs that find out on how many threads they are played, at most `n_at_once` slices are under way.
+        Of jobs that find out on how many threads they are played, at most `n_at_once` slices are under way; slices of
+        other jobs are given where these leave room.
         """
         self._states = [one for one in self._states if one.todo]
         for one in reversed(self._states):
-            if one.cut.is_shared and self._n_playing >= n_at_once:
+            if self._n_playing >= n_at_once if one.cut.is_shared else not has_room:
                 continue
             first, last = one.todo.pop(0)
             self._n_playing += one.cut.is_shared
@@ -175,6 +177,7 @@ class SliceQueue:
     def paced(self, pending: PendingSlice, pace: Pace) -> None:
         """Cut the job of a slice that would take too long, now that its pace is known."""
         one = pending.state
+        self._n_playing -= one.cut.is_shared
         one.pace = one.pace or pace
         one.todo = self._cut(one, [*one.todo, (pending.first, pending.last)])
         if one not in self._states:
@@ -205,7 +208,7 @@ class SliceQueue:
             return [
                 (lo, min(lo + size, last)) for first, last in _joined(intervals) for lo in range(first, last, size)
             ]
-        long, short = -(-size // 2), -(-size // 4)
+        long, short = -(-size // 2), -(-size // SMALLEST)
         slices = []
         for first, last in _joined(intervals):
             middle = first + (last - first) // 2 // long * long

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import pickle
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
-from matroid_bandits._util.threads import n_threads, n_threads_asked
+from matroid_bandits._util.threads import n_threads
 from matroid_bandits.compiled import Part, choose
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.simulation._backend import Backend
-from matroid_bandits.simulation._cutting import Cut, Job, PendingSlice, SliceQueue
+from matroid_bandits.simulation._cutting import SMALLEST, Cut, Job, PendingSlice, SliceQueue
 from matroid_bandits.simulation._executors import ExecutorChoice, backend_of
 from matroid_bandits.simulation._local import Processes, Threads
 from matroid_bandits.simulation._play import can_be_parted
@@ -27,10 +27,13 @@ _MAX_SLICE_CELLS = 2**24
 SLICE_S = 3.0
 
 #: Seconds after which it is looked what else can be played.
-_AWAKE_S = 0.05
+_AWAKE_S = 0.02
 
 #: Seconds of an episode, about, where it cannot be measured: of each run, and of each item in it.
 _RUN_S, _ITEM_S = 2e-6, 1e-8
+
+#: Seconds, about, that a slice of compiled episodes takes at least: to begin one takes the interpreter's time.
+_LEAST_SLICE_S = 0.05
 
 #: How many deaths of workers a slice may witness before it is taken for their cause.
 _MOST_DEATHS = 3
@@ -58,26 +61,25 @@ def run_jobs(
     report : Reporter, optional
         Who is told of the episodes played.
     seconds : float, optional
-        About how long a slice should take. By default three; on threads, where nothing is lost and progress is
-        seen all the time, as long as it takes.
+        About how long a slice should take. By default three; on threads, where nothing is lost, as long as it takes.
 
     Yields
     ------
     (Job, Part)
     """
     count = (lambda n: None) if report is None else report.add
-    by_episode = executor is None and seconds is None
+    by_episode = executor is None  # whether episodes are counted while they are played
     cut: Callable[[Job], Cut | None] = lambda job: None  # noqa: E731 - as all workers need it
     sharing: Sharing | None = None
     processes: list[Processes] = []
     if executor is None:
         n = max(1, min(n_threads(), sum(job.last - job.first for job in jobs)))
-        if by_episode and n > 1:
-            cuts = {id(job): _cut(job, n, is_asked=n_threads_asked() is not None) for job in jobs}
+        if n > 1:
+            cuts = {id(job): _cut(job, n) for job in jobs}
             cut = lambda job: cuts[id(job)]  # noqa: E731
-            n_shared = sum(each.is_shared for each in cuts.values())
+            n_shared = sum(cuts[id(job)].is_shared for job in jobs if job.first < job.last)
             sharing = Sharing(n, n_shared, lambda: _move(queue, n, processes))
-        backend: Backend = Threads(n, report=count if by_episode else lambda n: None, sharing=sharing)
+        backend: Backend = Threads(n, report=count, sharing=sharing)
     else:
         backend = backend_of(executor)
     if seconds is None:
@@ -91,7 +93,7 @@ def run_jobs(
             if time.monotonic() - asked > 1.0:
                 n_workers, asked = backend.n_workers(), time.monotonic()
             while len(running) < n_workers * (1 + backend.n_spare):
-                pending = again.pop() if again else queue.pop(sharing.n_at_once if sharing else 0)
+                pending = again.pop() if again else _next(queue, sharing, running)
                 if pending is None:
                     break
                 running[_submit(backend, pending)] = pending
@@ -111,7 +113,7 @@ def run_jobs(
                     queue.paced(pending, answer)
                 elif isinstance(answer, Left):  # the first slice alone was begun
                     backend.close([])
-                    backend, by_episode = processes[0], False
+                    backend, by_episode, sharing = processes[0], False, None
                     queue = SliceQueue(jobs, n_workers, SLICE_S, _MAX_SLICE_CELLS)
                 else:
                     again.append(pending)
@@ -122,16 +124,25 @@ def run_jobs(
                 other.close([])
 
 
-def _cut(job: Job, n_workers: int, is_asked: bool) -> Cut:
-    """How a job is cut for threads; `is_asked` where a number of threads was set."""
+def _cut(job: Job, n_workers: int) -> Cut:
+    """How a job is cut for threads."""
+    episode_s = (job.last - job.first) * (_RUN_S + _ITEM_S * job.settings.problem.n_items)
     if choose(job.settings, job.policy)[0] == "compiled":
-        return Cut(n_workers, shrinks=True)
-    if is_asked:
-        return Cut(n_workers)
+        n = episode_s * job.settings.n_episodes / _LEAST_SLICE_S
+        return Cut(max(1, int(min(n, n_workers))), shrinks=n >= SMALLEST * n_workers)
     if can_be_parted(job.settings, job.policy):
         return Cut(1, is_shared=True)
-    episode_s = (job.last - job.first) * (_RUN_S + _ITEM_S * job.settings.problem.n_items)
     return Cut(min(n_workers, max(1, round(math.sqrt(episode_s / WAIT_S)))))
+
+
+def _next(
+    queue: SliceQueue, sharing: Sharing | None, running: Mapping[Future[Answer], PendingSlice]
+) -> PendingSlice | None:
+    """The next slice for a worker, if there is one for which there is room beside those that enter Python."""
+    if sharing is None:
+        return queue.pop()
+    n_others = sum(not pending.state.cut.is_shared for pending in running.values())
+    return queue.pop(sharing.n_at_once, has_room=n_others < sharing.n_free)
 
 
 def _move(queue: SliceQueue, n: int, processes: list[Processes]) -> bool:

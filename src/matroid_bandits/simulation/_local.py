@@ -8,7 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
-from functools import cache, partial
+from functools import cache
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -58,7 +58,7 @@ class Threads(Backend):
         call: Callable[[], Answer] = lambda: answer(*arguments, self._report, self._over.is_set)  # noqa: E731
         if self._sharing is not None and pending.state.cut.is_shared:
             slice = source.slice(pending.state.policy, pending.first, pending.last)
-            call = partial(self._sharing.play, slice, source.settings, self._report, self._over.is_set)
+            call = self._sharing.reserve(slice, source.settings, pending.limit, self._report, self._over.is_set)
         if self._is_own and self._n == 1:
             future: Future[Answer] = Future()
             future.set_result(call())

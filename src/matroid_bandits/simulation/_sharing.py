@@ -4,6 +4,9 @@ Threads share the interpreter. Each of n parts of a slice has an n-th of the wor
 turn in Python; where all of them queue most of the time, an episode takes longer the more parts there are, several
 times as long as in one thread. How many pay depends on the policy, the problem and the machine. So a slice is begun
 in one thread; then some numbers of parts play a few episodes each, and the best goes on. Nothing is played twice.
+
+Slices of compiled episodes use the threads that these leave, and wait while the first of these is measured: beside
+busy threads, everything would seem to take long.
 """
 
 from __future__ import annotations
@@ -15,9 +18,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from matroid_bandits.compiled import Part, Settings, Slice, Stopped
+from matroid_bandits.compiled import Settings, Slice, Stopped
 from matroid_bandits.simulation._play import Game
-from matroid_bandits.simulation._worker import Left, Played, Report
+from matroid_bandits.simulation._worker import Left, Pace, Played, Report, pace_of
 
 #: Seconds by which an episode takes longer for every part that it is played in, about, before anything is measured.
 WAIT_S = 2.5e-4
@@ -74,25 +77,47 @@ class Sharing:
 
     def __init__(self, n_threads: int, n_jobs: int, leave: Callable[[], bool] = lambda: False) -> None:
         self._n_threads, self._n_jobs, self._leave = n_threads, n_jobs, leave
-        self._lock, self._n_playing, self._is_measured, self.n_at_once = threading.Lock(), 0, False, 1
+        self._lock, self._is_measured, self.n_at_once = threading.Lock(), False, 1
+        self._players: list[_Player] = []
+        self._is_quiet, self._n_parts = n_jobs > 0, 1
         self._pool: ThreadPoolExecutor | None = None
 
-    def play(self, slice: Slice, settings: Settings, report: Report, is_over: Callable[[], bool]) -> Played | Left:
-        """Play a slice in as many threads as pay; `report` and `is_over` are called from all of them."""
+    def reserve(
+        self, slice: Slice, settings: Settings, limit: float, report: Report, is_over: Callable[[], bool]
+    ) -> Callable[[], Played | Pace | Left]:
+        """A call that plays a slice in as many threads as pay; some are kept for it from now on.
+
+        `report` and `is_over` are called from all of these threads. A slice of several runs that will take more than
+        `limit` seconds is not played, and its pace is the answer.
+        """
         with self._lock:
-            self._n_playing += 1
+            player = _Player(self, slice, settings, limit, report, is_over, self._n_parts)
+            self._players.append(player)
+        return partial(self._play, player)
+
+    def _play(self, player: _Player) -> Played | Pace | Left:
         try:
-            return Played(_Player(self, Game(slice, settings), settings.n_episodes, report, is_over).play(), 0.0)
+            return player.play()
         except _Leaving:
             return Left()
         finally:
             with self._lock:
-                self._n_playing -= 1
+                self._players.remove(player)
+                self._is_quiet, self._n_parts = False, player.n_parts
 
     @property
     def n_each(self) -> int:
         """How many threads a slice may use now."""
-        return max(1, self._n_threads // max(1, self._n_playing))
+        return max(1, self._n_threads // max(1, len(self._players)))
+
+    @property
+    def n_free(self) -> float:
+        """How many slices of other jobs may be under way now: none while the first slice is measured."""
+        with self._lock:
+            if self._is_quiet:
+                return 0
+            n = sum(player.n_parts for player in self._players)
+        return self._n_threads - n if n else math.inf
 
     def measured(self, alone: float, took: float, n_left: int) -> None:
         """Take note of the seconds of an episode, in one thread and in the best number of parts, with n_left to come.
@@ -102,7 +127,7 @@ class Sharing:
         with self._lock:
             if self._is_measured:
                 return
-            self._is_measured = True
+            self._is_measured, self._is_quiet = True, False
             threads = took * n_left * self._n_jobs
             processes = _START_S + max(alone / self._n_threads, _LEAST_EPISODE_S) * n_left * self._n_jobs
             if threads - processes > max(LEAST_SAVED_S, LEAST_SAVED * threads) and self._leave():
@@ -124,18 +149,32 @@ class Sharing:
 
 
 class _Player:
-    """Plays a game to its end, in parts."""
+    """Plays a slice to its end, in parts.
+
+    Attributes
+    ----------
+    n_parts : int
+        How many threads it has now; at first as many as are expected to be the best number.
+    """
 
     def __init__(
-        self, sharing: Sharing, game: Game, n_episodes: int, report: Report, is_over: Callable[[], bool]
+        self,
+        sharing: Sharing,
+        slice: Slice,
+        settings: Settings,
+        limit: float,
+        report: Report,
+        is_over: Callable[[], bool],
+        n_parts: int,
     ) -> None:
-        self._sharing, self._game, self._n_episodes = sharing, game, n_episodes
-        self._report, self._is_over = report, is_over
+        self._sharing, self._slice, self._settings, self._n_episodes = sharing, slice, settings, settings.n_episodes
+        self._limit, self._report, self._is_over, self.n_parts = limit, report, is_over, n_parts
         self._failed, self._lock = threading.Event(), threading.Lock()
         self._is_settled, self._held = False, 0  # episodes are reported once it is known that they count
 
-    def play(self) -> Part:
-        game = self._game
+    def play(self) -> Played | Pace:
+        began_at = time.perf_counter()
+        game = self._game = Game(self._slice, self._settings)
         alone = took = self._begin()
         n, n_next = 1, max(2, round(math.sqrt(alone / WAIT_S)))
         is_first, is_up = True, False
@@ -148,6 +187,8 @@ class _Player:
                 n, took = search(self._trial, alone, min(n, most), took, min(n_next, most), most)
             if is_first:
                 self._sharing.measured(alone, took, self._n_episodes - game.t)
+                if took * self._n_episodes > self._limit and game.slice.n_runs > 1:
+                    return pace_of(game.slice, self._settings, took * self._n_episodes, self._is_over)
                 self._settle()
                 is_first = False
             searched = time.perf_counter() - began
@@ -157,7 +198,7 @@ class _Player:
             n_next = n + max(1, n // 2) if is_up else max(1, 2 * n // 3)
         if is_first:
             self._settle()
-        return game.result()
+        return Played(game.result(), time.perf_counter() - began_at)
 
     def _begin(self) -> float:
         """Play the first episodes in this thread; seconds of one, without those that may wait for the compiler."""
@@ -176,7 +217,7 @@ class _Player:
 
     def _advance(self, n: int, n_episodes: int) -> float:
         """Play some episodes in n parts; seconds of one."""
-        game, first = self._game, self._game.t
+        game, first, self.n_parts = self._game, self._game.t, n
         until = min(first + n_episodes, self._n_episodes)
         if until == first:
             return math.inf

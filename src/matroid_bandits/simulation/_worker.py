@@ -12,7 +12,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -163,14 +163,18 @@ def answer(
     try:
         part = play(slice, settings, watch)
     except _TooLong:
-        whole = watch.estimate()
-        alone = _Watch(settings.n_episodes, 0.0, lambda n: None, is_over)
-        with suppress(_TooLong):
-            play(group.slice(policy, first, first + 1), settings, alone)
-        single = min(alone.estimate(), whole)
-        per_run = (whole - single) / (slice.n_runs - 1)
-        return Pace(max(single - per_run, 0.0), max(per_run, 1e-9))
+        return pace_of(slice, settings, watch.estimate(), is_over)
     return Played(part, watch.estimate())
+
+
+def pace_of(slice: Slice, settings: Settings, whole: float, is_over: Callable[[], bool]) -> Pace:
+    """The pace of a job of which a slice of several runs takes `whole` seconds; one run is measured alone."""
+    alone = _Watch(settings.n_episodes, 0.0, lambda n: None, is_over)
+    with suppress(_TooLong):
+        play(replace(slice, last=slice.first + 1), settings, alone)
+    single = min(alone.estimate(), whole)
+    per_run = (whole - single) / (slice.n_runs - 1)
+    return Pace(max(single - per_run, 0.0), max(per_run, 1e-9))
 
 
 class _Watch:
