@@ -2,8 +2,8 @@
 
     python -m benchmarks.scaling [series ...] [--tree CHECKOUT] [--fixed] [--machine NAME] [--seconds S] [--out FILE]
 
-A number is the most threads that there may be, as on a machine with that number of cores; with ``--fixed`` it is a pool of that
-many threads, all of which are used, so that the last column tells whether as many are used by default as pay.
+A number is the most threads that there may be, as on a machine with that number of cores; with ``--fixed`` it is a
+pool of that many threads, all of which are used: then the last column shows whether the default is the best number.
 ``make bench scaling`` runs it without options. It needs nothing but the package, NumPy and Numba, so that it runs on
 any machine with ``PYTHONPATH=src``. Every tree is measured in a process of its own, all of them in turns; what is
 compared was measured within seconds of each other, and the best of some rounds counts. All choose the same sets.
