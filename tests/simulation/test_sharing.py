@@ -180,7 +180,13 @@ def test_a_sweep_with_a_store_shares_threads_by_the_same_rule(tmp_path, monkeypa
         monkeypatch.setattr(_sweep, "SLICE_S", slice_s)
         store, policy, counts = tmp_path / str(slice_s), Counting(), []
         mb.sweep(
-            problem, policy, n_episodes=200, n_runs=6, seed=1, store=store, progress=lambda *n: counts.append(n)  # noqa: B023
+            problem,
+            policy,
+            n_episodes=200,
+            n_runs=6,
+            seed=1,
+            store=store,
+            progress=lambda *n: counts.append(n),  # noqa: B023
         )
         assert [len(names) for names in files(store).values()] == [n_slices]
         assert {6, 2} <= policy.sizes  # whole, then in three parts
