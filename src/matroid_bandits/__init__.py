@@ -18,6 +18,7 @@ from matroid_bandits.constraints import (
     QuotaIntersection,
 )
 from matroid_bandits.environments import (
+    AutoregressiveEnvironment,
     AvailabilityEnvironment,
     BernoulliEnvironment,
     BetaEnvironment,
@@ -29,6 +30,7 @@ from matroid_bandits.environments import (
     GaussianEnvironment,
     LinearEnvironment,
     PiecewiseEnvironment,
+    RandomWalkEnvironment,
     RowEnvironment,
     SampleEnvironment,
 )
@@ -76,7 +78,7 @@ from matroid_bandits.policies import (
     policy_to_dict,
 )
 from matroid_bandits.problem import Problem, lower_bound_problem
-from matroid_bandits.simulation import SimulationResult, Sweep, simulate, sweep
+from matroid_bandits.simulation import SimulationResult, Sweep, Worlds, simulate, sweep
 from matroid_bandits.stream import Stream
 
 if TYPE_CHECKING:
@@ -92,6 +94,7 @@ __all__ = [
     "ArborescenceConstraint",
     "AssignmentConstraint",
     "AsyncClient",
+    "AutoregressiveEnvironment",
     "AvailabilityEnvironment",
     "BernoulliEnvironment",
     "BestSet",
@@ -136,6 +139,7 @@ __all__ = [
     "PolicyWrapper",
     "Problem",
     "QuotaIntersection",
+    "RandomWalkEnvironment",
     "Request",
     "Restarting",
     "RowEnvironment",
@@ -150,6 +154,7 @@ __all__ = [
     "TransversalMatroid",
     "UniformMatroid",
     "UniformRandom",
+    "Worlds",
     "__version__",
     "bounds",
     "compiled",

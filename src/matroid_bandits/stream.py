@@ -29,6 +29,7 @@ DELAY: Final = 6  # when a simulated world answers
 FEATURES: Final = 7  # what is known of the items of a simulated world in an episode
 INCLUSION: Final = 8  # sets drawn to estimate how often an item is in one
 UNIT: Final = 9  # which values of a tag a learner holds out, by a hash of the value in place of an episode
+PATH: Final = 10  # where the means of a simulated world wander
 USER: Final = 16
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "FEATURES",
     "HOLDOUT",
     "INCLUSION",
+    "PATH",
     "POLICY",
     "ROUNDING",
     "START",

@@ -1,9 +1,7 @@
 """The chapter on a sweep."""
 
-import numpy as np
-
 import matroid_bandits as mb
-from matroid_bandits.reporting import Report, sweep_chapter
+from matroid_bandits.reporting import Estimate, Report, sweep_chapter
 
 
 def test_a_sweep_of_one_policy_and_odd_names(tmp_path):
@@ -30,7 +28,8 @@ def test_tables_are_what_the_sweep_says():
     found = sweep.differences("T, prior=beta")
     assert differences.title == "Regret less that of T, prior=beta"
     assert [row[0] for row in differences.rows] == [name for name in sweep.policies if name != "T, prior=beta"]
-    half = differences.rows[0][1].error
-    np.testing.assert_allclose(half, (found[0].high - found[0].low) / 2)
+    assert differences.rows[0][1:3] == (Estimate(found[0].mean, found[0].se), found[0].p_holm)
+    notes = " ".join(table.note for table in chapter.tables)
+    assert notes.count("±") == notes.count("± is one standard error") > 0  # one meaning in the whole document
     assert [plot.name for plot in chapter.plots] == ["s", "s-family-1"]  # words have no axis
     assert chapter.plots[0].groups == sweep.groups

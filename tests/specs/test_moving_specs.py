@@ -40,6 +40,22 @@ def test_pieces():
     assert parse(WeightsSpec, nested).columns == ["mean"]
 
 
+def test_means_that_wander():
+    walk = world_of(COINS | {"walk": {"step": {"a": 0.1, "b": 0.0}, "high": 0.75}})
+    assert isinstance(walk, mb.RandomWalkEnvironment)
+    assert walk.bounds == (0.0, 0.75)
+    assert (walk.means(9, CONTEXT)[:, 1] == 0.25).all()
+    own = world_of(
+        {"family": "gaussian", "mean": "mean", "autoregressive": {"deviation": "later", "correlation": 0.5}}
+    )
+    assert isinstance(own, mb.AutoregressiveEnvironment)
+    assert parse(WeightsSpec, COINS | {"walk": {"step": "x"}}).columns == ["x", "mean"]
+    with pytest.raises(DataError, match="expected one of drift, walk, autoregressive; got drift and walk"):
+        world_of(COINS | {"walk": {}, "drift": {}})
+    with pytest.raises(DataError, match="walk: expected step"):
+        world_of(COINS | {"walk": {"step": [-1, 0]}})
+
+
 @pytest.mark.parametrize(
     ("family", "kind"),
     [

@@ -177,3 +177,45 @@ def test_the_schema_of_sweep_files():
     assert "required" not in cases["FixedSet"]  # what varies need not be given too
     assert "vary" not in json.dumps(json_schema())
     assert schema["$defs"]["ProblemFileSpec"]["properties"]["file"]["x-reads-file"] is True
+
+
+LAW = """
+[problems.drawn]
+worlds = 5
+matroid = { kind = "uniform", rows = ["a", "b", "c"], rank = 1 }
+weights = { family = "bernoulli", mean = { draw = "uniform", low = 0.2, high = 0.8 }, walk = { step = 0.01 } }
+"""
+
+
+def test_worlds_that_are_drawn(tmp_path):
+    plan = read_sweep(write(tmp_path, BOTH + LAW + FAMILY))
+    assert plan.problems["drawn"].n_worlds == 5
+    size = {"n_episodes": 3, "n_runs": 2, "checkpoints": [3]}
+    first, second = (mb.sweep(plan.problems, plan.policies, seed=seed, **size).worlds["drawn"] for seed in (1, 2))
+    means = [world.problem.environment.environment.mean_weights for world in (*first, *second)]
+    assert len({tuple(each) for each in means}) == 10
+    assert all((each >= 0.2).all() and (each <= 0.8).all() for each in means)
+    assert json_schema(SweepSpec)["$defs"]["LawSpec"]
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        ('{ draw = "uniform", deviation = 2 }', "unknown parameter of uniform; known are low and high"),
+        ('{ draw = "uniform", low = 2 }', "expected low up to high, got 2 and 1"),
+        ('{ draw = "normal", mean = 0.5, deviation = 9 }', r"expected a number in \[0, 1\]"),
+        ('{ draw = "beta", alpha = 0 }', "expected a positive number, got 0"),
+        ('{ draw = "cauchy" }', "cauchy"),
+    ],
+)
+def test_laws_that_are_none(tmp_path, law, message):
+    text = BOTH + LAW.replace('{ draw = "uniform", low = 0.2, high = 0.8 }', law) + FAMILY
+    with pytest.raises(DataError, match=message):
+        read_sweep(write(tmp_path, text))
+
+
+def test_a_law_needs_worlds(tmp_path):
+    with pytest.raises(DataError, match="expected numbers, since a law is for worlds"):
+        read_sweep(write(tmp_path, BOTH + LAW.replace("worlds = 5\n", "") + FAMILY))
+    with pytest.raises(DataError, match="worlds"):
+        read_sweep(write(tmp_path, BOTH + LAW.replace("worlds = 5", "worlds = 0") + FAMILY))

@@ -19,12 +19,12 @@ def t_quantile(p: float, df: int) -> float:
     if p == 0.5:
         return 0.0
     low, high = 0.0, 1.0
-    while _upper_tail(high, df) > 1.0 - p:
+    while t_tail(high, df) > 1.0 - p:
         low, high = high, 2.0 * high
     log_constant = math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - 0.5 * math.log(df * math.pi)
     t = 0.5 * (low + high)
     for _ in range(200):
-        excess = _upper_tail(t, df) - (1.0 - p)  # positive where t is too small
+        excess = t_tail(t, df) - (1.0 - p)  # positive where t is too small
         low, high = (t, high) if excess > 0.0 else (low, t)
         density = math.exp(log_constant - (df + 1) / 2 * math.log1p(t * t / df))
         step = t + excess / density
@@ -35,8 +35,14 @@ def t_quantile(p: float, df: int) -> float:
     return t
 
 
-def _upper_tail(t: float, df: int) -> float:
-    """The probability of more than t >= 0."""
+def t_tail(t: float, df: int) -> float:
+    """The probability of more than t >= 0.
+
+    Examples
+    --------
+    >>> round(t_tail(2.2622, 9), 4), t_tail(float("inf"), 9)
+    (0.025, 0.0)
+    """
     return 0.5 * _incomplete_beta(df / 2, 0.5, df / (df + t * t))
 
 

@@ -14,9 +14,11 @@ from matroid_bandits.environments._linear import LinearEnvironment
 from matroid_bandits.environments._piecewise import PiecewiseEnvironment
 from matroid_bandits.environments._row import RowEnvironment
 from matroid_bandits.environments._sample import SampleEnvironment
+from matroid_bandits.environments._wandering import AutoregressiveEnvironment, RandomWalkEnvironment
 from matroid_bandits.environments._wrapper import has_hook
 
 __all__ = [
+    "AutoregressiveEnvironment",
     "AvailabilityEnvironment",
     "BernoulliEnvironment",
     "BetaEnvironment",
@@ -29,6 +31,7 @@ __all__ = [
     "GaussianEnvironment",
     "LinearEnvironment",
     "PiecewiseEnvironment",
+    "RandomWalkEnvironment",
     "RowEnvironment",
     "SampleEnvironment",
     "availability_of",

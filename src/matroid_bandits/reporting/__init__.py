@@ -14,6 +14,7 @@ from matroid_bandits.reporting._blocks import (
 )
 from matroid_bandits.reporting._chapter import Chapter, DataSource, LogFacts, RunFacts
 from matroid_bandits.reporting._evaluation import evaluation_chapter
+from matroid_bandits.reporting._latex import to_latex
 from matroid_bandits.reporting._measures import (
     final_per_step,
     regret_per_step,
@@ -24,7 +25,7 @@ from matroid_bandits.reporting._report import Report
 from matroid_bandits.reporting._results_file import plain, simulation_record
 from matroid_bandits.reporting._simulation import simulation_chapter
 from matroid_bandits.reporting._simulation_blocks import basis_table, curve_plot, policy_table
-from matroid_bandits.reporting._sweep import sweep_chapter
+from matroid_bandits.reporting._sweep import parts_table, sweep_chapter
 from matroid_bandits.reporting._terminal import open_console, print_chapter, styled
 from matroid_bandits.simulation import curve_panel, regret_panel
 
@@ -51,6 +52,7 @@ __all__ = [
     "evaluation_chapter",
     "final_per_step",
     "open_console",
+    "parts_table",
     "plain",
     "policy_table",
     "print_chapter",
@@ -62,4 +64,5 @@ __all__ = [
     "size_note",
     "styled",
     "sweep_chapter",
+    "to_latex",
 ]

@@ -20,7 +20,7 @@ STANDIN_NOTE = "Stand-in: made-up data that matches the figures the paper prints
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over runs and its standard error.
+    """A mean over runs, or over worlds, and its standard error, which is what ± means in every table.
 
     Examples
     --------
@@ -103,6 +103,17 @@ class Table:
             }
             for row in self.rows
         ]
+
+
+def groups_of(table: Table) -> list[tuple[str, int]]:
+    """The headings that neighbouring columns share, each with how many share it."""
+    groups: list[tuple[str, int]] = []
+    for column in table.columns:
+        if groups and column.group and groups[-1][0] == column.group:
+            groups[-1] = column.group, groups[-1][1] + 1
+        else:
+            groups.append((column.group, 1))
+    return groups
 
 
 @dataclass(frozen=True)

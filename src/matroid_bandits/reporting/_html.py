@@ -16,7 +16,7 @@ from matroid_bandits._util.threads import n_threads
 from matroid_bandits._util.versions import versions
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import MissingDependencyError
-from matroid_bandits.reporting._blocks import STANDIN_NOTE, Block, Claim, Table, unknown_block
+from matroid_bandits.reporting._blocks import STANDIN_NOTE, Block, Claim, groups_of, unknown_block
 from matroid_bandits.reporting._chapter import Chapter, DataSource
 from matroid_bandits.reporting._images import KINDS, styles
 
@@ -119,7 +119,7 @@ def _templates() -> Environment:
         chapter=None,
         dashes=_DASHES,
         figure_kinds=KINDS,
-        groups_of=_groups_of,
+        groups_of=groups_of,
         kind_of=_kind_of,
         marks=_MARKS,
         refuse=_refuse,
@@ -148,14 +148,3 @@ def _kind_of(block: Block) -> str:
 def _refuse(block: Block) -> NoReturn:
     """Raise the error that the template has no case for a block."""
     raise unknown_block(block, "the page")
-
-
-def _groups_of(table: Table) -> list[tuple[str, int]]:
-    """The headings that neighbouring columns share, each with how many share it."""
-    groups: list[tuple[str, int]] = []
-    for column in table.columns:
-        if groups and column.group and groups[-1][0] == column.group:
-            groups[-1] = column.group, groups[-1][1] + 1
-        else:
-            groups.append((column.group, 1))
-    return groups

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from matroid_bandits._typing import IntArray
-from matroid_bandits._util.text import counted
 from matroid_bandits.reporting._blocks import Estimate
 from matroid_bandits.simulation import SimulationResult
 
@@ -71,5 +70,4 @@ def size_note(result: SimulationResult) -> str:
     >>> size_note(mb.simulate(problem, [mb.OMM()], n_episodes=1000, n_runs=2, seed=0))
     '2 runs of 1,000 episodes; ± is one standard error.'
     """
-    errors = "; ± is one standard error" if result.n_runs > 1 else ""
-    return f"{counted(result.n_runs, 'run')} of {counted(result.n_episodes, 'episode')}{errors}."
+    return f"{result.size}{result.about_errors}."

@@ -17,6 +17,7 @@ from matroid_bandits.reporting import _images
 from matroid_bandits.reporting._blocks import Plot
 from matroid_bandits.reporting._chapter import Chapter
 from matroid_bandits.reporting._html import Section, read_sections, render_page, render_section
+from matroid_bandits.reporting._latex import to_latex
 from matroid_bandits.reporting._results_file import plain
 
 _FORMAT = "matroid-bandits/report"
@@ -70,7 +71,7 @@ class Report:
         return time.perf_counter() - self._began
 
     def add(self, chapter: Chapter) -> None:
-        """Write a chapter: the results so far, the page so far, its figures."""
+        """Write a chapter: the results so far, the page so far, its figures, its tables in LaTeX."""
         svgs = {name: svg for plot in chapter.plots for name, svg in _draw_panels(plot)}
         self._sections[chapter.name] = render_section(chapter, svgs, self._command)
         self._records[chapter.name] = _record(chapter)
@@ -82,6 +83,8 @@ class Report:
                 write_file(self.folder / "figures" / f"{plot.name}.svg", _images.to_svg(figure, plot.name))
                 write_file(self.folder / "figures" / f"{plot.name}.png", _images.to_png(figure))
                 write_file(self.folder / "figures" / f"{plot.name}.pdf", _images.to_pdf(figure))
+            for table in chapter.tables:
+                write_file(self.folder / "tables" / f"{chapter.name}-{table.name}.tex", f"{to_latex(table)}\n")
         except OSError as error:
             raise DataError(f"cannot write the report to {self.folder} ({error.strerror})") from error
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.reporting._blocks import Block
+from matroid_bandits.reporting._blocks import Block, Text
 from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
 from matroid_bandits.reporting._results_file import simulation_record
 from matroid_bandits.reporting._simulation_blocks import basis_table, curve_plot, policy_table
@@ -48,6 +48,7 @@ def simulation_chapter(
     """
     blocks: list[Block] = [
         policy_table(result, "policies", "Policies"),
+        *map(Text, result.tail_warnings("regret" if result.is_regret_known else "returns")),
         curve_plot(result, name, title, "Bands are 95% confidence intervals."),
     ]
     if problem.environment.is_stationary:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import SimulationError
-from matroid_bandits.reporting._blocks import Block, Cell, Column, Estimate, Plot, Table
+from matroid_bandits.problem import Problem
+from matroid_bandits.reporting._blocks import Block, Cell, Column, Estimate, Plot, Table, Text
 from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
 from matroid_bandits.reporting._measures import size_note
 from matroid_bandits.reporting._results_file import simulation_record
-from matroid_bandits.simulation import Sweep, parameter_panels, regret_panels
+from matroid_bandits.simulation import SimulationResult, Sweep, parameter_panels, regret_panels
 
 
 def sweep_chapter(
@@ -43,7 +45,9 @@ def sweep_chapter(
     """
     any_result = next(iter(sweep.results.values()))
     baseline = sweep.policies[0] if baseline is None else baseline
-    blocks: list[Block] = [_regret_table(sweep), _regret_plot(sweep, name)]
+    blocks: list[Block] = [_regret_table(sweep), *map(Text, sweep.tail_warnings()), _regret_plot(sweep, name)]
+    if sweep.worlds:
+        blocks.append(parts_table(sweep))
     for number, family in enumerate(sweep.families, 1):
         slug = re.sub(r"[^\w.-]+", "-", family).strip("-.") or f"family-{number}"
         blocks += _parameter_plot(sweep, family, f"{name}-{slug}")
@@ -61,22 +65,65 @@ def sweep_chapter(
             seed=any_result.seed,
             start=any_result.start,
             policies={key: repr(policy) for key, policy in next(iter(sweep.players.values())).items()},
-            data=tuple(DataSource(key, repr(problem)) for key, problem in sweep.problems.items()),
+            data=tuple(DataSource(key, _about(sweep, key)) for key in sweep),
             wall_time=sweep.wall_time,
         ),
         blocks=tuple(blocks),
         records={
             "trials": [
                 simulation_record(
-                    problem,
-                    sweep[key],
-                    name=key,
-                    title=key,
-                    facts={"items": problem.n_items, "rank": problem.rank},
+                    problem, result, name=key, title=key, facts={"items": problem.n_items, "rank": problem.rank}
                 )
-                for key, problem in sweep.problems.items()
+                for key, problem, result in _played(sweep)
             ]
         },
+    )
+
+
+def _played(sweep: Sweep) -> Iterator[tuple[str, Problem, SimulationResult]]:
+    """Every problem with its result, of a law each of the worlds."""
+    for name, problem in sweep.problems.items():
+        if name not in sweep.worlds:
+            yield name, problem, sweep[name]
+        for i, world in enumerate(sweep.worlds.get(name, ())):
+            yield f"{name}, world {i}", world.problem, world.result
+
+
+def _about(sweep: Sweep, problem: str) -> str:
+    """What a problem is, in a line."""
+    drawn = sweep.worlds.get(problem)
+    return repr(sweep.problems[problem]) if drawn is None else f"{len(drawn)} worlds such as {drawn[0].problem!r}"
+
+
+def parts_table(sweep: Sweep, policies: Sequence[str] | None = None) -> Table:
+    """How much of what regret varies by is the worlds', and how much the runs', for each law.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> law = mb.Worlds(lambda rng: mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment(rng.random(4))), 3)
+    >>> sweep = mb.sweep({"drawn": law}, mb.OMM(), n_episodes=50, n_runs=2, seed=0)
+    >>> [column.name for column in parts_table(sweep).columns]
+    ['problem', 'policy', 'regret', 'worlds', 'runs', 'share of the worlds']
+    """
+    rows: list[tuple[Cell, ...]] = [
+        (part.problem, part.policy, Estimate(part.mean, part.se), part.worlds, part.runs, part.share)
+        for part in sweep.variance_parts()
+        if policies is None or part.policy in policies
+    ]
+    return Table(
+        name="worlds",
+        title="What regret varies with: the world, and the run in a world",
+        columns=(
+            Column("problem", is_text=True),
+            Column("policy", is_text=True),
+            Column("regret", ",.1f"),
+            Column("worlds", ",.1f", "standard deviation"),
+            Column("runs", ",.1f", "standard deviation"),
+            Column("share of the worlds", ".0%"),
+        ),
+        rows=tuple(rows),
+        note=size_note(sweep[next(iter(sweep.worlds))]),
     )
 
 
@@ -128,18 +175,22 @@ def _best_table(sweep: Sweep) -> Table:
             Column("may be as good", is_text=True),
         ),
         rows=tuple(rows),
-        note="Those may be as good whose paired difference from the best has a 95% confidence interval around 0.",
+        note="One half of the runs (or worlds) chose the best, the other half gave its regret and its rivals: those"
+        " may be as good whose paired difference from it has a 95% confidence interval around 0.",
     )
 
 
 def _difference_table(sweep: Sweep, baseline: str) -> Table:
     rows: dict[str, list[Cell]] = {policy: [policy] for policy in sweep.policies if policy != baseline}
     for difference in sweep.differences(baseline):
-        rows[difference.policy].append(Estimate(difference.mean, (difference.high - difference.low) / 2.0))
+        rows[difference.policy] += [Estimate(difference.mean, difference.se), difference.p_holm]
     return Table(
         name="differences",
         title=f"Regret less that of {baseline}",
-        columns=(Column("policy", is_text=True), *(Column(problem, ",.1f") for problem in sweep)),
+        columns=(
+            Column("policy", is_text=True),
+            *(c for problem in sweep for c in (Column("less", ",.1f", problem), Column("p", ".2g", problem))),
+        ),
         rows=tuple(tuple(row) for row in rows.values()),
-        note="Run by run, in the same worlds; ± is half of a 95% confidence interval.",
+        note="Run by run, in the same worlds; p is of paired t tests, all of this table in mind (Holm).",
     )

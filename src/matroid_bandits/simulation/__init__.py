@@ -5,22 +5,30 @@ from matroid_bandits.simulation._plot import curve_panel, regret_panel
 from matroid_bandits.simulation._progress import Progress
 from matroid_bandits.simulation._result import PolicyResult, SimulationResult
 from matroid_bandits.simulation._simulate import check_fit, simulate
+from matroid_bandits.simulation._statistics import Difference, Interval, Parts, enough_runs, holm
 from matroid_bandits.simulation._sweep import sweep
 from matroid_bandits.simulation._sweep_families import Family
 from matroid_bandits.simulation._sweep_plot import parameter_panels, regret_panels
-from matroid_bandits.simulation._sweep_result import Best, Difference, Sweep
+from matroid_bandits.simulation._sweep_result import Best, Sweep
+from matroid_bandits.simulation._worlds import World, Worlds
 
 __all__ = [
     "Best",
     "Difference",
     "ExecutorChoice",
     "Family",
+    "Interval",
+    "Parts",
     "PolicyResult",
     "Progress",
     "SimulationResult",
     "Sweep",
+    "World",
+    "Worlds",
     "check_fit",
     "curve_panel",
+    "enough_runs",
+    "holm",
     "named_executor",
     "parameter_panels",
     "regret_panel",

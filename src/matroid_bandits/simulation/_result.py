@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.text import counted, number, printable, with_error
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
-from matroid_bandits.simulation import _plot, _result_file
+from matroid_bandits.simulation import _plot, _result_file, _statistics
+from matroid_bandits.simulation._statistics import Difference, Interval, Method
 
 if TYPE_CHECKING:
     import pandas
@@ -133,6 +134,9 @@ class SimulationResult:
     engine : tuple of str, or None
         How the episodes of each policy were played: "compiled", whole ones in compiled code, on either device;
         "agent", one by one; "store" for runs that were read from a sweep's store. None in files of earlier versions.
+    world_runs : int, or None
+        Where a sweep played worlds that were drawn from a law (see `Worlds`), the number of runs in each of them;
+        what is called a run above is then a world, with the means over its runs. None otherwise.
 
     Examples
     --------
@@ -174,6 +178,7 @@ class SimulationResult:
     device: str = "cpu"
     no_bounds: str = ""
     engine: tuple[str, ...] | None = None
+    world_runs: int | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -241,8 +246,9 @@ class SimulationResult:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
         lines.insert(1, "  ".join("-" * width for width in widths))
-        head = f"{self._size()}, {self.wall_time:.1f} s"
-        return "\n".join([head, self._about_optimum(), "", *lines])
+        head = f"{self.size}, seed {self.seed}, {self.wall_time:.1f} s{self.about_errors}"
+        warned = self.tail_warnings("regret" if self.is_regret_known else "returns")
+        return "\n".join([head, self._about_optimum(), "", *lines, *([""] if warned else []), *warned])
 
     def _table(self) -> list[tuple[str, ...]]:
         """The heading and a row for each policy, as text; realised returns where expected ones are not known."""
@@ -274,8 +280,23 @@ class SimulationResult:
         moves = "" if self.optimum is None else " on average; means change, and regret is against each episode's own"
         return f"optimum {number(self.optimal_value, '.4f')} per step{moves}"
 
+    @property
+    def size(self) -> str:
+        """How often and how long was played, in words."""
+        runs = counted(self.n_runs, "run")
+        if self.world_runs is not None:
+            runs = f"{counted(self.n_runs, 'world')} × {counted(self.world_runs, 'run')}"
+        return f"{runs} of {counted(self.n_episodes, 'episode')}"
+
+    @property
+    def about_errors(self) -> str:
+        """What ± means in every table of results, after a semicolon; empty for a single run, which has none."""
+        if self.n_runs == 1:
+            return ""
+        return "; ± is one standard error" + (" over worlds" if self.world_runs is not None else "")
+
     def _size(self) -> str:
-        return f"{counted(self.n_runs, 'run')} of {counted(self.n_episodes, 'episode')}, seed {self.seed}"
+        return f"{self.size}, seed {self.seed}"
 
     def __repr__(self) -> str:
         names = ", ".join(map(printable, self.policies[:4]))
@@ -321,6 +342,116 @@ class SimulationResult:
                 **alarms,
             }
         )
+
+    def to_run_frame(self) -> pandas.DataFrame:
+        """A long table: a row per policy and run after the last episode, or per checkpoint where curves were kept."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingDependencyError("to_run_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+        curves = (self.run_returns, self.run_regret)
+        has_curves = curves[0] is not None and curves[1] is not None
+        episodes = self.checkpoints if has_curves else self.checkpoints[-1:]
+        shape = (len(self.policies), self.n_runs, episodes.size)
+        columns = {"policy": np.array(self.policies, object), "run": np.arange(self.n_runs), "episode": episodes}
+        axes = {
+            name: np.broadcast_to(np.expand_dims(values, tuple(a for a in range(3) if a != axis)), shape).reshape(-1)
+            for axis, (name, values) in enumerate(columns.items())
+        }
+        returns, regret = curves if has_curves else (self.final_returns, self.final_regret)
+        return pd.DataFrame(axes | {"returns": np.ravel(cast(Any, returns)), "regret": np.ravel(cast(Any, regret))})
+
+    def quantiles(self, probabilities: ArrayLike = (0.25, 0.5, 0.75), *, measure: str = "regret") -> FloatArray:
+        """Quantiles over runs after the last episode, shape (P, n), of "regret" or "returns".
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.lower_bound_problem(6, 2, gap=0.2)
+        >>> result = mb.simulate(problem, [mb.OMM(), mb.KLOSM()], n_episodes=100, n_runs=5, seed=0)
+        >>> result.quantiles([0.1, 0.9]).shape
+        (2, 2)
+        """
+        return _statistics.quantiles(self._final(measure), probabilities)
+
+    def medians(self, measure: str = "regret") -> FloatArray:
+        """The median over runs after the last episode of each policy, shape (P,)."""
+        return self.quantiles([0.5], measure=measure)[:, 0]
+
+    def intervals(self, method: Method = "t", *, level: float = 0.95, measure: str = "regret") -> list[Interval]:
+        """Confidence intervals of the mean of each policy after the last episode, as numbers.
+
+        Parameters
+        ----------
+        method : "t" or "bootstrap", default "t"
+            Student's t, or a bootstrap (BCa, of 4,000 resamples that are always the same), which follows skewness.
+        level : float, default 0.95
+            The confidence of each interval.
+        measure : "regret" or "returns", default "regret"
+            Of what.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.lower_bound_problem(6, 2, gap=0.2)
+        >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
+        >>> (own,) = result.intervals()
+        >>> own.low < result["OMM"].regret[-1] < own.high
+        np.True_
+        """
+        return [
+            Interval("", policy, float(own.mean()), *_statistics.interval(own, method, level))
+            for policy, own in zip(self.policies, self._final(measure), strict=True)
+        ]
+
+    def differences(self, baseline: str, *, level: float = 0.95) -> list[Difference]:
+        """How much more regret every other policy has than `baseline`, run by run, with p values (see `Sweep`).
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.lower_bound_problem(6, 2, gap=0.2)
+        >>> result = mb.simulate(problem, [mb.OMM(), mb.KLOSM()], n_episodes=500, n_runs=10, seed=0)
+        >>> (difference,) = result.differences("OMM")
+        >>> difference.mean < 0, difference.p_holm < 0.01
+        (True, True)
+        """
+        return _statistics.with_holm(self.raw_differences("", baseline, _statistics.check_level(level)))
+
+    def raw_differences(self, problem: str, baseline: str, level: float) -> list[Difference]:
+        """Differences under a problem's name, without what other tests take from their p values."""
+        base = self.final_regret[self.index(baseline)]
+        return [
+            _statistics.difference(problem, policy, baseline, own - base, level)
+            for policy, own in zip(self.policies, self.final_regret, strict=True)
+            if policy != baseline
+        ]
+
+    def tail_warnings(self, measure: str = "regret") -> list[str]:
+        """A sentence for each policy with so heavy a tail that ± misleads, and how many runs would do.
+
+        Runs are enough when there are 25 times the squared skewness of them (Cochran's rule for 95% intervals). A
+        skewness that may be chance says nothing, and a tail that is rarer than one run in these is not seen at all.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.lower_bound_problem(24, 4, gap=0.1)
+        >>> result = mb.simulate(problem, [mb.OMM(0.1)], n_episodes=1000, n_runs=20, seed=0)
+        >>> result.tail_warnings()
+        []
+        """
+        what, unit = ("regret" if measure == "regret" else "return"), "runs" if self.world_runs is None else "worlds"
+        found = (
+            _statistics.tail_warning(policy, own, what, unit)
+            for policy, own in zip(self.policies, self._final(measure), strict=True)
+        )
+        return [warning for warning in found if warning]
+
+    def _final(self, measure: str) -> FloatArray:
+        if measure not in ("regret", "returns"):
+            raise SimulationError(f'expected measure to be "regret" or "returns", got {measure!r}')
+        return self.final_regret if measure == "regret" else self.final_returns
 
     @overload
     def plot(

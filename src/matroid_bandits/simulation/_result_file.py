@@ -24,7 +24,7 @@ _VERSION = 1
 _KEYS = (
     "policies", "n_episodes", "n_runs", "seed", "start", "minimize", "optimal_value", "wall_time", "versions"
 )  # fmt: skip
-_LATER_KEYS = ("device", "no_bounds", "engine")  # not in files of earlier versions
+_LATER_KEYS = ("device", "no_bounds", "engine", "world_runs")  # not in files of earlier versions
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
 _RUNS = ("run_returns", "run_regret")  # both or neither
@@ -84,6 +84,8 @@ def _check_header(header: Mapping[str, Any]) -> None:
     as_integer("n_episodes", header["n_episodes"], 1, 2**47)
     as_integer("n_runs", header["n_runs"], 1, 2**32)
     as_integer("seed", header["seed"], 0, 2**64 - 1)
+    if header.get("world_runs") is not None:
+        as_integer("world_runs", header["world_runs"], 1, 2**32)
     as_flag("minimize", header["minimize"])
     if header["optimal_value"] is not None:
         as_number("optimal_value", header["optimal_value"])
@@ -117,7 +119,8 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
     is_rising = points.size and points[0] >= 1 and (points[1:] > points[:-1]).all()
     if not is_rising or points[-1] != header["n_episodes"]:
         raise ValueError(f"expected checkpoints to ascend from 1 or more to {header['n_episodes']}, the last episode")
-    if (choices < 0).any() or (choices > n_runs * header["n_episodes"]).any():
+    n_chances = n_runs * (header.get("world_runs") or 1) * header["n_episodes"]
+    if (choices < 0).any() or (choices > n_chances).any():
         raise ValueError(f"expected an item to be chosen once an episode at most, got {shown(choices.max())} times")
     is_known = header["optimal_value"] is not None
     if not is_known:
@@ -133,7 +136,7 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"expected {name} to be finite")
     if "alarms" in arrays:
-        _check_alarms(arrays["alarms"], arrays["item_alarms"], n_runs)
+        _check_alarms(arrays["alarms"], arrays["item_alarms"], n_runs * (header.get("world_runs") or 1))
     for name in measured:
         errors, runs = arrays[f"{name}_se"], arrays[f"final_{name}"]
         if not (np.isnan(errors).all() if n_runs == 1 else (np.isfinite(errors) & (errors >= 0.0)).all()):

@@ -28,6 +28,7 @@ from matroid_bandits.simulation._sweep_families import Family, expand
 from matroid_bandits.simulation._sweep_result import Sweep
 from matroid_bandits.simulation._sweep_store import Cell, Interval, Store, covered, missing
 from matroid_bandits.simulation._tally import Tally
+from matroid_bandits.simulation._worlds import World, Worlds, pooled, run_seed, world_name
 from matroid_bandits.stream import as_seed
 
 #: Policies by name, a family as a list, or a function of the problem that gives such.
@@ -41,7 +42,7 @@ _PATIENCE = 0.2
 
 
 def sweep(
-    problems: Mapping[str, Problem] | Iterable[Problem] | Problem,
+    problems: Mapping[str, Problem | Worlds] | Iterable[Problem | Worlds] | Problem | Worlds,
     policies: Policies | Callable[[Problem], Policies],
     *,
     n_episodes: int,
@@ -61,8 +62,9 @@ def sweep(
 
     Parameters
     ----------
-    problems : mapping of name to Problem, problems, or one Problem
-        What to learn; without names they are called "problem 1", "problem 2" and so on.
+    problems : mapping of name to Problem or Worlds, problems, or one Problem
+        What to learn; without names they are called "problem 1", "problem 2" and so on. `Worlds` are several problems
+        drawn from a law, and `n_runs` is then played in each of them, with random numbers of its own.
     policies : mapping of name to Policy or to a list of policies, policies, one Policy, or a callable
         Who plays. A list under a name is a family: policies of one class with several values of a parameter, such as
         ``{"OMM": [OMM(s) for s in (0.5, 1, 2)]}``, each of which is called after its value, "OMM, scale=0.5". A
@@ -119,9 +121,18 @@ def sweep(
     if store is not None and seed is None:
         raise SimulationError("expected a seed with a store, since a fresh one finds nothing there; got None")
     seed, policies = as_seed(seed), _kept(policies)
+    drawn = {name: law.drawn(seed) for name, law in named.items() if isinstance(law, Worlds)}
+    worlds: list[tuple[str, Problem, int]] = []  # what is played: under which name, what, and with which seed
+    for name, given in named.items():
+        if isinstance(given, Worlds):
+            worlds += [(world_name(name, i), each, run_seed(seed, i)) for i, each in enumerate(drawn[name])]
+        else:
+            worlds.append((name, given, seed))
+    if len({name for name, _, _ in worlds}) < len(worlds):
+        raise SimulationError("expected problems whose names differ from those of drawn worlds, got some twice")
     plans: list[_Plan] = []
-    for name, problem in named.items():
-        settings = check_settings(problem, n_episodes, n_runs, seed, start, checkpoints)
+    for name, problem, own_seed in worlds:
+        settings = check_settings(problem, n_episodes, n_runs, own_seed, start, checkpoints)
         with _about(name):
             plans.append(_Plan(name, settings, *expand(problem, _given(policies, problem))))
         if plans[-1].families != plans[0].families or list(plans[-1].policies) != list(plans[0].policies):
@@ -131,9 +142,22 @@ def sweep(
     else:
         results, n_played, n_stored = _play_stored(plans, Store(store), executor, progress, device)
     wall_time = time.perf_counter() - began
-    results = {name: replace(results[name], wall_time=wall_time) for name in named}
+    found = {plan.name: replace(results[plan.name], wall_time=wall_time) for plan in plans}
     players = {plan.name: plan.policies for plan in plans}
-    return Sweep(results, named, players, plans[0].families, wall_time, n_played, n_stored)
+    laws = {
+        name: tuple(World(each, found.pop(world_name(name, i))) for i, each in enumerate(own))
+        for name, own in drawn.items()
+    }
+    return Sweep(
+        {name: pooled([w.result for w in laws[name]], seed) if name in laws else found[name] for name in named},
+        {name: given if isinstance(given, Problem) else drawn[name][0] for name, given in named.items()},
+        {name: players[world_name(name, 0) if name in laws else name] for name in named},
+        plans[0].families,
+        wall_time,
+        n_played,
+        n_stored,
+        laws,
+    )
 
 
 @dataclass(frozen=True)
@@ -330,8 +354,8 @@ def _given(policies: Any, problem: Problem) -> Any:
     return policies(problem) if callable(policies) and not isinstance(policies, (Policy, type)) else policies
 
 
-def _check_problems(problems: Any) -> dict[str, Problem]:
-    if isinstance(problems, Problem):
+def _check_problems(problems: Any) -> dict[str, Problem | Worlds]:
+    if isinstance(problems, (Problem, Worlds)):
         problems = [problems]
     if isinstance(problems, (str, type)) or not isinstance(problems, Iterable):
         raise SimulationError(f"expected problems by name in a dict, or a list of them, got {shown(problems)}")
@@ -344,6 +368,6 @@ def _check_problems(problems: Any) -> dict[str, Problem]:
     for name, problem in named.items():
         if not isinstance(name, str):
             raise SimulationError(f"expected a problem's name to be a string, got {shown(name)}")
-        if not isinstance(problem, Problem):
+        if not isinstance(problem, (Problem, Worlds)):
             raise SimulationError(f"expected {name!r} to be a Problem, got {shown(problem)}")
     return named

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, IntArray
-from matroid_bandits._util.checks import as_number
-from matroid_bandits._util.student import t_quantile
 from matroid_bandits._util.text import counted, did_you_mean, printable, with_error
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import _sweep_plot
 from matroid_bandits.simulation._result import SimulationResult
+from matroid_bandits.simulation._statistics import (
+    Difference,
+    Interval,
+    Method,
+    Parts,
+    check_level,
+    difference,
+    parts,
+    with_holm,
+)
 from matroid_bandits.simulation._sweep_families import Family
+from matroid_bandits.simulation._worlds import World
 
 if TYPE_CHECKING:
     import pandas
@@ -28,35 +37,8 @@ if TYPE_CHECKING:
 Bound = Callable[[Problem, IntArray], ArrayLike]
 
 
-class Difference(NamedTuple):
-    """How much more regret one policy has than another on a problem, run by run in the same world.
-
-    Attributes
-    ----------
-    problem, policy, baseline : str
-        Whose regret, less whose.
-    mean : float
-        The mean over runs of the difference after the last episode; negative where `policy` is better.
-    low, high : float
-        The ends of its confidence interval; NaN for a single run.
-
-    Examples
-    --------
-    >>> Difference("ads", "KLOSM", "OMM", mean=-3.0, low=-4.0, high=-2.0).is_clear
-    True
-    """
-
-    problem: str
-    policy: str
-    baseline: str
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval leaves no doubt about which of the two is better: 0 is outside."""
-        return self.low > 0.0 or self.high < 0.0
+#: From this number of runs on, one half chooses the best of a family and the other half says how good it is.
+_FEW = 4
 
 
 class Best(NamedTuple):
@@ -69,9 +51,11 @@ class Best(NamedTuple):
     value : object
         The value of its parameter; None for a family without one.
     regret, regret_se : float
-        Its regret after the last episode, and the standard error.
+        Its regret after the last episode, and the standard error, in runs that had no part in choosing it.
     rivals : tuple of str
-        The policies of the family that may be as good: those whose paired difference is not clear.
+        The policies of the family that may be as good: those whose paired difference, in the same runs, is not clear.
+    n_runs : int
+        The runs that `regret` is the mean of.
 
     Examples
     --------
@@ -85,6 +69,7 @@ class Best(NamedTuple):
     regret: float
     regret_se: float
     rivals: tuple[str, ...]
+    n_runs: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,9 +81,9 @@ class Sweep:
     Attributes
     ----------
     results : dict of SimulationResult by name
-        What was found on each problem.
+        What was found on each problem; on worlds drawn from a law, the result in which each world is a run.
     problems : dict of Problem by name
-        The problems.
+        The problems; of a law the first of its worlds.
     players : dict of dict of Policy, by the names of problems and policies
         Who played on each problem.
     families : dict of Family by name
@@ -107,6 +92,8 @@ class Sweep:
         Seconds it took.
     n_played, n_stored : int
         How many runs, over all problems and policies, were played, and how many were found in the store.
+    worlds : dict of tuple of World by name
+        The worlds that were drawn, of each `Worlds` among the problems.
 
     Examples
     --------
@@ -129,6 +116,7 @@ class Sweep:
     wall_time: float
     n_played: int
     n_stored: int
+    worlds: dict[str, tuple[World, ...]] = field(default_factory=dict)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -176,8 +164,9 @@ class Sweep:
     def differences(self, baseline: str, *, level: float = 0.95) -> list[Difference]:
         """How much more regret every other policy has than `baseline` after the last episode, on every problem.
 
-        All policies meet the same weights in a run, so the difference is taken run by run, which leaves little of the
-        noise that both share; intervals are Student's t, each on its own.
+        All policies meet the same weights in a run, so the difference is taken run by run (over drawn worlds: world
+        by world), which leaves little of the noise that both share. Intervals and `p_value` are Student's t, each on
+        its own; `p_holm` takes into account that there are several.
 
         Parameters
         ----------
@@ -193,20 +182,50 @@ class Sweep:
         >>> policies = [mb.OMM(), mb.KLOSM()]
         >>> sweep = mb.sweep({"blocks": problem}, policies, n_episodes=500, n_runs=10, seed=0)
         >>> (difference,) = sweep.differences("OMM")
-        >>> difference.policy, difference.high < 0
-        ('KLOSM', True)
+        >>> difference.policy, difference.high < 0, difference.p_holm < 0.01
+        ('KLOSM', True, True)
         """
-        level = as_number("level", level, 1e-6, 1.0 - 1e-6, error=SimulationError)
-        found = []
-        for name, result in self.results.items():
-            base = result.final_regret[result.index(baseline)]
-            for p, policy in enumerate(result.policies):
-                if policy != baseline:
-                    found.append(_difference(name, policy, baseline, result.final_regret[p] - base, level))
-        return found
+        level = check_level(level)
+        found = (result.raw_differences(name, baseline, level) for name, result in self.results.items())
+        return with_holm([each for own in found for each in own])
+
+    def intervals(self, method: Method = "t", *, level: float = 0.95, measure: str = "regret") -> list[Interval]:
+        """Confidence intervals of every policy on every problem, as `SimulationResult.intervals` has them."""
+        return [
+            each._replace(problem=name)
+            for name, result in self.results.items()
+            for each in result.intervals(method, level=level, measure=measure)
+        ]
+
+    def quantiles(self, probabilities: ArrayLike = (0.25, 0.5, 0.75), *, measure: str = "regret") -> dict[str, Any]:
+        """Quantiles over runs (over drawn worlds: over worlds) by problem, each an array (P, n)."""
+        return {name: result.quantiles(probabilities, measure=measure) for name, result in self.results.items()}
+
+    def tail_warnings(self, measure: str = "regret") -> list[str]:
+        """A sentence for each policy and problem where the tail is so heavy that ± misleads."""
+        return [
+            f"{printable(name)}: {warning}"
+            for name, result in self.results.items()
+            for warning in result.tail_warnings(measure)
+        ]
+
+    def variance_parts(self) -> list[Parts]:
+        """What regret varies with, for each law of worlds and each policy: the world, and the run in a world.
+
+        More runs make the second part small, only more worlds the first.
+        """
+        return [
+            parts(name, policy, np.stack([world.result.final_regret[p] for world in worlds]))
+            for name, worlds in self.worlds.items()
+            for p, policy in enumerate(self.policies)
+        ]
 
     def best(self, family: str) -> list[Best]:
         """The policy of a family with the least regret after the last episode, for each problem.
+
+        The first half of the runs (over drawn worlds: of the worlds) chooses it, and the second half says how good
+        it is: the least of several means is too small a number in the runs that made it the least. Fewer than four
+        runs do both.
 
         Parameters
         ----------
@@ -223,19 +242,21 @@ class Sweep:
         found = []
         for name, result in self.results.items():
             rows = [result.index(policy) for policy in members.policies]
-            regret = result.regret[rows, -1]
-            if np.isnan(regret).any():
+            if np.isnan(result.regret[rows, -1]).any():
                 raise SimulationError(f"expected regret of every policy, got NaN on {name!r}")
-            p = rows[int(regret.argmin())]
-            rivals = [
+            n = result.n_runs
+            choosing, telling = (slice(0, n // 2), slice(n // 2, n)) if n >= _FEW else (slice(0, n), slice(0, n))
+            p = rows[int(result.final_regret[rows, choosing].mean(axis=1).argmin())]
+            own = result.final_regret[:, telling]
+            rivals = tuple(
                 result.policies[q]
                 for q in rows
-                if q != p
-                and not _difference("", "", "", result.final_regret[q] - result.final_regret[p], 0.95).is_clear
-            ]
+                if q != p and not difference("", "", "", own[q] - own[p], 0.95).is_clear
+            )
+            n_told = own.shape[1]
+            error = float(own[p].std(ddof=1)) / float(np.sqrt(n_told)) if n_told > 1 else float("nan")
             policy = result.policies[p]
-            error = float(result.regret_se[p, -1])
-            found.append(Best(name, policy, values.get(policy), float(result.regret[p, -1]), error, tuple(rivals)))
+            found.append(Best(name, policy, values.get(policy), float(own[p].mean()), error, rivals, n_told))
         return found
 
     def _family(self, name: str) -> Family:
@@ -264,6 +285,22 @@ class Sweep:
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
+    def to_run_frame(self) -> pandas.DataFrame:
+        """A long table: a row per problem, policy and run after the last episode; each run of every drawn world."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingDependencyError("to_run_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+        frames = []
+        for name, result in self.results.items():
+            drawn = self.worlds.get(name)
+            for world, own in enumerate([result] if drawn is None else [each.result for each in drawn]):
+                frame = own.to_run_frame()
+                frame.insert(0, "problem", name)
+                frame.insert(1, "world", world)
+                frames.append(frame)
+        return pd.concat(frames, ignore_index=True)
+
     def summary(self) -> str:
         """A table of regret after the last episode: a row per policy, a column per problem."""
         rows = [[text.replace("\u00a0", " ") for text in row] for row in self._table()]
@@ -273,7 +310,9 @@ class Sweep:
             for row in rows
         ]
         lines.insert(1, "  ".join("-" * width for width in widths))
-        return "\n".join([f"{self._size()}, {self.wall_time:.1f} s", "regret", "", *lines])
+        warned = self.tail_warnings()
+        head = f"{self._size()}, {self.wall_time:.1f} s{self._any.about_errors}"
+        return "\n".join([head, "regret", "", *lines, *([""] if warned else []), *warned])
 
     def _table(self) -> list[list[str]]:
         """The heading and a row for each policy, as text."""
@@ -284,8 +323,7 @@ class Sweep:
         return rows
 
     def _size(self) -> str:
-        any = self._any
-        return f"{counted(any.n_runs, 'run')} of {counted(any.n_episodes, 'episode')}, seed {any.seed}"
+        return f"{self._any.size}, seed {self._any.seed}"
 
     def __repr__(self) -> str:
         n_policies = len(self.policies)
@@ -378,12 +416,3 @@ class Sweep:
         """
         figure: Figure = _sweep_plot.draw_parameter(self, self._family(family), problems, unit, log_x)
         return figure
-
-
-def _difference(problem: str, policy: str, baseline: str, runs: Any, level: float) -> Difference:
-    """The mean of a difference over runs, and its Student's t interval."""
-    mean, n = float(runs.mean()), runs.size
-    if n == 1:
-        return Difference(problem, policy, baseline, mean, float("nan"), float("nan"))
-    half = t_quantile(0.5 + level / 2.0, n - 1) * float(runs.std(ddof=1)) / float(np.sqrt(n))
-    return Difference(problem, policy, baseline, mean, mean - half, mean + half)

@@ -18,7 +18,7 @@ from matroid_bandits.specs._campaign import (
     CampaignTerms,
     read_campaign,
 )
-from matroid_bandits.specs._change import DelaySpec, DriftSpec
+from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, WalkSpec
 from matroid_bandits.specs._constraint import (
     GraphicSpec,
     GroupSpec,
@@ -63,7 +63,8 @@ from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, SimulationSpec
 from matroid_bandits.specs._settings import Plan, SettingsSpec
 from matroid_bandits.specs._shapes import ArborescenceSpec, AssignmentSpec, PathSpec, SetsSpec
 from matroid_bandits.specs._spec import Spec, parse, parse_json
-from matroid_bandits.specs._sweep import FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
+from matroid_bandits.specs._sweep import DrawnSpec, FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
+from matroid_bandits.specs._values import LawSpec
 from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, WeightsSpec
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "LONGEST_TITLE",
     "ArborescenceSpec",
     "AssignmentSpec",
+    "AutoregressiveSpec",
     "BernoulliSpec",
     "BetaSpec",
     "CampaignSpec",
@@ -82,6 +84,7 @@ __all__ = [
     "DelaySpec",
     "DetectorSpec",
     "DirectSumSpec",
+    "DrawnSpec",
     "DriftSpec",
     "DualSpec",
     "EnvironmentSpec",
@@ -95,6 +98,7 @@ __all__ = [
     "IntersectionSpec",
     "Label",
     "LaminarSpec",
+    "LawSpec",
     "LinearSpec",
     "LinearWeightsSpec",
     "ObservationsSpec",
@@ -125,6 +129,7 @@ __all__ = [
     "TransversalSpec",
     "TruncateSpec",
     "UniformSpec",
+    "WalkSpec",
     "Weights",
     "WeightsSpec",
     "json_schema",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from matroid_bandits.specs._spec import Spec
+from matroid_bandits.specs._spec import Number, Spec
 from matroid_bandits.specs._values import NumberOrValues, Values
 
 
@@ -22,7 +22,16 @@ class DelaySpec(Spec):
     never: NumberOrValues = Field(0.0, description="The probability that an answer never comes.")
 
 
-class DriftSpec(Spec):
+class MoveSpec(Spec):
+    """How the means of a family move, with a number for all items or one for each."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the items' table that it uses."""
+        return [value for key in type(self).model_fields if isinstance(value := getattr(self, key), str)]
+
+
+class DriftSpec(MoveSpec):
     """How means move: they go `to` other means `over` some episodes, and swing by `amplitude` with a `period`.
 
     Examples
@@ -37,7 +46,31 @@ class DriftSpec(Spec):
     to: Values | None = Field(None, description="The column of means that they go to, or a number for each item.")
     over: NumberOrValues = Field(1000.0, description="Episodes that this takes.")
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the items' table that it uses."""
-        return [value for key in type(self).model_fields if isinstance(value := getattr(self, key), str)]
+
+class WalkSpec(MoveSpec):
+    """Means that are random walks with normal steps, reflected at bounds.
+
+    Examples
+    --------
+    >>> WalkSpec(step=0.02).low is None
+    True
+    """
+
+    step: NumberOrValues = Field(0.01, description="The standard deviation of a step.")
+    low: Number | None = Field(None, description="Where walks are reflected; by default where the family needs it.")
+    high: Number | None = Field(None, description="The upper bound.")
+
+
+class AutoregressiveSpec(MoveSpec):
+    """Means that wander around the usual ones, an AR(1) process for each item, clipped to bounds.
+
+    Examples
+    --------
+    >>> AutoregressiveSpec(deviation=0.2).correlation
+    0.99
+    """
+
+    deviation: NumberOrValues = Field(0.1, description="How far means are from usual, a standard deviation.")
+    correlation: NumberOrValues = Field(0.99, description="Of deviations in two episodes that follow each other.")
+    low: Number | None = Field(None, description="Where means are clipped; by default where the family needs it.")
+    high: Number | None = Field(None, description="The upper bound.")

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.environments import (
+    AutoregressiveEnvironment,
     AvailabilityEnvironment,
     BernoulliEnvironment,
     BetaEnvironment,
@@ -18,14 +19,14 @@ from matroid_bandits.environments import (
     DriftingEnvironment,
     Environment,
     ExponentialEnvironment,
-    Family,
     GaussianEnvironment,
     LinearEnvironment,
+    RandomWalkEnvironment,
     RowEnvironment,
     SampleEnvironment,
 )
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
-from matroid_bandits.specs._change import DelaySpec, DriftSpec
+from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, MoveSpec, WalkSpec
 from matroid_bandits.specs._ground import Ground, check_complete, check_known
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import LARGEST, Sheet, read_sheet
@@ -89,30 +90,53 @@ class EnvironmentSpec(Spec):
         return world
 
 
+#: What makes means move, by the key that says how.
+_MOVES: dict[str, Any] = {
+    "drift": DriftingEnvironment,
+    "walk": RandomWalkEnvironment,
+    "autoregressive": AutoregressiveEnvironment,
+}
+
+
 class _FamilySpec(EnvironmentSpec):
     """Weights of a family that is drawn around means, which may move."""
 
     drift: DriftSpec | None = Field(None, description="How the means move.")
+    walk: WalkSpec | None = Field(None, description="Means that are random walks.")
+    autoregressive: AutoregressiveSpec | None = Field(None, description="Means that wander around the usual ones.")
+
+    @model_validator(mode="after")
+    def _check_moves(self) -> Self:
+        moves = [key for key in _MOVES if getattr(self, key) is not None]
+        if len(moves) > 1:
+            raise mistake(f"expected one of {', '.join(_MOVES)}; got {' and '.join(moves)}", moves[1])
+        return self
+
+    @property
+    def _move(self) -> tuple[str, MoveSpec] | None:
+        """How means move, and the key that says so."""
+        return next(((key, spec) for key in _MOVES if (spec := getattr(self, key)) is not None), None)
 
     @property
     def columns(self) -> list[str]:
-        return [] if self.drift is None or getattr(self, "file", None) is not None else self.drift.columns
+        return [] if self._move is None or getattr(self, "file", None) is not None else self._move[1].columns
 
     def _own(self, place: Place) -> tuple[Sheet, str] | None:
         """A table of its own with a row for each item, and its column of items."""
         return None
 
     def _moved(self, world: Environment, ground: Ground, place: Place) -> Environment:
-        if self.drift is None:
+        if self._move is None:
             return world
-        own, at = self._own(place), place.at("drift")
+        (key, spec), own = self._move, self._own(place)
+        at = place.at(key)
         found: dict[str, Any] = {
-            key: value if isinstance(value, float) else read_values(value, ground, at.at(key), own)
-            for key in DriftSpec.model_fields
-            if (value := getattr(self.drift, key)) is not None
+            name: value if isinstance(value, float) else read_values(value, ground, at.at(name), own)
+            for name in type(spec).model_fields
+            if (value := getattr(spec, name)) is not None
         }
         try:
-            return DriftingEnvironment(cast(Family, world), **found)
+            return cast(Environment, _MOVES[key](world, **found))
         except MatroidBanditsError as error:
             raise at.error(str(error)) from error
 

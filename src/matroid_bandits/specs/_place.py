@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import numpy as np
 
 from matroid_bandits._util.text import shortened
 from matroid_bandits.exceptions import DataError
@@ -20,6 +22,8 @@ class Place:
         The TOML or JSON file; paths in it are relative to it. None for a body that came over a wire.
     path : str
         The key with those above it, such as ``matroid.of``; empty for the whole spec.
+    rng : numpy Generator, or None
+        Where worlds are being drawn from a law, what they are drawn with.
 
     Examples
     --------
@@ -30,6 +34,7 @@ class Place:
 
     file: Path | None = None
     path: str = ""
+    rng: np.random.Generator | None = field(default=None, compare=False)
 
     def at(self, key: str | int) -> Place:
         """The place of a key, or of an entry of a list, below this one."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
+import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from matroid_bandits._util.text import counted, did_you_mean, shown
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation import check_fit
+from matroid_bandits.simulation import Worlds, check_fit
 from matroid_bandits.specs._code import parameters
 from matroid_bandits.specs._file import Plan, check_name, name_of, read_file
 from matroid_bandits.specs._ground import Ground
@@ -114,9 +115,27 @@ def _which_problem(value: Any) -> str:
     return "(file)" if isinstance(value, dict) and "file" in value else "(problem)"
 
 
+class DrawnSpec(ProblemSpec):
+    """A problem, or with `worlds` a law of problems, numbers of which are drawn: ``mean = { draw = "uniform" }``.
+
+    Examples
+    --------
+    >>> DrawnSpec(
+    ...     matroid={"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2},
+    ...     weights={"family": "bernoulli", "mean": {"draw": "uniform"}},
+    ...     worlds=20,
+    ... ).worlds
+    20
+    """
+
+    worlds: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
+        None, description="How many worlds to draw; by default the problem is one that is not drawn."
+    )
+
+
 #: A problem in the file itself, or the one of another file.
 AnyProblem = Annotated[
-    Annotated[ProblemSpec, Tag("(problem)")] | Annotated[ProblemFileSpec, Tag("(file)")],
+    Annotated[DrawnSpec, Tag("(problem)")] | Annotated[ProblemFileSpec, Tag("(file)")],
     Discriminator(_which_problem),
 ]
 
@@ -182,7 +201,7 @@ class SweepPlan(Plan):
         Short name, fit for files and links, and one for headings.
     about : str
         What it is about, in the file's own words; may be empty.
-    problems : mapping of name to Problem
+    problems : mapping of name to Problem or Worlds
         What to learn.
     policies : callable
         From one of the problems to its policies, by name.
@@ -211,7 +230,7 @@ class SweepPlan(Plan):
     (5, {'OMM': [OMM(scale=0.5), OMM(scale=1.0)]})
     """
 
-    problems: Mapping[str, Problem]
+    problems: Mapping[str, Problem | Worlds]
     policies: Callable[[Problem], Mapping[str, Any]]
     baseline: str | None
 
@@ -258,11 +277,20 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepPlan:
     check_name(file)
     place = Place(file)
     spec: SweepSpec = parse(SweepSpec, read_file(file), place, allow_files=True, allow_code=True)
-    problems: dict[str, Problem] = {}
+    problems: dict[str, Problem | Worlds] = {}
     policies: dict[Problem, dict[str, Any]] = {}
     for name, one in spec.problems.items():
-        problem, ground = one.make(place.at("problems").at(name))
-        problems[name], policies[problem] = problem, spec.make_policies(problem, ground, place)
+        at = place.at("problems").at(name)
+
+        def draw(rng: np.random.Generator | None, one: Any = one, at: Place = at) -> Problem:
+            problem, ground = one.make(replace(at, rng=rng))
+            policies[problem] = spec.make_policies(problem, ground, place)
+            return cast(Problem, problem)
+
+        n_worlds = getattr(one, "worlds", None)
+        problems[name] = draw(None) if n_worlds is None else Worlds(draw, n_worlds)
+        if n_worlds is not None:
+            draw(np.random.default_rng(0))  # so that what is wrong with the file is known before a run
     return SweepPlan(
         name=name_of(file),
         title=file.stem if spec.title is None else spec.title,
