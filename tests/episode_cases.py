@@ -73,6 +73,7 @@ WORLDS = {
         [WORLDS["drift"](n, rng), WORLDS["rows"](n, rng), WORLDS["drift"](n, rng)], [3, 5]
     ),
     "piecewise": lambda n, rng: _piecewise(n, rng),
+    "trace": lambda n, rng: mb.TraceEnvironment(rng.integers(0, 3, (5, n)) / 2),
     "extreme": lambda n, rng: mb.RowEnvironment(rng.choice([-1e100, 1e100, 5e-324, -1e-300, 0.0, 1.0], (5, n))),
 }
 #: Worlds with weights outside [0, 1].

@@ -29,10 +29,12 @@ from matroid_bandits.environments import (
     ExponentialEnvironment,
     GaussianEnvironment,
     LinearEnvironment,
+    PhasesEnvironment,
     PiecewiseEnvironment,
     RandomWalkEnvironment,
     RowEnvironment,
     SampleEnvironment,
+    TraceEnvironment,
 )
 from matroid_bandits.evaluation import read_log
 from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced, Holdout, Learner
@@ -133,6 +135,7 @@ __all__ = [
     "OracleMatroid",
     "PartitionMatroid",
     "PathConstraint",
+    "PhasesEnvironment",
     "PiecewiseEnvironment",
     "Plays",
     "Policy",
@@ -151,6 +154,7 @@ __all__ = [
     "Stream",
     "Sweep",
     "ThompsonSampling",
+    "TraceEnvironment",
     "TransversalMatroid",
     "UniformMatroid",
     "UniformRandom",

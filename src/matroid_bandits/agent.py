@@ -37,6 +37,8 @@ class Play:
         Which of the choices, in the order of `cells`, were answered or closed; None for none of them.
     features : float64 array (n, d), or None
         The features that the choices had in the request, in the order of `cells`.
+    kept : float64 array (n, m), or None
+        What `Policy.keep` gave for the choices, in the order of `cells`; None where it was not asked.
     note : object
         What the caller keeps beside the play while it is open; None by default.
     is_counted : bool
@@ -52,7 +54,7 @@ class Play:
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
-    __slots__ = ("features", "is_counted", "items", "note", "request", "sizes", "told")
+    __slots__ = ("features", "is_counted", "items", "kept", "note", "request", "sizes", "told")
 
     def __init__(
         self,
@@ -63,9 +65,10 @@ class Play:
         features: FloatArray | None = None,
         note: Any = None,
         is_counted: bool = True,
+        kept: FloatArray | None = None,
     ) -> None:
         self.request, self.items, self.sizes, self.told, self.features = request, items, sizes, told, features
-        self.note, self.is_counted = note, is_counted
+        self.note, self.is_counted, self.kept = note, is_counted, kept
 
     def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The run and the item of every choice, one after the other, run by run; or of those at some places."""
@@ -86,7 +89,7 @@ class Play:
 
     def renamed(self, items: IntArray) -> Play:
         """The same play, its items called by other numbers."""
-        return Play(self.request, items, self.sizes, self.told, self.features, self.note, self.is_counted)
+        return Play(self.request, items, self.sizes, self.told, self.features, self.note, self.is_counted, self.kept)
 
     def waiting(self) -> Plays:
         """The choices that still wait, of items that are still there."""
@@ -200,8 +203,8 @@ class Agent:
             self.settle()
         return self._engine.decide(request)
 
-    def play(self, request: Request, items: IntArray, sizes: IntArray) -> Play:
-        """Let an episode pass in which these sets are chosen, the policy's or others."""
+    def play(self, request: Request, items: IntArray, sizes: IntArray, is_own: bool = True) -> Play:
+        """Let an episode pass in which these sets are chosen, the policy's own or others."""
         if self._fresh is not None:
             self.settle()
         if items.shape[0] == 1 and items.shape[1] != sizes[0]:
@@ -214,6 +217,8 @@ class Agent:
             moved = self._policy.advance(self.state, request)
             if moved is not None:
                 self._engine.refresh(*moved)
+        if self._policy.n_kept and is_own:
+            play.kept = self._kept(request, *play.cells())
         if self._waits:
             self.open[request.episode] = self._fresh = play
         return play
@@ -348,7 +353,26 @@ class Agent:
         request, features = play.request, play.features
         if features is not None and places is not None:
             features = features[places]
-        return Feedback(*play.cells(places), self._gains(weights), request.episode, request.stream, features)
+        cells = play.cells(places)
+        kept = play.kept if places is None or play.kept is None else play.kept[places]
+        if kept is None and self._policy.n_kept:
+            kept = self.nothing_kept(cells[1].size)
+        return Feedback(
+            *cells, self._gains(weights), request.episode, request.stream, features, is_early=False, kept=kept
+        )
+
+    def nothing_kept(self, n: int) -> FloatArray:
+        """What is kept of n choices that the policy did not make."""
+        return np.zeros((n, self._policy.n_kept))
+
+    def _kept(self, request: Request, runs: IntArray, items: IntArray) -> FloatArray:
+        """What `Policy.keep` gives, checked, since it is stored."""
+        kept, shape = self._policy.keep(self.state, request, runs, items), (items.size, self._policy.n_kept)
+        is_array = isinstance(kept, np.ndarray) and kept.dtype == np.float64 and kept.shape == shape
+        if not is_array or not np.isfinite(kept).all():
+            who = f"{type(self._policy).__name__}.keep"
+            raise PolicyError(f"expected {who} to return finite float64 of shape {shape}, got {kept!r}")
+        return kept
 
     def _gains(self, weights: FloatArray) -> FloatArray:
         gains = weights if weights.ndim == 1 else weights.reshape(-1)
@@ -359,7 +383,8 @@ class Agent:
         cells = _runs(*items.shape), items.reshape(-1)
         gains = self._gains(weights)
         features = None if request.features is None else _rows(request.features, *cells)
-        return Feedback(*cells, gains, request.episode, request.stream, features, is_early=True)
+        kept = self.nothing_kept(cells[1].size) if self._policy.n_kept else None
+        return Feedback(*cells, gains, request.episode, request.stream, features, is_early=True, kept=kept)
 
     def _rehearse(self, feedback: Feedback) -> None:
         """Let a copy of the state take an answer, for what the policy raises."""

@@ -18,8 +18,8 @@ class Noted(mb.Policy):
 
     support = (0.25, 0.75)
     tries_unseen = takes_priors = False
-    takes_all = is_clairvoyant = samples = True
-    n_features = 3
+    takes_all = is_clairvoyant = samples = chooses_sets = True
+    n_features = n_kept = 3
     item_features = "rows"
     memory = (mb.Memory("a"),)
     affine = mb.OMM()

@@ -10,7 +10,7 @@ import numpy as np
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.kernels import kinetic
-from matroid_bandits.policies import Policy, Request, State, coefficient, evaluate
+from matroid_bandits.policies import Policy, Request, State, choose_sets, coefficient, evaluate, solve
 
 
 class Engine(ABC):
@@ -65,14 +65,7 @@ class Engine(ABC):
 
     def scan(self, request: Request) -> tuple[IntArray, IntArray]:
         """Decide by every index, whatever the request masks or pins: what an engine falls back on."""
-        if request.is_open:
-            return self.constraint.solve(self._indices(request))
-        available = request.available
-        if request.excluded is not None:
-            available = np.ones(self.state.n_items, bool) if available is None else available.copy()
-            available[..., request.excluded] = False
-        items, sizes = self.constraint.solve(self._indices(request), available=available, pinned=request.pinned)
-        return items[:, : sizes.max(initial=0)], sizes
+        return solve(self.state, request, self._indices(request))
 
     def _indices(self, request: Request) -> FloatArray:
         """The indices (R, L); those of an affine policy in one pass over room that is used again."""
@@ -101,3 +94,24 @@ class GreedyEngine(Engine):
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode, by `scan`."""
         return self.constraint.solve(self._indices(request)) if request.is_open else self.scan(request)
+
+
+class OwnSetsEngine(Engine):
+    """The sets of a policy that chooses them itself, checked; it takes the place of the greedy engine for those.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> class First(mb.Policy):
+    ...     def indices(self, state, request):
+    ...         return state.means
+    ...     def sets(self, state, request):
+    ...         return np.tile([0, 1], (state.n_runs, 1)), np.full(state.n_runs, 2)
+    >>> mb.Learner(mb.UniformMatroid(4, 2), First()).ask().items
+    array([0, 1])
+    """
+
+    def decide(self, request: Request) -> tuple[IntArray, IntArray]:
+        """What `Policy.sets` gives."""
+        return choose_sets(self.policy, self.state, request)

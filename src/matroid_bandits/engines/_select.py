@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.engines._base import Engine, GreedyEngine
+from matroid_bandits.engines._base import Engine, GreedyEngine, OwnSetsEngine
 from matroid_bandits.engines._kept_order import WarmEngine
 from matroid_bandits.engines._kinetic import KineticEngine
 from matroid_bandits.engines._threshold import ThresholdEngine
@@ -45,6 +45,10 @@ def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, stat
     >>> type(make_engine("auto", matroid, policy, mb.State(matroid, n_runs=1))).__name__
     'KineticEngine'
     """
+    if policy.chooses_sets:
+        if name in ("auto", "greedy"):
+            return OwnSetsEngine(constraint, policy, state)
+        raise PolicyError(f'expected engine to be "auto" for {policy!r}, which chooses sets itself; got {name!r}')
     if name == "auto":
         name = _fastest(constraint, policy)
         if name == "kinetic":

@@ -11,9 +11,11 @@ from matroid_bandits.environments._exponential import ExponentialEnvironment
 from matroid_bandits.environments._gaussian import GaussianEnvironment
 from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
 from matroid_bandits.environments._linear import LinearEnvironment
+from matroid_bandits.environments._phases import PhasesEnvironment
 from matroid_bandits.environments._piecewise import PiecewiseEnvironment
 from matroid_bandits.environments._row import RowEnvironment
 from matroid_bandits.environments._sample import SampleEnvironment
+from matroid_bandits.environments._trace import TraceEnvironment
 from matroid_bandits.environments._wandering import AutoregressiveEnvironment, RandomWalkEnvironment
 from matroid_bandits.environments._wrapper import has_hook
 
@@ -30,10 +32,12 @@ __all__ = [
     "Family",
     "GaussianEnvironment",
     "LinearEnvironment",
+    "PhasesEnvironment",
     "PiecewiseEnvironment",
     "RandomWalkEnvironment",
     "RowEnvironment",
     "SampleEnvironment",
+    "TraceEnvironment",
     "availability_of",
     "delays_of",
     "features_of",

@@ -62,6 +62,10 @@ def explain(core: Core, item: int, request: Request, wanted: Wanted | None) -> E
     U = evaluate(core.policy, core.agent.state, request)[0]
     mask = np.ones(constraint.n_items, bool) if wanted is None else wanted.mask(constraint.n_items)
     pinned = _NONE if wanted is None else wanted.pinned
+    if core.policy.chooses_sets:
+        items, sizes = core.agent.choose(core.request_of(wanted)._replace(features=request.features))
+        standing = _standing_in_a_set(item, items[0, : sizes[0]], mask, pinned)
+        return _explanation(core, item, U, standing, _NONE, missing=_as_a_whole(core, standing))
     chosen = _best(constraint, U, mask, pinned)
     return _explanation(core, item, U, *_standing(core, item, U, chosen, mask, pinned))
 
@@ -78,6 +82,9 @@ def explain_decision(core: Core, item: int, play: Play, features: Any) -> Explan
     pinned = _NONE if wanted is None else asked.now(wanted.pinned, constraint)
     if id > core.changed_at:
         mask = np.ones(constraint.n_items, bool) if wanted is None else wanted.mask(constraint.n_items)
+        if core.policy.chooses_sets:
+            standing = _standing_in_a_set(item, chosen, mask, pinned)
+            return _explanation(core, item, U, standing, _NONE, None, is_held_out, _as_a_whole(core, standing))
         standing, rivals, forced = _standing(core, item, U, np.sort(chosen), mask, pinned)
         compared = rivals if isinstance(constraint, Matroid) else mask
         missing = missing if np.isnan(U[item]) or np.isnan(U[compared]).any() else ""
@@ -148,6 +155,22 @@ def _explanation(
         missing=missing,
         forced=forced,
     )
+
+
+def _as_a_whole(core: Core, standing: Standing) -> str:
+    """Why no rivals are named of an item that is in or out by the choice of a policy that chooses sets."""
+    if standing not in ("chosen", "out"):
+        return ""
+    return f"{type(core.policy).__name__} chooses sets as a whole, so that no item is compared with another"
+
+
+def _standing_in_a_set(item: int, chosen: IntArray, mask: BoolArray, pinned: IntArray) -> Standing:
+    """Where an item stands beside a set whose policy compares no items."""
+    if item in pinned:
+        return "pinned"
+    if item in chosen:
+        return "chosen"
+    return "out" if mask[item] else "unavailable"
 
 
 def _best(constraint: Constraint, U: FloatArray, mask: BoolArray, pinned: IntArray) -> IntArray:

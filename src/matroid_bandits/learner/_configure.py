@@ -36,7 +36,7 @@ def configured(core: Core, policy: Policy) -> tuple[Agent, Departed]:
         _check_seen(old.state, policy)
         new = Agent(core.constraint, policy, minimize=core.minimize, engine=core.engine, episode=core.episode)
         new.state.take_over(old.state)
-        new.open = _opened(old, policy)
+        new.open = _opened(old, policy, keeps)
         if keeps:
             new.state.take_memory(old.state)
         else:
@@ -77,6 +77,7 @@ def restarted(core: Core, policy: Policy) -> tuple[Agent, Departed]:
     width = policy.n_features
     for t, play in old.open.items():
         emptied = play.renamed(np.full_like(play.items, NOWHERE))
+        emptied.kept = None
         emptied.features = None if width is None else np.zeros((play.items.size, width))
         emptied.note = None if play.note is None else play.note.without_features()
         new.open[t] = emptied
@@ -99,13 +100,17 @@ def _check_seen(state: State, policy: Policy) -> None:
         raise PolicyError(f"{policy!r} needs weights in [{low:g}, {high:g}], and some priors have other means")
 
 
-def _opened(old: Agent, policy: Policy) -> dict[int, Play]:
-    """The plays that wait, without features where the policy takes none."""
-    if policy.n_features is not None or not any(play.features is not None for play in old.open.values()):
+def _opened(old: Agent, policy: Policy, keeps: bool) -> dict[int, Play]:
+    """The plays that wait: without features where the policy takes none, without what another policy has kept."""
+    loses_features = policy.n_features is None and any(play.features is not None for play in old.open.values())
+    if not loses_features and (keeps or not any(play.kept is not None for play in old.open.values())):
         return dict(old.open)
     found = {}
     for t, play in old.open.items():
         found[t] = plain = play.renamed(play.items)
-        plain.features = None
-        plain.note = None if play.note is None else play.note.without_features()
+        if not keeps:
+            plain.kept = None
+        if loses_features:
+            plain.features = None
+            plain.note = None if play.note is None else play.note.without_features()
     return found

@@ -42,7 +42,7 @@ from matroid_bandits.learner._wanted import (
     read_wanted,
     without_unknown,
 )
-from matroid_bandits.policies import Feedback, Policy, Request, as_policy, evaluate
+from matroid_bandits.policies import Feedback, Policy, Request, as_policy, choose_sets
 from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
 
 #: The run of the first redraw: run 0 is the learner's own, and departed items have the next ones.
@@ -195,7 +195,7 @@ class Core:
                     raise ReplayError(f"decision {t}: the log says {said}, this learner decides {found}")
         if self.record is not None:
             self.record(_events.asked(t, items[0], asked, self.constraint, is_held_out, own, tags))
-        play = self.agent.play(request, items, sizes)
+        play = self.agent.play(request, items, sizes, is_own=not is_held_out)
         chosen = play.items[0]
         self.episode = t
         if asked is not None:
@@ -279,9 +279,7 @@ class Core:
         t = self.episode + 1
         stream = Stream(self.seed, _FIRST_REDRAW + np.arange(n), POLICY)
         request = Request(t, stream) if asked is None else asked.request(t, stream, self.constraint.n_items)
-        indices = evaluate(self.policy, self.agent.state.repeated(n), request)
-        mask = None if asked is None else asked.mask(self.constraint.n_items)
-        return self.constraint.solve(indices, available=mask, pinned=request.pinned)
+        return choose_sets(self.policy, self.agent.state.repeated(n), request)
 
     def tell(self, decision: Decision | int, weights: Any) -> None:
         """Count what the items of a decision were worth."""
@@ -567,7 +565,10 @@ class Core:
                 features = None if play.features is None else play.features[place : place + 1]
                 # no number addresses its random numbers: it has those of a run of its own, as run 0 is all others'
                 stream = Stream(self.stream.seed, [1 + place], POLICY)
-                told = Feedback(one, one, np.array([sign * value]), episode, stream, features)
+                kept = None if play.kept is None else play.kept[place : place + 1]
+                if kept is None and self.policy.n_kept:
+                    kept = self.agent.nothing_kept(1)
+                told = Feedback(one, one, np.array([sign * value]), episode, stream, features, kept=kept)
                 self.departed.answer(code, told, state, self.policy)
 
     def _close(self, plays: list[Play], default: float | None) -> None:

@@ -144,6 +144,7 @@ def _core(
             arrays[f"extra/{former[old].name}"] = former[old].converted(arrays.pop(old))
         _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
         _validate.check_plays(arrays, header, constraint)
+        _validate.check_kept(arrays, policy)
     core = Core(
         constraint,
         policy,
@@ -208,6 +209,10 @@ def _open_arrays(core: Core) -> dict[str, AnyArray]:
     rows = [play.features for play in plays.values() if play.features is not None]
     if rows:
         arrays["open/features"] = np.concatenate(rows)
+    if core.policy.n_kept and plays:
+        nothing = core.agent.nothing_kept
+        kept = [nothing(play.items.size) if play.kept is None else play.kept for play in plays.values()]
+        arrays["open/kept"] = np.concatenate(kept)
     times = [None if play.note is None else play.note.time for play in plays.values()]
     if any(time is not None for time in times):
         arrays["open/times"] = np.array(times, np.float64)  # NaN for None
@@ -251,6 +256,7 @@ class _Codes:
 def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
     edges = offsets(arrays["open/sizes"]).tolist()
     items, told, rows = arrays["open/items"], arrays["open/told"], arrays.get("open/features")
+    kept = arrays.get("open/kept")
     stream, plays = core.stream, core.agent.open
     sizes = {size: frozen(np.array([size])) for size in set(arrays["open/sizes"].tolist())}
     is_partly = np.add.reduceat(told, edges[:-1]) > 0 if told.size and min(sizes) > 0 else None
@@ -258,6 +264,7 @@ def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
         part = told[lo:hi].copy() if (is_partly[k] if is_partly is not None else told[lo:hi].any()) else None
         features = None if rows is None else rows[lo:hi]
         plays[id] = Play(Request(id, stream), items[None, lo:hi], sizes[hi - lo], part, features)
+        plays[id].kept = None if kept is None else kept[lo:hi]
     labels = core.constraint.labels
     for id in arrays["open/ids"][arrays["open/held_out"]].tolist():
         plays[id].note = Asked(labels, None, None, is_held_out=True)

@@ -99,7 +99,8 @@ def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) 
         if layouts.get(name) != layout:
             raise ValueError(f"expected {name} as {layout}, got {layouts.get(name)}")
     for name, layout in layouts.items():
-        is_rows = name in ("features", "open/features") and len(layout.shape) == 2 and layout.dtype == real
+        is_table = name in ("features", "open/features", "open/kept")
+        is_rows = is_table and len(layout.shape) == 2 and layout.dtype == real
         is_column = name.startswith("departed/") and len(layout.shape) >= 2 and layout.shape[1] == n_departed
         if name not in expected and not is_rows and not is_column and not name.startswith(("policy/", "extra/")):
             raise ValueError(f"expected no array called {shown(name)}")
@@ -146,6 +147,18 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
     _check_wanted(arrays, constraint.n_items, len(header["departed"]))
     if header["n_changes"] == 0:
         _check_sets(ids, sizes, items, constraint)
+
+
+def check_kept(arrays: Mapping[str, AnyArray], policy: Policy) -> None:
+    """What the policy keeps of the plays that wait."""
+    n_cells = arrays["open/items"].size
+    kept = arrays.get("open/kept", np.zeros((n_cells, 0)) if policy.n_kept and n_cells else None)
+    if kept is None:
+        return
+    if kept.shape != (n_cells, policy.n_kept) or not np.isfinite(kept).all():
+        raise ValueError(
+            f"expected {policy.n_kept} finite numbers kept of each of {n_cells} waiting plays, got shape {kept.shape}"
+        )
 
 
 def _check_tags(arrays: Mapping[str, AnyArray]) -> None:

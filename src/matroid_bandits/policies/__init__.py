@@ -5,7 +5,7 @@ from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, Uniform
 from matroid_bandits.policies._clsg import CLSG
 from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
 from matroid_bandits.policies._discounted import DiscountedOMM
-from matroid_bandits.policies._evaluate import coefficient, evaluate
+from matroid_bandits.policies._evaluate import available_of, choose_sets, coefficient, evaluate, solve
 from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._klucb import KLUCBPlusPlus
@@ -51,9 +51,12 @@ __all__ = [
     "ThompsonSampling",
     "UniformRandom",
     "as_policy",
+    "available_of",
+    "choose_sets",
     "coefficient",
     "evaluate",
     "policy_from_dict",
     "policy_to_dict",
     "scale_problem",
+    "solve",
 ]

@@ -36,6 +36,9 @@ class Policy(LiveHooks, ABC):
     learns more than the state     `memory`, which declares its arrays, and `observe`, called with every answer:
     counts                         at once, in parts, episodes later, never
     ages                           `advance`, called once an episode, after its set was chosen
+    chooses sets, not items        `sets`, called in place of `indices`, which are then for reports alone
+    weighs answers by how its      `keep` with `n_kept`: numbers that stay with each choice until its answer comes,
+    choices were made              in `Feedback.kept`
     needs the constraint           `prepare`, called once, before anything else
     has a compiled form            `compiled`; `AffinePolicy` has one
     -----------------------------  ----------------------------------------------------------------------------------
@@ -72,7 +75,11 @@ class Policy(LiveHooks, ABC):
     takes_all : bool
         Whether `observe` raises nothing whatever it is told: then no answer is kept to be undone.
     samples : bool
-        Whether `indices` draws random numbers, so that the same state may lead to different sets.
+        Whether `indices` or `sets` draws random numbers, so that the same state may lead to different sets.
+    chooses_sets : bool
+        Whether sets come from `sets`; True of a class that writes that method, without being said.
+    n_kept : int
+        How many numbers `keep` returns for each choice; 0, the default, for a policy that keeps none.
     is_clairvoyant : bool
         Whether the policy knows the environment, such as the true means of these items, so that it is a yardstick and
         no learner: the suites leave out that costs are played as gains are and that items may come and go.
@@ -109,6 +116,8 @@ class Policy(LiveHooks, ABC):
     takes_priors: bool = True
     takes_all: bool = False
     samples: bool = False
+    chooses_sets: bool = False
+    n_kept: int = 0
     is_clairvoyant: bool = False
     n_features: int | None = None
     item_features: FloatArray | None = None
@@ -117,6 +126,8 @@ class Policy(LiveHooks, ABC):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        if "sets" in vars(cls):
+            cls.chooses_sets = True
         name = cls.__name__
         is_abstract = any(getattr(getattr(cls, each, None), "__isabstractmethod__", False) for each in dir(cls))
         is_taken = (
@@ -128,6 +139,22 @@ class Policy(LiveHooks, ABC):
     @abstractmethod
     def indices(self, state: State, request: Request) -> FloatArray:
         """The index of every item in the request's episode, shape (R, L); not NaN."""
+
+    def sets(self, state: State, request: Request) -> tuple[IntArray, IntArray]:
+        """The sets of the request's episode, of a policy that chooses whole sets; others leave it as it is.
+
+        A set is of what the request has available, holds what it pins and is complete: nothing that is available
+        could be added to it. All of this is checked. Like `indices`, the method changes nothing; `indices` then only
+        say what a live learner reports of each item.
+
+        Returns
+        -------
+        items : int64 array (R, W)
+            The first ``sizes[run]`` entries of a row are the run's set, ascending; what follows means nothing.
+        sizes : int64 array (R,)
+            How many items each run chooses.
+        """
+        raise NotImplementedError(f"{type(self).__name__} chooses by its indices")
 
     # What a policy declares
 
@@ -169,6 +196,20 @@ class Policy(LiveHooks, ABC):
             For an affine policy the items (n,), each in its run (n,), whose lines this has changed; None for none.
         """
         return None
+
+    def keep(self, state: State, request: Request, runs: IntArray, items: IntArray) -> FloatArray:
+        """Numbers that stay with the choices `items` (n,), each in its run (n,), until they are answered.
+
+        Called after `advance`, where `n_kept` is above 0 and the sets are the policy's own; `state` has not yet
+        counted the choices. `Feedback.kept` has the numbers of the answered choices, however late. Of choices that
+        the policy has not made (hold-outs, looks before the first episode) the numbers are 0.
+
+        Returns
+        -------
+        float64 array (n, n_kept)
+            Finite numbers.
+        """
+        return np.zeros((items.size, self.n_kept))
 
     def observe(self, state: State, feedback: Feedback) -> None:
         """Update the memory with what was answered; `state` has counted it."""

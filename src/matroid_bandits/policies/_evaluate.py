@@ -1,4 +1,4 @@
-"""The indices of a policy, and the coefficient of an affine one, checked."""
+"""What the hooks of a policy return, checked: indices, sets, and the coefficient of an affine one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import order as order_kernels
+from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
 
@@ -78,3 +80,121 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
             f"{type(policy).__name__}.indices gave NaN for item {item} of run {run} in episode {request.episode}"
         )
     return U
+
+
+def solve(state: State, request: Request, weights: FloatArray) -> tuple[IntArray, IntArray]:
+    """The best sets for weights (R, L), of what a request has available, with what it pins; and their sizes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import solve
+    >>> state = mb.State(mb.UniformMatroid(3, 1), n_runs=1)
+    >>> solve(state, mb.Request(1, mb.Stream(0, [0]), excluded=np.array([1])), np.array([[0.2, 0.9, 0.5]]))
+    (array([[2]]), array([1]))
+    """
+    if request.is_open:
+        return state.constraint.solve(weights)
+    items, sizes = state.constraint.solve(weights, available=available_of(state, request), pinned=request.pinned)
+    return items[:, : sizes.max(initial=0)], sizes
+
+
+def available_of(state: State, request: Request) -> BoolArray | None:
+    """Which items a request leaves, (L,) or (R, L), with what it excludes taken out; None for all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import available_of
+    >>> state = mb.State(mb.UniformMatroid(3, 1), n_runs=1)
+    >>> available_of(state, mb.Request(1, mb.Stream(0, [0]), excluded=np.array([1])))
+    array([ True, False,  True])
+    """
+    available = request.available
+    if request.excluded is not None:
+        available = np.ones(state.n_items, bool) if available is None else available.copy()
+        available[..., request.excluded] = False
+    return available
+
+
+def choose_sets(policy: Policy, state: State, request: Request) -> tuple[IntArray, IntArray]:
+    """The sets that a policy chooses for a request and their sizes: by its `sets`, checked, or by its indices.
+
+    Raises
+    ------
+    PolicyError
+        `Policy.sets` returned something else than one allowed, complete set for each run.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import choose_sets
+    >>> state = mb.State(mb.UniformMatroid(3, 1), n_runs=1)
+    >>> choose_sets(mb.OMM(), state, mb.Request(1, mb.Stream(0, [0])))
+    (array([[0]]), array([1]))
+    """
+    if not policy.chooses_sets:
+        return solve(state, request, evaluate(policy, state, request))
+    found = policy.sets(state, request)
+    who = f"{type(policy).__name__}.sets"
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise PolicyError(f"expected {who} to return items and sizes, got {type(found).__name__}")
+    items, sizes = found
+    n_runs = state.n_runs
+    for name, array, n_axes in (("items", items, 2), ("sizes", sizes, 1)):
+        is_array = isinstance(array, np.ndarray) and array.dtype == np.int64
+        if not is_array or array.ndim != n_axes or array.shape[0] != n_runs:
+            given = f"shape {array.shape} of {array.dtype}" if hasattr(array, "dtype") else type(array).__name__
+            raise PolicyError(f"expected {who} to return {name}, {n_axes}-d int64, a row per run; got {given}")
+    if ((sizes < 0) | (sizes > items.shape[1])).any():
+        raise PolicyError(f"expected {who} to return sizes in 0..{items.shape[1]}, got {sizes.tolist()}")
+    items = items[:, : sizes.max(initial=0)]
+    run = _first_wrong(state, request, items, sizes)
+    if run >= 0:
+        raise PolicyError(
+            f"expected {who} to return sets that are allowed, complete, ascending, of what is available and with "
+            f"what is pinned; got {items[run, : sizes[run]].tolist()} for run {request.stream.runs[run]} in episode "
+            f"{request.episode}"
+        )
+    return items, sizes
+
+
+def _first_wrong(state: State, request: Request, items: IntArray, sizes: IntArray) -> int:
+    """The first run whose set may not be chosen for a request; -1 where all may."""
+    constraint, n_items = state.constraint, state.n_items
+    is_chosen = np.arange(items.shape[1]) < sizes[:, None]
+    is_wrong = (((items < 0) | (items >= n_items)) & is_chosen).any(axis=1)
+    is_wrong |= ((np.diff(items, axis=1) <= 0) & is_chosen[:, 1:]).any(axis=1)
+    if is_wrong.any():
+        return int(is_wrong.argmax())
+    available, pinned = available_of(state, request), request.pinned
+    if available is not None or pinned is not None:
+        member = np.zeros((sizes.size, n_items), bool)
+        member[np.nonzero(is_chosen)[0], items[is_chosen]] = True
+        is_free = member.copy()
+        if pinned is not None:
+            is_wrong |= ~member[:, pinned].all(axis=1)
+            is_free[:, pinned] = False
+        if available is not None:
+            is_wrong |= (is_free & ~available).any(axis=1)
+    is_wrong |= sizes != _full_sizes(constraint, sizes, available, pinned)
+    if isinstance(constraint, Matroid):
+        is_wrong |= constraint.greedy(np.where(is_chosen, items, 0), sizes)[1] != sizes
+    else:
+        for run in np.flatnonzero(~is_wrong & (sizes > 0)).tolist():
+            is_wrong[run] = not constraint.allows(items[run, : sizes[run]])
+    return int(is_wrong.argmax()) if is_wrong.any() else -1
+
+
+def _full_sizes(
+    constraint: Constraint, sizes: IntArray, available: BoolArray | None, pinned: IntArray | None
+) -> IntArray:
+    """How many items complete sets have; where that differs from set to set, as of paths, any number but none."""
+    if not constraint.is_hereditary and (sizes > 0).all():
+        return sizes
+    if constraint.is_hereditary and available is None and pinned is None:
+        return np.full(sizes.size, constraint.largest_size)
+    full = constraint.solve(np.zeros((sizes.size, constraint.n_items)), available=available, pinned=pinned)[1]
+    return full if constraint.is_hereditary else np.where(sizes > 0, sizes, full)

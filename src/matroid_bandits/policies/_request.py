@@ -96,6 +96,9 @@ class Feedback(NamedTuple):
         The policy's own random numbers, as in `Request`; ``stream.take(runs)`` has a row for each answer.
     features : float64 array (n, d), or None
         The features that the answered items had in the decision's request.
+    kept : float64 array (n, m), or None
+        What `Policy.keep` gave for the answered choices, 0 where they were not the policy's; None for a policy that
+        keeps nothing.
     is_early : bool
         Whether this was seen before the first decision. The episode is an address of random numbers then, and tells
         no time.
@@ -119,3 +122,4 @@ class Feedback(NamedTuple):
     stream: Stream
     features: FloatArray | None = None
     is_early: bool = False
+    kept: FloatArray | None = None

@@ -44,7 +44,8 @@ class PolicyWrapper(Policy):
         self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors
         self.takes_all, self.is_clairvoyant = base.takes_all, base.is_clairvoyant
         self.n_features, self.item_features = base.n_features, base.item_features
-        self.samples = base.samples
+        self.samples, self.n_kept = base.samples, base.n_kept
+        self.chooses_sets = base.chooses_sets or type(self).sets is not PolicyWrapper.sets
 
     @property
     def base(self) -> Policy:
@@ -61,6 +62,12 @@ class PolicyWrapper(Policy):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         return self._base.indices(state, request)
+
+    def sets(self, state: State, request: Request) -> tuple[IntArray, IntArray]:
+        return self._base.sets(state, request)
+
+    def keep(self, state: State, request: Request, runs: IntArray, items: IntArray) -> FloatArray:
+        return self._base.keep(state, request, runs, items)
 
     def prepare(self, constraint: Constraint) -> Any:
         return self._base.prepare(constraint)

@@ -41,6 +41,7 @@ from matroid_bandits.specs._environment import (
     ObservationsSpec,
     RowsSpec,
     SamplesSpec,
+    TraceSpec,
 )
 from matroid_bandits.specs._file import SimulationPlan, json_schema, read_file, read_simulation
 from matroid_bandits.specs._ground import Ground
@@ -65,7 +66,7 @@ from matroid_bandits.specs._shapes import ArborescenceSpec, AssignmentSpec, Path
 from matroid_bandits.specs._spec import Spec, parse, parse_json
 from matroid_bandits.specs._sweep import DrawnSpec, FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
 from matroid_bandits.specs._values import LawSpec
-from matroid_bandits.specs._weights import ContextualSpec, PiecewiseSpec, WeightsSpec
+from matroid_bandits.specs._weights import ContextualSpec, PhasesSpec, PiecewiseSpec, WeightsSpec
 
 __all__ = [
     "LONGEST_ABOUT",
@@ -106,6 +107,7 @@ __all__ = [
     "OwnSpec",
     "PartitionSpec",
     "PathSpec",
+    "PhasesSpec",
     "PiecewiseSpec",
     "Place",
     "Plan",
@@ -126,6 +128,7 @@ __all__ = [
     "SweepPlan",
     "SweepSpec",
     "TableSpec",
+    "TraceSpec",
     "TransversalSpec",
     "TruncateSpec",
     "UniformSpec",

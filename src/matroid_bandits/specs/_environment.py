@@ -24,6 +24,7 @@ from matroid_bandits.environments import (
     RandomWalkEnvironment,
     RowEnvironment,
     SampleEnvironment,
+    TraceEnvironment,
 )
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
 from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, MoveSpec, WalkSpec
@@ -323,6 +324,23 @@ class RowsSpec(EnvironmentSpec):
     def _make(self, ground: Ground, place: Place) -> Environment:
         at = place.at("rows")
         return RowEnvironment([read_values(row, ground, at.at(number)) for number, row in enumerate(self.rows)])
+
+
+class TraceSpec(EnvironmentSpec):
+    """Rows that hold a weight for every item, played one after the other; after the last the first comes again.
+
+    Examples
+    --------
+    >>> len(TraceSpec(family="trace", rows=[[0, 1], {"a": 1, "b": 0}]).rows)
+    2
+    """
+
+    family: Literal["trace"]
+    rows: Annotated[list[list[float] | dict[str, float]], BeforeValidator(_check_matrix)]
+
+    def _make(self, ground: Ground, place: Place) -> Environment:
+        at = place.at("rows")
+        return TraceEnvironment([read_values(row, ground, at.at(number)) for number, row in enumerate(self.rows)])
 
 
 class SamplesSpec(EnvironmentSpec):

@@ -8,7 +8,12 @@ import numpy as np
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from matroid_bandits._util.text import did_you_mean, shown
-from matroid_bandits.environments import ContextualEnvironment, Environment, PiecewiseEnvironment
+from matroid_bandits.environments import (
+    ContextualEnvironment,
+    Environment,
+    PhasesEnvironment,
+    PiecewiseEnvironment,
+)
 from matroid_bandits.specs._environment import (
     BernoulliSpec,
     BetaSpec,
@@ -19,13 +24,14 @@ from matroid_bandits.specs._environment import (
     ObservationsSpec,
     RowsSpec,
     SamplesSpec,
+    TraceSpec,
     check_noise,
 )
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._spec import Columns, Count, Number, Spec, closest, mistake
 
-_WITHOUT_MEANS = ("linear", "rows", "samples", "piecewise", "contextual")
+_WITHOUT_MEANS = ("linear", "rows", "samples", "trace", "piecewise", "phases", "contextual")
 _FAMILIES = ("bernoulli", "exponential", "gaussian", "beta", *_WITHOUT_MEANS)
 
 
@@ -53,6 +59,27 @@ class PiecewiseSpec(EnvironmentSpec):
         at = place.at("pieces")
         pieces = [piece.environment(ground, at.at(number)) for number, piece in enumerate(self.pieces)]
         return PiecewiseEnvironment(pieces, self.changes)
+
+
+class PhasesSpec(EnvironmentSpec):
+    """Weights 0 or 1 whose means jump between two levels, in phases that grow; some items are always better.
+
+    Examples
+    --------
+    >>> from matroid_bandits.specs import UniformSpec
+    >>> ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
+    >>> PhasesSpec(family="phases", best=["b"]).environment(ground)
+    <PhasesEnvironment: 2 items, 1 better by 0.1>
+    """
+
+    family: Literal["phases"]
+    best: list[str] = Field(description="The best items, by name.")
+    gap: Number = Field(0.1, description="By how much they are better.")
+    growth: Number = Field(1.6, description="How much longer each phase is than the one before.")
+
+    def _make(self, ground: Ground, place: Place) -> Environment:
+        items = ground.numbers(self.best, place.at("best"))
+        return PhasesEnvironment(ground.constraint.n_items, items, self.gap, self.growth)
 
 
 class ContextualSpec(EnvironmentSpec):
@@ -132,8 +159,10 @@ WeightsSpec = Annotated[
     | Annotated[BetaSpec, Tag("<beta>")]
     | Annotated[LinearWeightsSpec, Tag("<linear>")]
     | Annotated[RowsSpec, Tag("<rows>")]
+    | Annotated[TraceSpec, Tag("<trace>")]
     | Annotated[SamplesSpec, Tag("<samples>")]
     | Annotated[PiecewiseSpec, Tag("<piecewise>")]
+    | Annotated[PhasesSpec, Tag("<phases>")]
     | Annotated[ContextualSpec, Tag("<contextual>")]
     | Annotated[ObservationsSpec, Tag("<observations>")],
     Discriminator(_tag),

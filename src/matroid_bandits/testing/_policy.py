@@ -19,7 +19,7 @@ from matroid_bandits.engines import ENGINES
 from matroid_bandits.exceptions import ContractError, PolicyError
 from matroid_bandits.learner import Learner
 from matroid_bandits.matroids import Matroid, PartitionMatroid, UniformMatroid
-from matroid_bandits.policies import Feedback, Plays, Policy, PolicyWrapper, Request, State, coefficient
+from matroid_bandits.policies import Feedback, Plays, Policy, PolicyWrapper, Request, State, choose_sets, coefficient
 from matroid_bandits.stream import POLICY, START, Stream
 from matroid_bandits.testing._suite import Suite
 
@@ -147,6 +147,21 @@ class PolicySuite(Suite):
         """An affine policy changes the lines of those items alone that are played, answered or named by `advance`."""
         if self.policy.affine is not None:
             self._play("lines")
+
+    def test_sets_are_allowed(self) -> None:
+        """Sets of a policy that chooses them are allowed, complete, of what is available, with what is pinned."""
+        for matroid in self._matroids() if self.policy.chooses_sets else ():
+            try:
+                for _ in self._decide_together([self._agent(matroid)], 4 * self.n_episodes):
+                    pass
+            except PolicyError as error:
+                raise ContractError(f"{error} on {matroid!r}") from None
+
+    def test_sets_are_a_function_of_state_and_request(self) -> None:
+        """Asked twice, they are the same, and nothing has changed; at other random numbers, if it does not sample."""
+        if self.policy.chooses_sets:
+            for check in ("leaves", "function") if self.policy.samples else ("leaves", "function", "draws"):
+                self._play(check)
 
     def test_engines_agree(self) -> None:
         """Every engine that fits makes the decisions of the greedy one, with masks, pins and late answers."""
@@ -391,6 +406,13 @@ class _Trial:
 
     def _compare_runs(self, t: int) -> None:
         batch, *alone = (watched.U for watched in self._watched)
+        sets, *sets_alone = (watched.chosen for watched in self._watched)
+        for i, own in enumerate(sets_alone):
+            if sets and sets[i] != own[0]:
+                raise ContractError(
+                    f"sets of run {_RUNS[i]} change with the runs beside it: expected {own[0]} in episode {t}, as "
+                    f"when played alone, got {sets[i]}"
+                )
         for i, rows in enumerate(alone):
             if not np.array_equal(batch[i], rows[0]):
                 e = int((batch[i] != rows[0]).argmax())
@@ -409,7 +431,8 @@ class _Watched(PolicyWrapper):
         super().__init__(base)
         self._check = check
         self._c, self._exponent = 0.0, 0
-        self._affine = base.affine
+        self._affine, self.chooses_sets = base.affine, base.chooses_sets
+        self.chosen: list[list[int]] = []
 
     @property
     def affine(self) -> None:
@@ -470,6 +493,25 @@ class _Watched(PolicyWrapper):
                 )
             self._c, self._exponent = c, exponent
         return U
+
+    def sets(self, state: State, request: Request) -> tuple[IntArray, IntArray]:
+        self.indices(state, request)  # which are reported, and watched as those of any policy
+        before, t = _copies(state), request.episode
+        items, sizes = choose_sets(self._base, state, request)
+        self.chosen = _sets(items, sizes)
+        if self._check == "leaves":
+            _check_unchanged("sets", before, state, t)
+        if self._check in ("function", "draws"):
+            others = request
+            if self._check == "draws":
+                stream = request.stream
+                others = request._replace(stream=Stream(stream.seed ^ 1, stream.runs, stream.purpose))
+            again = _sets(*choose_sets(self._base, state, others))
+            if again != self.chosen:
+                what = "that do not depend on random numbers unless samples = True says so"
+                what = what if self._check == "draws" else "to be a function of (state, request)"
+                raise ContractError(f"expected sets {what}, got {self.chosen} and then {again} in episode {t}")
+        return items, sizes
 
     def advance(self, state: State, request: Request) -> None:
         before, lines = _copies(state, "extra"), self._lines(state)
@@ -535,6 +577,10 @@ class _Watched(PolicyWrapper):
         return np.zeros(state.counts.shape, np.int64) if state.alarms is None else state.alarms[0].copy()
 
 
+def _sets(items: IntArray, sizes: IntArray) -> list[list[int]]:
+    return [row[:size] for row, size in zip(items.tolist(), sizes.tolist(), strict=True)]
+
+
 def _compare_directions(gains: list[FloatArray], costs: list[FloatArray]) -> None:
     """Indices of two trials that met the same gains, once as weights and once as costs."""
     for t, (U, V) in enumerate(zip(gains, costs, strict=False), start=1):
@@ -580,7 +626,7 @@ def _copies(state: State, *except_for: str) -> dict[str, AnyArray]:
 
 
 def _check_unchanged(who: str, before: Mapping[str, AnyArray], state: State, t: int) -> None:
-    after = _copies(state, *([] if who == "indices" else ["extra"]))
+    after = _copies(state, *([] if who in ("indices", "sets") else ["extra"]))
     for name in before.keys() | after.keys():
         is_same = (
             name in before
