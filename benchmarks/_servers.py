@@ -46,7 +46,7 @@ def naive(url: str) -> Starlette:
     database, lock = Database(url), threading.Lock()
     database.open()
     with database.reading() as connection:
-        row = database.find(connection, "bench")
+        row = database.find(connection, "bench0")
         created = from_json(next(iter(database.log(connection, row.id))).payload)
     learner = mb.Learner.replay([created])
     emitted: list[dict[str, Any]] = []
@@ -61,7 +61,7 @@ def naive(url: str) -> Starlette:
             with database.writing(held[0]) as connection:
                 (now,) = database.lock(connection, [row.id])
                 if known := database.known(connection, [request_id]):
-                    return bytes(known[request_id].answer.encode())
+                    return bytes(known[row.id, request_id].answer.encode())
                 answer = run()
                 events = [
                     (row.id, state["seq"] + n, now.now, to_json(event).decode()) for n, event in enumerate(emitted, 1)
@@ -69,9 +69,9 @@ def naive(url: str) -> Starlette:
                 emitted.clear()
                 database.append(connection, events)
                 state["seq"] += len(events)
-                counts = learner.n_decisions, learner.n_outstanding
-                database.advance(connection, [(state["seq"], *counts, "active", None, row.id)])
-                database.remember(connection, [(request_id, digest, 200, answer.decode(), now.now)])
+                counts = learner.n_decisions, learner.n_outstanding, 0
+                database.advance(connection, [(state["seq"], "", *counts, "active", None, row.id)])
+                database.remember(connection, [(request_id, row.id, digest, 200, answer.decode(), now.now)])
             return answer
 
     def ask(_: bytes) -> bytes:

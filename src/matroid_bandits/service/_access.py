@@ -38,11 +38,15 @@ class Watch:
     def done(self, label: str, request: Request, response: Response, began: float, key: str = "") -> None:
         """Take note of a request that is about to be answered."""
         seconds = time.perf_counter() - began
-        self._figures.served(label, response.status_code, seconds)
-        if seconds >= self._least:
-            self._write(request, response, seconds, key)
+        if self.counts(label, response.status_code, seconds):
+            self.write(request, response, seconds, key)
 
-    def _write(self, request: Request, response: Response, seconds: float, key: str) -> None:
+    def counts(self, label: str, status: int, seconds: float) -> bool:
+        """Count a request; whether it is to be written."""
+        self._figures.served(label, status, seconds)
+        return seconds >= self._least
+
+    def write(self, request: Request, response: Response, seconds: float, key: str) -> None:
         """Write a line; paths are without queries, and nothing of a body is in it."""
         given = request.headers.get("x-request-id") or request.headers.get("idempotency-key") or ""
         id = given[:_MOST_ID] if given.isascii() and given.isprintable() else ""

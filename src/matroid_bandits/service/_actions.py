@@ -17,9 +17,13 @@ from matroid_bandits.service._remembered import short_decision, short_told
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBody, RequestBody, TellBody
 from matroid_bandits.service._settings import Settings
+from matroid_bandits.specs import parse_json
 
 #: Executed by the writer's thread.
 Action = Callable[[Replica, Turn], Answer]
+
+#: Bodies of an ask that asks for nothing in particular.
+_NOTHING = (b"", b"{}")
 
 
 def request_of(body: RequestBody) -> dict[str, Any]:
@@ -39,6 +43,20 @@ def request_of(body: RequestBody) -> dict[str, Any]:
         if body.unknown != "raise":
             wanted["unknown"] = body.unknown
     return wanted
+
+
+def read_ask(content: bytes) -> tuple[Action, int | None]:
+    """What the body of an ask stands for, and the seconds that a token of its decision is to be good for, if any."""
+    if content in _NOTHING:
+        return ask({}), None
+    body = parse_json(AskBody, content)
+    return ask(request_of(body)), body.token
+
+
+def read_tell(content: bytes) -> tuple[Action, int]:
+    """What the body of a tell stands for, and the decision that it is for."""
+    body = parse_json(TellBody, content or b"{}")
+    return tell(body), body.decision
 
 
 def ask(wanted: dict[str, Any]) -> Action:

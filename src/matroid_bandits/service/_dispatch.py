@@ -112,13 +112,18 @@ class Call:
 
     async def write(self, run: Callable[[Any, Any], Answer], need: Any = "change") -> Answer:
         """Execute something in the log, with the client's request id."""
-        given = self.headers.get(b"idempotency-key")
-        request_id = digest = ""
-        if given is not None:
-            request_id = check_request_id(given.decode("latin-1"))
-            what = f"{self.request.method} {self.request.scope['path']}\n".encode()
-            digest = hashlib.blake2b(what + self.content, digest_size=16).hexdigest()
+        scope = self.request.scope
+        request_id, digest = identified(self.headers, scope["method"], scope["path"], self.content)
         return await self.service.write(self.name, run, need, request_id, digest, self.key.id)
+
+
+def identified(headers: dict[bytes, bytes], method: str, path: str, content: bytes) -> tuple[str, str]:
+    """The id that a client gave its request, and the hash of what it asks for; empty without one."""
+    given = headers.get(b"idempotency-key")
+    if given is None:
+        return "", ""
+    what = f"{method} {path}\n".encode() + content
+    return check_request_id(given.decode("latin-1")), hashlib.blake2b(what, digest_size=16).hexdigest()
 
 
 def read_integer(name: str, text: str, low: int, high: int) -> int:
@@ -301,7 +306,11 @@ async def identify(request: Request, service: Service) -> Key:
         if request.method != "GET":
             check_own_site(request)
     key = await service.keys.look_up(token.strip(), kind)
-    if service.keys.is_open and not service.settings.insecure and not _is_loopback(request, service):
+    if (
+        service.keys.is_open
+        and not service.settings.insecure
+        and not names_this_machine(dict(request.scope["headers"]).get(b"host", b""), service)
+    ):
         raise AccessError("expected a request to this machine's own name, since there are no keys; got another host")
     return key
 
@@ -329,9 +338,9 @@ def check_own_site(request: Request) -> None:
         raise AccessError("expected a request of this site's own pages, got one from elsewhere")
 
 
-def _is_loopback(request: Request, service: Service) -> bool:
-    """Whether a request names this machine: a page from elsewhere whose name was bent to point here does not."""
-    host = request.headers.get("host", "").lower()
+def names_this_machine(given: bytes, service: Service) -> bool:
+    """Whether a Host header names this machine: a page from elsewhere whose name was bent to point here does not."""
+    host = given.decode("latin-1").lower()
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name in ("127.0.0.1", "localhost", "[::1]", service.settings.host.lower())
 

@@ -35,6 +35,9 @@ _APART_S: Final = 0.2
 #: Seconds between two writes of which keys were used.
 _NOTED_S: Final = 60.0
 
+#: Headers that are remembered between two reads; there are as many as keys, usually.
+_MOST_RECALLED: Final = 1000
+
 #: What the texts of keys, and of logins made with them, begin with.
 KEY, SESSION = "mb", "mbs"
 
@@ -123,6 +126,8 @@ class Keys:
         self._sessions: dict[str, Session] = {}
         self._is_open = False  # until they have been read
         self._began = self._read_at = -math.inf
+        self._recalled: dict[bytes, Key] = {}  # by the header that each was given with, of the keys in `_of`
+        self._of = self._known
         self._reading: asyncio.Task[None] | None = None
         self._lock, self._is_closed = threading.Lock(), False
         self._noting, self._noted_at = threading.Lock(), time.monotonic()
@@ -195,6 +200,32 @@ class Keys:
                 raise
         await self.read_since(came)  # it may have been made since
         return self.find(token, kind)
+
+    def is_fresh(self) -> bool:
+        """Whether the keys were read at most `STALE_S` seconds ago; from half of that on they are read again."""
+        age = time.monotonic() - self._read_at
+        if age > STALE_S / 2:
+            self._read_soon()
+        return age <= STALE_S
+
+    def recall(self, header: bytes) -> Key | None:
+        """The key of an Authorization header, without waiting; None where it is not known, or not any more."""
+        if not self.is_fresh():
+            return None
+        if self._of is not self._known or len(self._recalled) >= _MOST_RECALLED:
+            self._of, self._recalled = self._known, {}
+        key = self._recalled.get(header)
+        if key is None:
+            scheme, _, token = header.decode("latin-1").partition(" ")
+            try:
+                key = self.find(token.strip()) if scheme.lower() == "bearer" else None
+            except AccessError:
+                return None
+            if key is not None:
+                self._recalled[header] = key
+            return key
+        key.is_used = True
+        return key if key.until == math.inf or key.until > time.monotonic() else None
 
     def _knows(self, token: str, kind: str) -> bool:
         return _id_of(token) in (self._sessions if kind == SESSION else self._known)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from sqlalchemy import Connection
 
@@ -72,6 +70,19 @@ class Turn:
         return {"by": self.by} if self.by else {}
 
 
+class Future(Protocol):
+    """What is told of an operation's end: a future, or what has its methods; in its loop, where it has `get_loop`."""
+
+    def done(self) -> bool:
+        """Whether nothing waits any more."""
+
+    def set_result(self, result: Any, /) -> None:
+        """Take the result."""
+
+    def set_exception(self, error: BaseException, /) -> None:
+        """Take the error."""
+
+
 @dataclass(slots=True, eq=False)
 class Operation:
     """A request to the writer.
@@ -97,7 +108,7 @@ class Operation:
     need: Need = "read"
     request_id: str = ""
     digest: str = ""
-    future: asyncio.Future[Any] | concurrent.futures.Future[Any] | None = None
+    future: Future | None = None
     result: Any = None
     error: BaseException | None = None
     by: str = ""

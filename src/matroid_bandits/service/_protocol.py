@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from matroid_bandits.service._errors import problem
 from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._settings import Settings
+from matroid_bandits.service._short import Exchange, ShortWay
 
 try:
     import resource
@@ -69,9 +70,9 @@ class Gate:
             del self._of_address[address]
 
 
-def protocol_for(gate: Gate) -> type[HttpToolsProtocol]:
+def protocol_for(gate: Gate, short: ShortWay) -> type[HttpToolsProtocol]:
     """The protocol of a server: what uvicorn makes for every connection."""
-    return type("GuardedProtocol", (_Guarded,), {"gate": gate})
+    return type("GuardedProtocol", (_Guarded,), {"gate": gate, "short": short})
 
 
 def raise_file_limit() -> None:
@@ -93,6 +94,7 @@ class _Guarded(HttpToolsProtocol):
     """uvicorn's protocol, which limits none of this by itself."""
 
     gate: ClassVar[Gate]
+    short: ClassVar[ShortWay]
 
     _address: str | None = None
     _timer: asyncio.TimerHandle | None = None
@@ -152,7 +154,13 @@ class _Guarded(HttpToolsProtocol):
             self._fail(*problem)
         if len(self.pipeline) >= _MOST_WAITING:
             self._fail(429, f"expected at most {_MOST_WAITING} requests behind one that is not answered, got more")
-        super().on_headers_complete()
+        exchange = None
+        if not self._is_busy and not self.flow.write_paused:
+            exchange = self.short.enter(self, self.url, self.headers)
+        if exchange is None:
+            super().on_headers_complete()
+        else:
+            self.cycle = exchange  # type: ignore[assignment]
 
     def on_body(self, body: bytes) -> None:
         self._quiet = 0
@@ -170,7 +178,18 @@ class _Guarded(HttpToolsProtocol):
         self._quiet, self._is_whole = 0, True
         if self._timer is not None:
             self._request_came()
+        exchange: object = self.cycle
+        if isinstance(exchange, Exchange):
+            if self.short.serve(exchange):
+                return
+            self._take_the_long_way(exchange)
         super().on_message_complete()
+
+    def _take_the_long_way(self, exchange: Exchange) -> None:
+        """Let ASGI serve a request of which all has come."""
+        self.cycle = None  # type: ignore[assignment]
+        super().on_headers_complete()
+        super().on_body(bytes(exchange.body))
 
     # Heads are looked at when they are whole and after each read, and not at every header: what one read brings is
     # bounded, and calls per header would be a tenth of what a small request costs.

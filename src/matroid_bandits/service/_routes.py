@@ -26,15 +26,12 @@ _FAR = 1e15
 
 #: The largest number of an item that is asked for.
 LAST_ITEM = 10**9
-_NOTHING = (b"", b"{}")
 
 
 async def _ask(call: Call) -> Answer:
-    if call.content in _NOTHING:
-        return await call.write(act.ask({}), "ask")
-    body = call.body(forms.AskBody)
-    answer = await call.write(act.ask(act.request_of(body)), "ask")
-    return answer if body.token is None else await _with_tokens(call, answer, [body.token])
+    run, seconds = act.read_ask(call.content)
+    answer = await call.write(run, "ask")
+    return answer if seconds is None else await _with_tokens(call, answer, [seconds])
 
 
 async def _ask_batch(call: Call) -> Answer:
@@ -63,10 +60,11 @@ async def _with_tokens(call: Call, answer: Answer, seconds: list[int | None]) ->
 
 
 async def _tell(call: Call) -> Answer:
-    body, only = call.body(forms.TellBody), call.key.decision
-    if only is not None and body.decision != only:
-        raise AccessError(f"expected an answer to decision {only}, as the token says, got one to {body.decision}")
-    return await call.write(act.tell(body))
+    only = call.key.decision
+    run, decision = act.read_tell(call.content)
+    if only is not None and decision != only:
+        raise AccessError(f"expected an answer to decision {only}, as the token says, got one to {decision}")
+    return await call.write(run)
 
 
 async def _tell_batch(call: Call) -> Answer:

@@ -25,6 +25,7 @@ from matroid_bandits.service._logs import set_up_logs
 from matroid_bandits.service._protocol import Gate, protocol_for, raise_file_limit
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
+from matroid_bandits.service._short import ShortWay
 from matroid_bandits.specs import read_campaign
 
 log = logging.getLogger("matroid_bandits.service")
@@ -132,7 +133,7 @@ def server_config(service: Service) -> uvicorn.Config:
     service.count_connections = lambda: gate.n_connections
     return uvicorn.Config(
         create_app(service=service),
-        http=protocol_for(gate),
+        http=protocol_for(gate, ShortWay(service)),
         ws="none",
         log_config=None,
         access_log=False,

@@ -190,15 +190,24 @@ class Service:
         if self._awaited:
             await self._wait_for(campaign)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self.writer.submit(Operation(run, campaign, need, request_id, digest, future, by=by))
+        self.submit(Operation(run, campaign, need, request_id, digest, future, by=by))
         return await future
+
+    def submit(self, operation: Operation) -> None:
+        """Let the writer execute something; the operation's future is resolved when it is committed."""
+        self.writer.submit(operation)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether requests of some campaigns wait until these are created."""
+        return bool(self._awaited)
 
     async def read(self, campaign: str, run: Callable[[Replica], Any]) -> Any:
         """Let the writer read from a replica that is up to date, between two batches."""
         if self._awaited:
             await self._wait_for(campaign)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.writer.submit(Operation(lambda replica, _: run(replica), campaign, "read", future=future))
+        self.submit(Operation(lambda replica, _: run(replica), campaign, "read", future=future))
         return await future
 
     def call(self, operation: Operation) -> Any:

@@ -8,8 +8,10 @@ import json
 import os
 import re
 import sqlite3
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import sqlalchemy as sa
 from pydantic_core import to_json
 from sqlalchemy import Connection, bindparam, event, func, literal_column, select
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import ReplayError, UnavailableError, UnknownCampaignError
@@ -35,6 +37,9 @@ _VERSIONS = "alembic_version"
 #: Rows that are removed in one transaction, where there may be many.
 _AT_ONCE = 500
 
+#: Rows that a statement of SQLite inserts, a power of two.
+_MOST_ROWS = 128
+
 #: A limit of rows that no table has.
 _ALL = 2**62
 
@@ -51,17 +56,24 @@ RequestRow = tuple[str, int, str, int, str, float]
 #: ... last event, digest, decisions, waiting decisions, open alarms, status, reason, and number of a campaign.
 CampaignRow = tuple[int, str, int, int, int, str, str | None, int]
 
-# The busiest statements are written out for each database: SQLAlchemy would prepare every row of them anew.
+#: The columns of a campaign, as the busiest statements read them.
+_COLUMNS = [column.name for column in campaigns.c]
+LockedRow = namedtuple("LockedRow", [*_COLUMNS, "now"])  # type: ignore[misc]
+KnownRow = namedtuple("KnownRow", ["id", "campaign", "digest", "status", "answer"])
+
+# The busiest statements are written out for each database and given to its driver: SQLAlchemy would prepare every row
+# of them anew.
 _SQLITE = {
-    "lock": f"SELECT *, {_SQLITE_NOW} AS now FROM campaigns WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+    "lock": f"SELECT {', '.join(_COLUMNS)}, {_SQLITE_NOW} FROM campaigns "
+    "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
     "known": "SELECT id, campaign, digest, status, answer FROM requests WHERE id IN (SELECT value FROM json_each(?))",
-    "append": "INSERT INTO events (campaign, seq, at, payload) VALUES (?, ?, ?, ?)",
-    "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) VALUES (?, ?, ?, ?, ?, ?)",
+    "append": "INSERT INTO events (campaign, seq, at, payload) VALUES ",
+    "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) VALUES ",
     "advance": "UPDATE campaigns SET seq = ?, digest = ?, decisions = ?, waiting = ?, alarms = ?, status = ?, "
     "reason = ? WHERE id = ?",
 }
 _POSTGRES = {
-    "lock": f"SELECT *, {_POSTGRES_NOW} AS now FROM campaigns WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
+    "lock": f"SELECT {', '.join(_COLUMNS)}, {_POSTGRES_NOW} FROM campaigns WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
     "known": "SELECT id, campaign, digest, status, answer FROM requests "
     "WHERE id IN (SELECT json_array_elements_text(%s::json))",
     "append": "INSERT INTO events (campaign, seq, at, payload) "
@@ -152,6 +164,7 @@ class Database:
             .limit(bindparam("limit"))
         )
         self._sql = _SQLITE if self.is_sqlite else _POSTGRES
+        self._driver_error: type[Exception] = self.engine.dialect.loaded_dbapi.Error
 
     def open(self) -> None:
         """Connect, and bring the tables up to date.
@@ -264,7 +277,7 @@ class Database:
     def lock(self, connection: Connection, ids: Sequence[int]) -> list[Any]:
         """The rows of some campaigns, locked in the order of their numbers until the transaction ends."""
         given = json.dumps(ids) if self.is_sqlite else list(ids)
-        return list(connection.exec_driver_sql(self._sql["lock"], (given,)))
+        return [LockedRow._make(row) for row in self._run(connection, self._sql["lock"], (given,)).fetchall()]
 
     def rows(self, connection: Connection, ids: Sequence[int] | None = None) -> list[Any]:
         """The rows of some campaigns, or of all, as they are now."""
@@ -329,8 +342,8 @@ class Database:
 
     def known(self, connection: Connection, ids: Sequence[str]) -> dict[tuple[int, str], Any]:
         """What was answered before to requests of some ids, by campaign and id."""
-        given = json.dumps(ids)
-        return {(row.campaign, row.id): row for row in connection.exec_driver_sql(self._sql["known"], (given,))}
+        found = self._run(connection, self._sql["known"], (json.dumps(ids),)).fetchall()
+        return {(row.campaign, row.id): row for row in map(KnownRow._make, found)}
 
     def append(self, connection: Connection, rows: list[EventRow]) -> None:
         """Add events to the log."""
@@ -343,7 +356,7 @@ class Database:
     def advance(self, connection: Connection, rows: Iterable[CampaignRow]) -> None:
         """Set what the rows of campaigns say of their logs."""
         for row in rows:
-            connection.exec_driver_sql(self._sql["advance"], row)
+            self._run(connection, self._sql["advance"], row)
 
     def set_terms(self, connection: Connection, terms: Mapping[int, str]) -> None:
         """Set the terms of some campaigns: titles, answer windows, defaults."""
@@ -351,8 +364,33 @@ class Database:
             connection.execute(sa.update(campaigns).where(campaigns.c.id == id).values(spec=text))
 
     def _insert(self, connection: Connection, statement: str, rows: list[Any]) -> None:
-        """Insert many rows: one by one where that is a call within the process, else as JSON in one statement."""
-        connection.exec_driver_sql(self._sql[statement], rows if self.is_sqlite else (to_json(rows).decode(),))
+        """Insert many rows: up to a hundred or so by a statement of SQLite, all as JSON by one of PostgreSQL.
+
+        A statement for each row would give up the interpreter for each, and wait until the event loop does.
+        """
+        if not self.is_sqlite:
+            self._run(connection, self._sql[statement], (to_json(rows).decode(),))
+            return
+        first, n = 0, _MOST_ROWS
+        while first < len(rows):
+            while n > len(rows) - first:
+                n //= 2  # few lengths, so that the driver keeps the statements prepared
+            some = rows[first : first + n]
+            values = ", ".join([f"({', '.join('?' * len(some[0]))})"] * n)
+            self._run(connection, self._sql[statement] + values, [*chain.from_iterable(some)])
+            first += n
+
+    def _run(self, connection: Connection, statement: str, values: Sequence[Any]) -> Any:
+        """Let the driver execute a statement within the transaction of a connection; its errors are SQLAlchemy's."""
+        driver = connection.connection
+        try:
+            cursor = driver.cursor()
+            cursor.execute(statement, values)
+        except self._driver_error as error:
+            raise DBAPIError.instance(
+                statement, None, error, self._driver_error, hide_parameters=True, dialect=self.engine.dialect
+            ) from error
+        return cursor
 
     def forget_ids(self, before: float, *, of_fronts: bool = False) -> None:
         """Forget request ids that were answered before a time; of all, or of those that servers made themselves.

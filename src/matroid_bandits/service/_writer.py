@@ -487,8 +487,9 @@ class Writer(threading.Thread):
         """Set the results that callers wait for, each event loop once, and notify watchers of campaigns."""
         by_loop: dict[asyncio.AbstractEventLoop, list[Operation]] = {}
         for operation in batch:
-            if isinstance(operation.future, asyncio.Future):
-                by_loop.setdefault(operation.future.get_loop(), []).append(operation)
+            get_loop = getattr(operation.future, "get_loop", None)
+            if get_loop is not None:
+                by_loop.setdefault(get_loop(), []).append(operation)
             else:
                 operation.resolve()
         for loop, operations in by_loop.items():
