@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import strategies
 from matroid_bandits.agent import Agent
-from matroid_bandits.engines import ENGINES, KineticEngine, ThresholdEngine
+from matroid_bandits.engines import ENGINES, CountClassesEngine, KineticEngine, ThresholdEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.stream import POLICY, START, Stream
 from samples import OftenRebased
@@ -73,7 +73,11 @@ def test_engines_agree_on_random_matroids(data):
 
 
 def fitting(matroid, policy):
-    left_out = {"kinetic": not KineticEngine.fits(matroid, policy), "threshold": not ThresholdEngine.fits(matroid)}
+    left_out = {
+        "kinetic": not KineticEngine.fits(matroid, policy),
+        "threshold": not ThresholdEngine.fits(matroid),
+        "classes": not CountClassesEngine.fits(matroid, policy),
+    }
     return [name for name in ENGINES if not left_out.get(name, False)]
 
 
@@ -231,7 +235,7 @@ def test_learners_agree_when_answers_come_late_and_in_parts(seed, minimize):
             waiting = waiting[n_told:]
 
 
-@pytest.mark.parametrize("engine", ["greedy", "kinetic"])
+@pytest.mark.parametrize("engine", ["greedy", "kinetic", "classes"])
 @pytest.mark.parametrize("c", [np.nan, np.inf, -1.0])
 def test_a_coefficient_must_be_a_number_that_engines_can_use(engine, c):
     learner = mb.Learner(mb.UniformMatroid(3, 1), Schedule([c]), engine=engine)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import strategies
 from matroid_bandits.agent import Agent
-from matroid_bandits.engines import ENGINES, Engine, KineticEngine, ThresholdEngine
+from matroid_bandits.engines import ENGINES, CountClassesEngine, Engine, KineticEngine, ThresholdEngine
 from matroid_bandits.stream import POLICY, Stream
 from samples import OftenRebased
 
@@ -30,7 +30,11 @@ def quota_matroids(rng, n):
 
 
 def fitting(matroid, policy):
-    left_out = {"kinetic": not KineticEngine.fits(matroid, policy), "threshold": not ThresholdEngine.fits(matroid)}
+    left_out = {
+        "kinetic": not KineticEngine.fits(matroid, policy),
+        "threshold": not ThresholdEngine.fits(matroid),
+        "classes": not CountClassesEngine.fits(matroid, policy),
+    }
     return [name for name in ENGINES if not left_out.get(name, False)]
 
 
@@ -86,7 +90,9 @@ def test_engines_agree_on_random_matroids_and_requests(data):
     matroid, _ = data.draw(strategies.nested())
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     faded = [mb.DiscountedOMM(0.9), OftenRebased(0.3, 1.0)]
-    policy = data.draw(st.sampled_from([mb.OMM(), mb.OMM(0.0), mb.OMM(6.5), mb.EpsilonGreedy(0.3), *faded]))
+    policy = data.draw(
+        st.sampled_from([mb.OMM(), mb.OMM(0.0), mb.OMM(6.5), mb.EpsilonGreedy(0.3), mb.KLOSM(), *faded])
+    )
     check_trajectory(matroid, policy, rng, 25, n_runs=data.draw(st.integers(1, 2)), minimize=data.draw(st.booleans()))
 
 
@@ -119,7 +125,7 @@ def test_long_trajectories_of_requests_stay_exact(monkeypatch):
 
 
 @settings(max_examples=25, deadline=None)
-@given(data=st.data(), engine=st.sampled_from(["greedy", "warm", "kinetic"]))
+@given(data=st.data(), engine=st.sampled_from(["greedy", "warm", "kinetic", "classes"]))
 def test_masks_that_hide_nothing_change_nothing(data, engine):
     seed = data.draw(st.integers(0, 10**6))
     matroid = data.draw(st.sampled_from(quota_matroids(np.random.default_rng(seed), 40)))

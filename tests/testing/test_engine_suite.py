@@ -78,7 +78,7 @@ class Refusing(Engine):
         (Unpinned, "expected the decisions of the greedy engine"),
         (Everything, "expected the decisions of the greedy engine"),
         (Forgetful, r"expected the decisions of the greedy engine with OMM\(scale=1.0\) on"),
-        (Refusing, "to take one of 12 cases, got none"),
+        (Refusing, "to take one of 20 cases, got none"),
     ],
 )
 def test_engines_that_decide_otherwise_are_caught(engine, match):

@@ -16,17 +16,13 @@ from matroid_bandits._util.text import counted
 from matroid_bandits.environments import Environment
 from matroid_bandits.kernels.forms import FADING, MatroidForm, MovingForm, PiecesForm, PolicyForm, WorldForm
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import FREE, Policy
 from matroid_bandits.problem import Problem
 
 #: Kernels count episodes in 32 bits.
 MOST_EPISODES = 2**31 - 1
 
-# What may be overridden without a declaration being lost: it asks for it, or nothing of an episode depends on it.
-_FREE_OF_POLICIES = (
-    "coefficient", "params", "beliefs", "spreads", "change", "rearranged", "forget", "begin", "item_features",
-    "check_extra", "support", "takes_priors", "takes_all", "samples", "tunable",
-)  # fmt: skip
+# As `policies.FREE`: what may be overridden without a declaration being lost.
 _FREE_OF_ENVIRONMENTS = ("content", "mean_range", "support_of")
 _FREE_OF_MATROIDS = ("fields", "from_fields", "content", "dual", "replaceable", "has_quick_coloops")
 
@@ -280,7 +276,7 @@ class Schedule:
 
     def __init__(self, policy: Policy, problem: Problem) -> None:
         name = type(policy).__name__
-        form: PolicyForm | None = _declared(policy, _FREE_OF_POLICIES)
+        form: PolicyForm | None = _declared(policy, FREE)
         if form is None:
             raise Misfit(f"{name} has no compiled form")
         self.form, self.policy, self._lock = form, policy, threading.Lock()

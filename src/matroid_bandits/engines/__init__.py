@@ -1,6 +1,7 @@
 """How a batch of runs finds its next sets: always the decision of the paper's greedy, found in different ways."""
 
 from matroid_bandits.engines._base import Engine, GreedyEngine
+from matroid_bandits.engines._classes import CountClassesEngine
 from matroid_bandits.engines._kept_order import WarmEngine
 from matroid_bandits.engines._kinetic import KineticEngine
 from matroid_bandits.engines._select import ENGINES, EngineChoice, make_engine
@@ -8,6 +9,7 @@ from matroid_bandits.engines._threshold import ThresholdEngine
 
 __all__ = [
     "ENGINES",
+    "CountClassesEngine",
     "Engine",
     "EngineChoice",
     "GreedyEngine",

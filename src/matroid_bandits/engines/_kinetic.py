@@ -9,7 +9,7 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen, offsets
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.engines._base import Engine
+from matroid_bandits.engines._resting import RestingEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic, laminar
 from matroid_bandits.kernels import order as order_kernels
@@ -17,7 +17,7 @@ from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request, State, coefficient
 
 
-class KineticEngine(Engine):
+class KineticEngine(RestingEngine):
     """For affine policies on quotas: time per episode grows with the basis, not with the number of items.
 
     The items of each innermost group compete in a kinetic tournament (see `kernels.kinetic`); as many of the best
@@ -48,9 +48,6 @@ class KineticEngine(Engine):
 
     #: Replaying a node of a tournament takes about as long as scanning this number of items.
     ITEMS_PER_NODE = 64
-
-    #: Episodes over which the work is added up, and how long tournaments rest at first and at most.
-    WATCHED, FIRST_REST, LONGEST_REST = 16, 128, 2048
 
     def __init__(
         self,
@@ -93,11 +90,7 @@ class KineticEngine(Engine):
         self._values = np.empty(np.diff(self._reserve_starts).max(initial=0))
         self._is_changed = np.empty(n_runs, bool)
         self._bases = np.empty((n_runs, constraint.rank), np.int64)
-        # work of the last episodes, how many they are, and the most that is not too much; while the tournaments rest,
-        # for how many more episodes, and for how many they would rest next
-        self._work = self._n_watched = self._resting = 0
         self._most_work = self.WATCHED * n_runs * n_items // self.ITEMS_PER_NODE if may_rest else np.inf
-        self._rest = self.FIRST_REST
         #: Whether no group lies in another: then the reserves are the basis.
         self._is_flat = n_reserved == constraint.rank
 
@@ -148,21 +141,6 @@ class KineticEngine(Engine):
         if n_changed and self._is_flat:
             kinetic.settle(self._reserves, self._is_changed, self._bases)
         return c
-
-    def _watch(self, work: int) -> None:
-        """Add up the work of some episodes; where it is more than scans would be, let the tournaments rest.
-
-        They rest twice as long whenever they did not do better after a rest.
-        """
-        self._work += work
-        self._n_watched += 1
-        if self._work > self._most_work:
-            self._resting, self._rest = self._rest, min(2 * self._rest, self.LONGEST_REST)
-        elif self._n_watched == self.WATCHED:
-            self._rest = self.FIRST_REST
-        else:
-            return
-        self._work = self._n_watched = 0
 
     def _choose(self, c: float) -> tuple[IntArray, IntArray]:
         """The sets of a request that is open to all: the reserves, or the greedy choice among them."""

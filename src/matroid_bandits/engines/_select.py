@@ -9,6 +9,7 @@ import numpy as np
 
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._base import Engine, GreedyEngine, OwnSetsEngine
+from matroid_bandits.engines._classes import CountClassesEngine
 from matroid_bandits.engines._kept_order import WarmEngine
 from matroid_bandits.engines._kinetic import KineticEngine
 from matroid_bandits.engines._threshold import ThresholdEngine
@@ -21,6 +22,7 @@ ENGINES: dict[str, type[Engine]] = {
     "greedy": GreedyEngine,
     "warm": WarmEngine,
     "kinetic": KineticEngine,
+    "classes": CountClassesEngine,
     "threshold": ThresholdEngine,
 }
 
@@ -53,6 +55,8 @@ def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, stat
         name = _fastest(constraint, policy)
         if name == "kinetic":
             return KineticEngine(constraint, policy, state, may_rest=True)
+        if name == "classes":
+            return CountClassesEngine(constraint, policy, state, may_rest=True)
     if callable(name):
         return name(constraint, policy, state)
     if not isinstance(name, str) or name not in ENGINES:
@@ -64,6 +68,8 @@ def _fastest(constraint: Constraint, policy: Policy) -> str:
     """The engine that measurements favour (see `benchmarks`): memory pays only while indices move slowly."""
     if KineticEngine.fits(constraint, policy) and constraint.n_items >= KineticEngine.LEAST_ITEMS:
         return "kinetic"
+    if CountClassesEngine.fits(constraint, policy) and CountClassesEngine.pays(policy, constraint.n_items):
+        return "classes"
     if ThresholdEngine.fits(constraint):
         return "threshold"
     if policy.affine is None or not isinstance(constraint, Matroid) or KineticEngine.fits(constraint, policy):

@@ -37,6 +37,9 @@ RECORDS = 4
 DENSE = 5
 SPARSE = 6
 
+#: Indices that are found by iteration.
+ITERATED = (KL, KL_SHARE, ONE_QUANTILE)
+
 
 class PolicyForm(NamedTuple):
     """A policy: the number of its kind, its parameter, the length of its window, and what changes by episode.
@@ -50,6 +53,19 @@ class PolicyForm(NamedTuple):
     number: float = 0.0
     window: int = 0
     episodes: Callable[[Any, Any], Iterator[tuple[float, ...]]] | None = None
+
+
+class CountForm(NamedTuple):
+    """An index of an item's mean gain and its number of plays, which at equal plays never falls with the mean.
+
+    `kind` is AFFINE, KL, SHARE, KL_SHARE, ONE_NORMAL or ONE_QUANTILE, `number` what `kernels.classes.index` takes
+    besides. `numbers` is called with the state and a request, and gives what the index needs of the episode: a finite
+    number for all runs, or one for each (R,).
+    """
+
+    kind: int
+    number: float
+    numbers: Callable[[Any, Any], Any]
 
 
 class WorldForm(NamedTuple):

@@ -5,7 +5,15 @@ from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, Uniform
 from matroid_bandits.policies._clsg import CLSG
 from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
 from matroid_bandits.policies._discounted import DiscountedOMM
-from matroid_bandits.policies._evaluate import available_of, choose_sets, coefficient, evaluate, solve
+from matroid_bandits.policies._evaluate import (
+    FREE,
+    available_of,
+    choose_sets,
+    coefficient,
+    counted,
+    evaluate,
+    solve,
+)
 from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._klucb import KLUCBPlusPlus
@@ -25,6 +33,7 @@ __all__ = [
     "CLSG",
     "CUSUM",
     "DETECTORS",
+    "FREE",
     "KLOSM",
     "MOSS",
     "OMM",
@@ -54,6 +63,7 @@ __all__ = [
     "available_of",
     "choose_sets",
     "coefficient",
+    "counted",
     "evaluate",
     "policy_from_dict",
     "policy_to_dict",

@@ -41,6 +41,7 @@ class Policy(LiveHooks, ABC):
     choices were made              in `Feedback.kept`
     needs the constraint           `prepare`, called once, before anything else
     has a compiled form            `compiled`; `AffinePolicy` has one
+    goes by means and plays alone  `counted`, where a better mean is a better index at equal plays
     -----------------------------  ----------------------------------------------------------------------------------
     makes more of late answers     `wait` and `drop`; most policies go by the state's counts of plays that wait
     than the state does
@@ -175,6 +176,15 @@ class Policy(LiveHooks, ABC):
         """
         return None
 
+    def counted(self, minimize: bool) -> forms.CountForm | None:
+        """The index as a function of mean and plays alone (see `kernels.forms`); None, the default, for any other.
+
+        It is for policies whose index, among items of equal plays, never falls with the mean: the engine "classes"
+        then looks at few items. `minimize` is the state's. As with `compiled`, a class that overrides a hook of the
+        class that declared it loses it by that.
+        """
+        return None
+
     # What is called in a simulation and in a live learner alike
 
     def prepare(self, constraint: Constraint) -> Any:
@@ -271,6 +281,10 @@ class AffinePolicy(Policy):
             forms.AFFINE,
             episodes=lambda state, stream: ((coefficient(self, state, Request(t, stream)),) for t in count(1)),
         )
+
+    def counted(self, minimize: bool) -> forms.CountForm | None:
+        """The index of the state's lines, for any coefficient."""
+        return forms.CountForm(forms.AFFINE, 0.0, lambda state, request: coefficient(self, state, request))
 
     def indices(self, state: State, request: Request) -> FloatArray:
         """The affine index of every item, +inf for an item never seen."""

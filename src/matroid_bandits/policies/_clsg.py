@@ -49,7 +49,7 @@ class CLSG(Policy):
         self._gamma = as_number("gamma", gamma, 0.0, 1e100, error=PolicyError)
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        xs = request.stream.run_normal(request.episode) * self._width(request.episode)
+        xs = self._numbers(request)
         U: FloatArray = np.empty(state.means.shape)
         classes.indices(forms.ONE_NORMAL, float(state.minimize), xs, state.means, state.plays, U)
         return U
@@ -63,6 +63,12 @@ class CLSG(Policy):
         return forms.PolicyForm(
             forms.ONE_NORMAL, episodes=lambda state, stream: ((self._width(t),) for t in count(1))
         )
+
+    def counted(self, minimize: bool) -> forms.CountForm:
+        return forms.CountForm(forms.ONE_NORMAL, float(minimize), lambda state, request: self._numbers(request))
+
+    def _numbers(self, request: Request) -> FloatArray:
+        return request.stream.run_normal(request.episode) * self._width(request.episode)
 
     def _width(self, t: int) -> float:
         return math.sqrt(self._gamma * math.log(t))

@@ -1,4 +1,4 @@
-"""What the hooks of a policy return, checked: indices, sets, and the coefficient of an affine one."""
+"""What a policy declares and what its hooks return, checked: indices, sets, the coefficient of an affine one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._util.declared import override
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies._request import Request
@@ -16,6 +18,30 @@ from matroid_bandits.policies._state import State
 
 if TYPE_CHECKING:
     from matroid_bandits.policies._base import AffinePolicy, Policy
+
+
+#: What may be overridden without a declaration being lost: it asks for it, or nothing of an episode depends on it.
+FREE = (
+    "coefficient", "params", "beliefs", "spreads", "change", "rearranged", "forget", "begin", "item_features",
+    "check_extra", "support", "takes_priors", "takes_all", "samples", "tunable", "compiled", "counted",
+)  # fmt: skip
+
+
+def counted(policy: Policy, minimize: bool) -> forms.CountForm | None:
+    """The form of an index that goes by mean and plays alone; None where there is none, or a subclass has lost it.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import counted
+    >>> counted(mb.OMM(), minimize=False).kind, counted(mb.DiscountedOMM(0.9), minimize=False)
+    (0, None)
+    """
+    form = policy.counted(minimize)
+    if form is None or override(policy, "counted", FREE) is not None:
+        return None
+    is_drawn = form.kind in (forms.ONE_NORMAL, forms.ONE_QUANTILE)
+    return None if is_drawn and policy.tries_unseen else form
 
 
 def coefficient(policy: AffinePolicy, state: State, request: Request) -> float:

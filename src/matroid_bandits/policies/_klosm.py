@@ -54,6 +54,9 @@ class KLOSM(Policy):
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.KL, episodes=lambda state, stream: ((self._budget(t),) for t in count(1)))
 
+    def counted(self, minimize: bool) -> forms.CountForm:
+        return forms.CountForm(forms.KL, float(minimize), lambda state, request: self._budget(request.episode))
+
     def _budget(self, t: int) -> float:
         log_t = math.log(t)
         return log_t + self._c * math.log(max(log_t, 1.0))

@@ -47,3 +47,6 @@ class KLUCBPlusPlus(Policy):
 
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.KL_SHARE, episodes=lambda state, stream: shares(state))
+
+    def counted(self, minimize: bool) -> forms.CountForm:
+        return forms.CountForm(forms.KL_SHARE, float(minimize), lambda state, request: share(state, request.episode))

@@ -57,14 +57,17 @@ class MOSS(Policy):
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.SHARE, self._c, episodes=lambda state, stream: shares(state))
 
+    def counted(self, minimize: bool) -> forms.CountForm:
+        return forms.CountForm(forms.SHARE, self._c, lambda state, request: share(state, request.episode))
+
 
 def share(state: State, t: int) -> float:
     """The plays K t / L that each item would have had by episode t if all had had equally many."""
     K: int = state.constraint.max_size() if state.prepared is None else state.prepared
-    return K * t / state.n_items
+    return K * t / max(state.n_items, 1)
 
 
 def shares(state: State) -> Iterator[tuple[float]]:
     """The `share` of episode 1, 2, ..., of a state that knows the problem alone."""
     K = state.constraint.max_size()
-    return ((K * t / state.n_items,) for t in count(1))
+    return ((K * t / max(state.n_items, 1),) for t in count(1))

@@ -10,6 +10,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.kernels import forms
 from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._detectors import CUSUM, Detector
 from matroid_bandits.policies._memory import Memory
@@ -78,6 +79,10 @@ class Restarting(PolicyWrapper):
     @property
     def memory(self) -> Sequence[Memory]:
         return *self._base.memory, *self._own
+
+    def counted(self, minimize: bool) -> forms.CountForm | None:
+        """The base's, which an item that starts anew does not change."""
+        return super().counted(minimize)
 
     def observe(self, state: State, feedback: Feedback) -> None:
         """Let the policy take the answers, and the detector; clear the items for which it raises an alarm."""

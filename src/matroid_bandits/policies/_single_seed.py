@@ -53,3 +53,10 @@ class SingleSeedThompson(Policy):
 
     def compiled(self) -> forms.PolicyForm:
         return forms.PolicyForm(forms.ONE_QUANTILE)
+
+    def counted(self, minimize: bool) -> forms.CountForm:
+        return forms.CountForm(
+            forms.ONE_QUANTILE,
+            float(minimize),
+            lambda state, request: request.stream.run_uniform(request.episode),
+        )

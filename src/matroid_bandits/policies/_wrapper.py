@@ -9,7 +9,9 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
+from matroid_bandits.kernels import forms
 from matroid_bandits.policies._base import AffinePolicy, Policy
+from matroid_bandits.policies._evaluate import counted
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._state import State
@@ -59,6 +61,9 @@ class PolicyWrapper(Policy):
     @property
     def affine(self) -> AffinePolicy | None:
         return self._base.affine
+
+    def counted(self, minimize: bool) -> forms.CountForm | None:
+        return counted(self._base, minimize)
 
     def indices(self, state: State, request: Request) -> FloatArray:
         return self._base.indices(state, request)

@@ -12,7 +12,7 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import ContractError, PolicyError
 from matroid_bandits.matroids import GraphicMatroid, LaminarMatroid, PartitionMatroid, UniformMatroid
-from matroid_bandits.policies import OMM, DiscountedOMM, EpsilonGreedy, Policy, Request
+from matroid_bandits.policies import CLSG, KLOSM, OMM, DiscountedOMM, EpsilonGreedy, Policy, Request
 from matroid_bandits.stream import POLICY, START, Stream
 from matroid_bandits.testing._suite import Suite
 
@@ -61,7 +61,7 @@ class EngineSuite(Suite):
         What is tested: the name of an engine, or what makes one of a constraint, a policy and a state. Cases that it
         refuses with `PolicyError` are left out.
     cases : sequence of (Constraint, Policy)
-        What is played; by default quotas, nested ones, a graph and many ties, with policies of three kinds.
+        What is played; by default quotas, nested ones, a graph and many ties, with policies of five kinds.
     n_episodes : int
         How long each test plays, 40 by default.
     seed : int
@@ -87,7 +87,7 @@ class EngineSuite(Suite):
             LaminarMatroid(9, [(range(9), 4), (range(5), 2), (range(2), 1)]),
             GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (4, 5), (5, 0), (5, 5)]),
         )
-        for policy in (OMM(), DiscountedOMM(0.9), EpsilonGreedy(0.3))
+        for policy in (OMM(), DiscountedOMM(0.9), EpsilonGreedy(0.3), KLOSM(), CLSG(1.0))
     )
 
     def test_it_takes_one_of_the_cases(self) -> None:
