@@ -39,7 +39,9 @@ def test_reproduce_on_standins(tmp_path):
         assert text in words
     assert words.count("(stand-in data)") >= 8
     files = {str(path.relative_to(tmp_path)) for path in Path("report").resolve().rglob("*") if path.is_file()}
-    assert files == {"report/index.html", "report/results.json"} | {
+    tables = {name for name in files if name.startswith("report/tables/")}
+    assert {"report/tables/graphic-costs.tex", "report/tables/linear-movies.tex"} <= tables
+    assert files - tables == {"report/index.html", "report/results.json"} | {
         f"report/figures/{name}.{kind}" for name in paper.EXPERIMENTS for kind in ("svg", "png", "pdf")
     }
     assert "report/index.html" in words
@@ -66,22 +68,40 @@ def test_reproducing_more_adds_chapters():
 
 @pytest.mark.compiled
 def test_beyond_the_paper(monkeypatch):
-    beyond = replace(paper.BEYOND, parts=paper.BEYOND.parts[2:3])  # delays alone
+    beyond = replace(paper.BEYOND, parts=paper.BEYOND.parts[1:2])  # delays alone
     monkeypatch.setattr(paper, "BEYOND", beyond)
     result = call("reproduce", "beyond", *TINY)
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     for text in (
         "Beyond the paper",
-        "1 run of 3 (delays) episodes, seed 2014",
+        "delays: 1 run of 3 episodes; seed 2014",
         "(stand-in data)",
-        "delay in episodes",
+        "median",
     ):
         assert text in words
     results = json.loads(Path("report/results.json").read_text())["experiments"]
     assert list(results) == ["beyond"]
     assert results["beyond"]["episodes"] == {"delays": 3}
     assert Path("report/figures/beyond-delays.png").exists()
+
+
+@pytest.mark.compiled
+def test_the_race(monkeypatch):
+    monkeypatch.setattr(paper, "RACE", replace(paper.RACE, heats=paper.RACE.heats[4:5]))  # context alone
+    result = call("reproduce", "race", "--quick", "--store", "store", *TINY)
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.stdout.split())
+    for text in ("The race", "context: 3 worlds × 1 run of 3 episodes", "What won.", "Where OMM loses."):
+        assert text in words
+    results = json.loads(Path("report/results.json").read_text())["experiments"]
+    assert results["race"]["laps"][0]["worlds"] == 3
+    assert Path("store/store.json").exists()
+    for options, message in (
+        (["linear", "--full"], "expected race among what to reproduce"),
+        (["race", "--full", "--quick"], "expected --quick or --full"),
+    ):
+        assert message in " ".join(call("reproduce", *options).output.split())
 
 
 def test_quick_is_shorter(monkeypatch):

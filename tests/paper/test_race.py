@@ -1,39 +1,142 @@
-"""The race of the chapter beyond the paper, shortened: who forgets has less dynamic regret, beyond chance."""
+"""The race, shortened: what is tuned and raced, words and claims on given figures, a store that it goes on from."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from matroid_bandits.paper._race import SCALES, race_problems
+from matroid_bandits.paper import RACE, run_race, write_race
+from matroid_bandits.paper._race import N_CHANGES, Heat, Size, change_times
+from matroid_bandits.paper._race_run import HeatOutcome, Lap
+from matroid_bandits.paper._race_tables import claims, in_words, winner
+from matroid_bandits.reporting import Report
+from matroid_bandits.testing import check_environment
 
-N_EPISODES = 3_000  # five changes, 500 episodes apart
+HEATS = {heat.name: heat for heat in RACE.heats}
 
 
-@pytest.mark.compiled
-@pytest.mark.long
-def test_who_forgets_has_less_dynamic_regret():
-    """Paired differences over 8 runs of a fixed seed; every interval of 95% (Student's t) must lie below 0.
+def only(*names, **sizes):
+    return replace(RACE, heats=tuple(HEATS[name] for name in names)).resized(length="quick", **sizes)
 
-    Pieces are too short here for a detector to be the best of all, as it is in the whole race: it is compared with
-    OMM of the same scale, and discounted Thompson sampling with Thompson sampling.
-    """
-    policies = {
-        "OMM": [mb.OMM(scale) for scale in SCALES],
-        "Thompson": mb.ThompsonSampling(),
-        "discounted": mb.DiscountedOMM(1.0 - 1.0 / 60.0, 0.1),
-        "windowed": mb.SlidingWindowOMM(150, 0.25),
-        "discounted Thompson": mb.DiscountedThompson(1.0 - 1.0 / 60.0),
-        "restarting": mb.Restarting(mb.OMM(0.5), mb.CUSUM(n_first=50, threshold=10.0)),
-    }
-    moving = {
-        name: each for name, each in race_problems((), N_EPISODES).items() if not each.environment.is_stationary
-    }
-    assert list(moving) == ["partition", "uniform", "graphic"]
-    race = mb.sweep(moving, policies, n_episodes=N_EPISODES, n_runs=8, seed=12, checkpoints=[N_EPISODES])
-    for best in race.best("OMM"):
-        pairs = [(policy, steady) for policy in ("discounted", "windowed") for steady in (best.policy, "Thompson")]
-        pairs += [("restarting", "OMM, scale=0.5"), ("restarting", "Thompson"), ("discounted Thompson", "Thompson")]
-        for policy, steady in pairs:
-            (margin,) = (
-                each for each in race.differences(steady) if (each.problem, each.policy) == (best.problem, policy)
-            )
-            assert margin.high < 0.0, margin
+
+@pytest.fixture(scope="module")
+def tiny():
+    race = only("stationary", "changes", n_episodes=12, n_runs=4)
+    return race, run_race(race)
+
+
+def test_constants_are_tuned_on_other_seeds_and_other_worlds(tiny):
+    _, (stationary, changes) = tiny
+    lap = stationary.laps[0]
+    assert lap.tuned.keys() == {name for name, each in _players(stationary).items() if isinstance(each, list)}
+    # the same tuning by hand: a quarter of the worlds and runs, the next seed
+    law = HEATS["stationary"].tracks((), 1, 12)["partition"]
+    members = _players(stationary)["OMM, tuned"]
+    tuning = mb.sweep({"partition": law}, members, n_episodes=12, n_runs=1, seed=2015)["partition"]
+    best = members[int(tuning.regret[:, -1].argmin())]
+    assert lap.sweep.players["partition"]["OMM, tuned"] == best
+    assert lap.tuned["OMM, tuned"] == f"scale={best.params()['scale']:g}"
+    assert lap.result.world_runs == 4
+    assert {lap.result.seed for lap in stationary.laps} == {2014}
+    # policies for changes play as they are where nothing changes
+    quiet, loud = changes.laps[3], changes.laps[1]
+    assert (quiet.name, loud.name) == ("uniform, no changes", "uniform")
+    assert quiet.sweep.players[quiet.name] == loud.sweep.players[loud.name]
+
+
+def _players(outcome):
+    problem = outcome.laps[0].sweep.problems[outcome.laps[0].name]
+    return outcome.heat.players(problem, outcome.size.n_episodes)
+
+
+def test_the_chapter(tiny, tmp_path):
+    race, outcomes = tiny
+    chapter = write_race(race, outcomes)
+    tables = [table.name for table in chapter.tables]
+    assert tables == [f"{heat}{what}" for heat in ("stationary", "changes") for what in ("", "-tuned", "-worlds")]
+    assert {claim.verdict for claim in chapter.claims} == {"undecided"}  # shorter than by default
+    assert len(chapter.claims) == 5
+    notes = " ".join(table.note for table in chapter.tables)
+    assert notes.count("±") == notes.count("± is one standard error over worlds") == 2
+    assert chapter.run.size == (
+        "stationary: 4 worlds × 4 runs of 12 episodes; changes: 4 worlds × 4 runs of 12 episodes; seed 2014"
+    )
+    report = Report(tmp_path / "report", "Race", "", "make")
+    report.add(chapter)
+    assert (tmp_path / "report/figures/race-changes.svg").exists()
+    assert "Where OMM loses." in (tmp_path / "report/index.html").read_text()
+    full = write_race(race, [replace(outcome, is_full=True) for outcome in outcomes])
+    assert {claim.verdict for claim in full.claims} <= {"holds", "does not hold"}
+
+
+def test_a_race_goes_on_from_its_store(tmp_path):
+    race = only("context", n_episodes=8, n_runs=1)
+    first = run_race(race, store=tmp_path / "store")[0].laps[0].sweep
+    again = run_race(race, store=tmp_path / "store")[0].laps[0].sweep
+    assert (again.n_played, again.n_stored) == (0, first.n_played)
+    assert again == first
+
+
+def test_the_paper_s_problems_are_one_world_each(no_data):
+    outcome = run_race(only("partners", n_episodes=5, n_runs=2).loaded())[0]
+    assert outcome.is_standin
+    lap = outcome.laps[0]
+    assert lap.result.world_runs is None
+    assert not lap.sweep.worlds
+    assert write_race(RACE, [outcome]).tables[0].is_standin
+
+
+def test_sizes():
+    assert RACE.size(HEATS["stationary"]) == Size(20, 20, 5_000)
+    full = RACE.resized(length="full", seed=3)
+    assert full.size(HEATS["wandering"]) == Size(20, 100, 20_000)
+    assert full.seed == 3
+    assert RACE.resized(n_runs=7).size(HEATS["movies"]) == Size(1, 7, 50_000)
+    assert change_times(60) == [11, 21, 31, 41, 51]
+    assert len(change_times(2)) == N_CHANGES
+
+
+@pytest.mark.parametrize("name", ["stationary", "changes", "wandering", "delayed", "context"])
+def test_drawn_worlds_keep_the_contract(name):
+    for law in HEATS[name].tracks((), 2, 100).values():
+        first, second = law.drawn(0)
+        check_environment(first.environment, n_draws=100)
+        assert first.environment.content() is not second.environment.content()
+
+
+def given(finals, is_full=True, n_worlds=20):
+    """A heat with one problem whose final regrets are given, by policy."""
+    names = list(finals)
+    problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.5, 0.5]))
+    policies = {name: mb.OMM(1.0 + place) for place, name in enumerate(names)}
+    sweep = mb.sweep({"law": problem}, policies, n_episodes=1, n_runs=n_worlds, seed=0)
+    result, values = sweep["law"], np.array([finals[name] for name in names], float)
+    object.__setattr__(result, "final_regret", values)
+    object.__setattr__(result, "regret", values.mean(axis=1)[:, None])
+    lap = Lap("law", {}, sweep)
+    heat = Heat("stationary", "", HEATS["stationary"].tracks, HEATS["stationary"].players, *[Size(1, 1, 1)] * 3)
+    return HeatOutcome(heat, Size(1, 1, 1), (), (lap,), is_full)
+
+
+def test_words_and_verdicts_follow_the_figures():
+    noise = np.random.default_rng(0).normal(size=(4, 20))
+    finals = {"OMM": 100 + noise[0], "OMM, tuned": 20 + noise[1], "MOSS": 20.1 + noise[2], "Thompson": 50 + noise[3]}
+    outcome = given(finals)
+    best, behind = winner(outcome.laps[0])
+    assert best in ("OMM, tuned", "MOSS")
+    assert len(behind) == 3
+    words = in_words(outcome.laps[0], "ms")
+    assert words.startswith(f"law: {best} (20 ms); not clearly behind: ")
+    assert words.endswith("OMM has 5.0 times as much, place 4 of 4.") or words.endswith("place 4 of 4.")
+    verdicts = {claim.text: claim for claim in claims([outcome])}
+    tuned = verdicts["Where means stay, a tuned radius has less regret than the paper's."]
+    assert tuned.verdict == "holds"
+    assert tuned.evidence == "Clearly so in 1 of 1 comparisons; regret is 5.0 to 5.0 times as large."
+    other = given({"OMM": finals["OMM, tuned"], "OMM, tuned": finals["MOSS"]})
+    (claim,) = claims([other])
+    assert claim.verdict == "does not hold"
+    assert "Not clear, or the other way: OMM, tuned against OMM (law)." in claim.evidence
+    assert claims([replace(other, is_full=False)])[0].verdict == "undecided"
+    alone = given({"OMM": finals["OMM"], "MOSS": 200 + noise[1]})
+    assert in_words(alone.laps[0]) == "law: OMM (100); all others are clearly behind."

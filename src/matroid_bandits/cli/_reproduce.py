@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from matroid_bandits.cli._options import DataOption, ExecutorOption, number_opti
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
 
 if TYPE_CHECKING:
-    from matroid_bandits.paper import Beyond, Experiment
+    from matroid_bandits.paper import Beyond, Experiment, Race
     from matroid_bandits.simulation import ExecutorChoice
 
 _TITLE = "Matroid Bandits, run again"
@@ -29,13 +29,16 @@ def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="graphic|transversal|linear|beyond", help="Which; by default the paper's three, without beyond."
+            metavar="graphic|transversal|linear|beyond|race",
+            help="Which; by default the paper's three, without beyond and race.",
         ),
     ] = None,
     runs: Annotated[
         int | None,
         number_option(
-            "--runs", "Runs of each policy; by default 100 (graphic), 20 (transversal), 20 (linear), 10 (beyond)."
+            "--runs",
+            "Runs of each policy; by default 100 (graphic), 20 (transversal), 20 (linear), as many as each part needs"
+            " (beyond, race: in each world).",
         ),
     ] = None,
     episodes: Annotated[
@@ -43,7 +46,7 @@ def reproduce(
         number_option(
             "--episodes",
             "Episodes of a run; by default 1,000 (graphic), 15,000 (transversal), 50,000 (linear), as many as each"
-            " part needs (beyond).",
+            " part needs (beyond, race).",
         ),
     ] = None,
     seed: Annotated[int | None, number_option("--seed", "Seed of all random numbers; by default 2014.")] = None,
@@ -56,39 +59,74 @@ def reproduce(
             "--quick",
             metavar="",
             help="A taste in seconds: 10 runs of 1,000 episodes (graphic), 4 of 3,000 (transversal), 4 of 5,000"
-            " (linear), 3 of at most 2,000 (beyond); --runs and --episodes override it.",
+            " (linear), 3 of at most 1,200 (beyond), 3 or 4 worlds of as many runs of at most 600 (race, two"
+            " minutes); --runs and --episodes override it.",
         ),
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            metavar="",
+            help="The race at full length, 20 worlds of 100 runs of 20,000 episodes; it takes hours, and goes on from"
+            " its store.",
+        ),
+    ] = False,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="Folder to keep the runs of the race in and go on from; by default none, with --full race-store"
+            " beside the report.",
+        ),
+    ] = None,
 ) -> None:
     """Run the paper's experiments (Sections 5.1 to 5.3) and report ours beside its figures; or what goes beyond it.
 
     Prints the tables and writes index.html, results.json and figures/ to the report folder. Where the paper's
     data is not found, stand-ins take its place and are marked as such. A report that is there already keeps its
     other experiments. "beyond" is a chapter on weights that change, answers that come late, and visitors of whom
-    something is known, on the paper's own problems too.
+    something is known, on the paper's own problems. "race" has many policies on worlds that are drawn, and on the
+    paper's problems, with what won where; it takes half an hour on two cores.
     """
-    from matroid_bandits.paper import BEYOND, EXPERIMENTS
+    from matroid_bandits.paper import BEYOND, EXPERIMENTS, RACE, Race
     from matroid_bandits.reporting import Report
     from matroid_bandits.simulation import named_executor
 
-    known: dict[str, Experiment | Beyond] = {**EXPERIMENTS, BEYOND.name: BEYOND}
+    known: dict[str, Experiment | Beyond | Race] = {**EXPERIMENTS, BEYOND.name: BEYOND, RACE.name: RACE}
     for name in names or []:
         if name not in known:
-            raise typer.BadParameter(f"expected graphic, transversal, linear or beyond; got {name!r}")
+            raise typer.BadParameter(f"expected graphic, transversal, linear, beyond or race; got {name!r}")
     chosen = [experiment for name, experiment in known.items() if name in (names or EXPERIMENTS)]
-    sized = [experiment.resized(n_episodes=episodes, n_runs=runs, seed=seed, quick=quick) for experiment in chosen]
+    for option, is_given in (("--full", full), ("--store", store is not None)):
+        if is_given and RACE not in chosen:
+            raise typer.BadParameter(f"expected race among what to reproduce, since {option} is about it")
+    if full and quick:
+        raise typer.BadParameter("expected --quick or --full, got both")
+    sizes = {"n_episodes": episodes, "n_runs": runs, "seed": seed}
+    length: Any = "quick" if quick else "full" if full else "usual"
+    sized = [
+        each.resized(**sizes, length=length) if isinstance(each, Race) else each.resized(**sizes, quick=quick)
+        for each in chosen
+    ]
+    if full and store is None:
+        store = out.parent / "race-store"
     report = Report(out, _TITLE, _LEAD, typed_command())
     with named_executor(executor) as where:
         run_jobs(
             [experiment.name for experiment in sized],
-            lambda: [_job(experiment.loaded(data), where) for experiment in sized],
+            lambda: [_job(experiment.loaded(data), where, store) for experiment in sized],
             report,
         )
 
 
-def _job(experiment: Experiment | Beyond, executor: ExecutorChoice) -> Job:
-    from matroid_bandits.paper import Beyond, run, run_beyond
+def _job(experiment: Experiment | Beyond | Race, executor: ExecutorChoice, store: Path | None) -> Job:
+    from matroid_bandits.paper import Beyond, Race, run, run_beyond, run_race, write_race
 
+    if isinstance(experiment, Race):
+        racing = partial(run_race, experiment, None, executor=executor, store=store)
+        return Job(experiment.name, experiment.title, racing, partial(write_race, experiment))
     if isinstance(experiment, Beyond):
         later = partial(run_beyond, experiment, None, executor=executor)
         return Job(experiment.name, experiment.title, later, experiment.write)

@@ -65,49 +65,49 @@ class Wandering(Environment):
         return self._low, self._high
 
     @abstractmethod
-    def _first(self, z: FloatArray) -> FloatArray:
-        """The path in episode 0, of a standard normal."""
+    def _first(self, items: IntArray, z: FloatArray) -> FloatArray:
+        """The path of some items in episode 0, of standard normals."""
 
     @abstractmethod
-    def _later(self, start: FloatArray, n: int, z: FloatArray) -> FloatArray:
+    def _later(self, items: IntArray, start: FloatArray, n: int, z: FloatArray) -> FloatArray:
         """The path n episodes after one in which it is `start`."""
 
     @abstractmethod
-    def _between(self, start: FloatArray, end: FloatArray, n: int, z: FloatArray) -> FloatArray:
+    def _between(self, items: IntArray, start: FloatArray, end: FloatArray, n: int, z: FloatArray) -> FloatArray:
         """The path in the middle between two episodes, n from each."""
 
     @abstractmethod
     def _bounded(self, means: FloatArray) -> FloatArray:
         """Means that were free to go anywhere, brought into the bounds."""
 
-    def path(self, t: int, stream: Stream) -> FloatArray:
-        """How far each item is from its first mean in episode t of each run, before bounds, shape (R, L)."""
-        own = stream.with_purpose(PATH)
-        before = self._first(own.normal(0, self._items))
+    def path(self, t: int, stream: Stream, items: IntArray | None = None) -> FloatArray:
+        """How far items, by default all, are from their first means in episode t of each run, without bounds."""
+        own, items = stream.with_purpose(PATH), self._items if items is None else items
+        before = self._first(items, own.normal(0, items))
         if t == 0:
             return before
-        b = 1
-        after = self._later(before, 1, own.normal(1, self._items))
+        b, after = 1, self._later(items, before, 1, own.normal(1, items))
         while b < t:
             b, before = 2 * b, after
-            after = self._later(before, b // 2, own.normal(b, self._items))
-        a, b = b // 2, b
+            after = self._later(items, before, b // 2, own.normal(b, items))
+        a = b // 2
         while b != t:
             middle = (a + b) // 2
-            value = self._between(before, after, middle - a, own.normal(middle, self._items))
+            value = self._between(items, before, after, middle - a, own.normal(middle, items))
             a, b, before, after = (a, middle, before, value) if t <= middle else (middle, b, value, after)
         return after
 
     def means(self, t: int, stream: Stream) -> FloatArray:
         """The means (R, L) of episode t, of each run its own."""
-        found = self._bounded(self._environment.mean_weights + self.path(t, stream))
+        return self._means(t, stream, self._items)
+
+    def _means(self, t: int, stream: Stream, items: IntArray) -> FloatArray:
+        found = self._bounded(self._environment.mean_weights[items] + self.path(t, stream, items))
         return np.clip(found, self._low, self._high, out=found)  # where rounding leads out
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
-        means = self.means(t, stream)
-        rows = np.take_along_axis(means, items, axis=1) if items.ndim == 2 else means[:, items]
-        items = np.broadcast_to(items, rows.shape)
-        return self._environment.draw_around(stream, t, items, rows)
+        means = self._means(t, stream, items)
+        return self._environment.draw_around(stream, t, np.broadcast_to(items, means.shape), means)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {type(self._environment).__name__}: {self.n_items} items{self._about()}>"
@@ -168,15 +168,15 @@ class RandomWalkEnvironment(Wandering):
         super().__init__(environment, low, high)
         self._step = per_item("step", step, self.n_items, 0.0)
 
-    def _first(self, z: FloatArray) -> FloatArray:
+    def _first(self, items: IntArray, z: FloatArray) -> FloatArray:
         return np.zeros_like(z)
 
-    def _later(self, start: FloatArray, n: int, z: FloatArray) -> FloatArray:
-        later: FloatArray = start + self._step * np.sqrt(n) * z
+    def _later(self, items: IntArray, start: FloatArray, n: int, z: FloatArray) -> FloatArray:
+        later: FloatArray = start + self._step[items] * np.sqrt(n) * z
         return later
 
-    def _between(self, start: FloatArray, end: FloatArray, n: int, z: FloatArray) -> FloatArray:
-        between: FloatArray = 0.5 * (start + end) + self._step * np.sqrt(0.5 * n) * z
+    def _between(self, items: IntArray, start: FloatArray, end: FloatArray, n: int, z: FloatArray) -> FloatArray:
+        between: FloatArray = 0.5 * (start + end) + self._step[items] * np.sqrt(0.5 * n) * z
         return between
 
     def _bounded(self, means: FloatArray) -> FloatArray:
@@ -236,25 +236,25 @@ class AutoregressiveEnvironment(Wandering):
         self._deviation = per_item("deviation", deviation, self.n_items, 0.0)
         self._correlation = per_item("correlation", correlation, self.n_items, 0.0, 1.0)
 
-    def _first(self, z: FloatArray) -> FloatArray:
-        return self._deviation * z
+    def _first(self, items: IntArray, z: FloatArray) -> FloatArray:
+        first: FloatArray = self._deviation[items] * z
+        return first
 
-    def _later(self, start: FloatArray, n: int, z: FloatArray) -> FloatArray:
-        q, rest = self._powers(n)
-        later: FloatArray = q * start + self._deviation * np.sqrt(rest) * z
+    def _later(self, items: IntArray, start: FloatArray, n: int, z: FloatArray) -> FloatArray:
+        q, rest = self._powers(items, n)
+        later: FloatArray = q * start + self._deviation[items] * np.sqrt(rest) * z
         return later
 
-    def _between(self, start: FloatArray, end: FloatArray, n: int, z: FloatArray) -> FloatArray:
-        q, rest = self._powers(n)
-        between: FloatArray = (q * (start + end)) / (1.0 + q * q) + self._deviation * np.sqrt(
-            rest / (1.0 + q * q)
-        ) * z
+    def _between(self, items: IntArray, start: FloatArray, end: FloatArray, n: int, z: FloatArray) -> FloatArray:
+        q, rest = self._powers(items, n)
+        between: FloatArray = q * (start + end) / (1.0 + q * q)
+        between += self._deviation[items] * np.sqrt(rest / (1.0 + q * q)) * z
         return between
 
-    def _powers(self, n: int) -> tuple[FloatArray, FloatArray]:
+    def _powers(self, items: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
         """What is left of a deviation after n episodes, and 1 less its square, without cancellation."""
         with np.errstate(divide="ignore"):
-            logs = n * np.log(self._correlation)
+            logs = n * np.log(self._correlation[items])
         return np.exp(logs), -np.expm1(2.0 * logs)
 
     def _bounded(self, means: FloatArray) -> FloatArray:

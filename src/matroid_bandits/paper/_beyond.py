@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from matroid_bandits._util.text import counted
 from matroid_bandits.datasets import Dataset
 from matroid_bandits.paper._beyond_matroids import CONSTRAINTS
 from matroid_bandits.paper._chapter import where_from
@@ -17,7 +18,6 @@ from matroid_bandits.paper._delays import DELAYS
 from matroid_bandits.paper._movies import VISITORS
 from matroid_bandits.paper._networks import NETWORKS
 from matroid_bandits.paper._part import Part, PartOutcome
-from matroid_bandits.paper._race import RACE
 from matroid_bandits.reporting import Chapter, DataSource, RunFacts, simulation_record
 from matroid_bandits.simulation import ExecutorChoice, sweep
 
@@ -29,26 +29,22 @@ class Beyond:
     Attributes
     ----------
     parts : tuple of Part
-        What is played, one after the other, each as long as it needs.
-    n_runs, seed : int
-        How often, and which random numbers.
+        What is played, one after the other, each as long and as often as it needs.
+    seed : int
+        Which random numbers.
     n_quick : int
         Runs of a short version.
-    is_full : bool
-        Whether it is as long as it is meant to be.
 
     Examples
     --------
     >>> from matroid_bandits.paper import BEYOND
     >>> [(part.name, part.n_episodes) for part in BEYOND.parts]
-    [('race', 50000), ('networks', 6000), ('delays', 3000), ('visitors', 4000), ('constraints', 3000)]
+    [('networks', 6000), ('delays', 3000), ('visitors', 4000), ('constraints', 3000)]
     """
 
     parts: tuple[Part, ...]
-    n_runs: int
     seed: int
     n_quick: int
-    is_full: bool = True
     name: str = "beyond"
     title: str = "Beyond the paper"
 
@@ -62,16 +58,15 @@ class Beyond:
     ) -> Beyond:
         """The same, longer or shorter; what is not given stays."""
 
-        def length(part: Part) -> int:
-            return n_episodes if n_episodes is not None else part.n_quick if quick else part.n_episodes
+        def resized(part: Part) -> Part:
+            length, often = (part.n_quick, self.n_quick) if quick else (part.n_episodes, part.n_runs)
+            return replace(
+                part,
+                n_episodes=length if n_episodes is None else n_episodes,
+                n_runs=often if n_runs is None else n_runs,
+            )
 
-        return replace(
-            self,
-            parts=tuple(replace(part, n_episodes=length(part)) for part in self.parts),
-            n_runs=n_runs if n_runs is not None else self.n_quick if quick else self.n_runs,
-            seed=self.seed if seed is None else seed,
-            is_full=self.is_full and all(length(part) >= part.n_episodes for part in self.parts),
-        )
+        return replace(self, parts=tuple(map(resized, self.parts)), seed=self.seed if seed is None else seed)
 
     def loaded(self, data: str | os.PathLike[str] | None = None) -> Beyond:
         """The same with its data in memory, so that what is wrong with the data is known before a run."""
@@ -85,7 +80,7 @@ class Beyond:
             lead=_LEAD,
             run=RunFacts(
                 n_episodes={outcome.part.name: outcome.part.n_episodes for outcome in outcomes},
-                n_runs=self.n_runs,
+                n_runs={outcome.part.name: counted(outcome.part.n_runs, "run") for outcome in outcomes},
                 seed=self.seed,
                 start="observe",
                 policies={
@@ -116,8 +111,8 @@ class Beyond:
 
 _LEAD = (
     "What the paper leaves for later: weights that change, answers that come late, visitors of whom something"
-    " is known, and sets that are no matroids. None of this is in the paper."
-    " The problems of the race are made up; those after it are the paper's."
+    " is known, and sets that are no matroids. None of this is in the paper; the problems are the paper's, changed"
+    " as said. The chapter on the race has worlds that are drawn."
 )
 
 
@@ -144,7 +139,7 @@ def run_beyond(
     --------
     >>> from dataclasses import replace
     >>> from matroid_bandits.paper import BEYOND, run_beyond
-    >>> networks = replace(BEYOND, parts=BEYOND.parts[1:2]).resized(n_episodes=6, n_runs=2)
+    >>> networks = replace(BEYOND, parts=BEYOND.parts[:1]).resized(n_episodes=6, n_runs=2)
     >>> [list(outcome.sweep) for outcome in run_beyond(networks)]
     [['congestion', 'swings']]
     """
@@ -160,13 +155,13 @@ def run_beyond(
             part.problems(datasets, part.n_episodes),
             partial(part.policies, n_episodes=part.n_episodes),
             n_episodes=part.n_episodes,
-            n_runs=beyond.n_runs,
+            n_runs=part.n_runs,
             seed=beyond.seed,
             checkpoints=part.checkpoints,
             executor=executor,
             progress=report if progress is not None else False,
         )
-        outcomes.append(PartOutcome(part, datasets, found, beyond.is_full))
+        outcomes.append(PartOutcome(part, datasets, found))
     return outcomes
 
 
@@ -184,4 +179,4 @@ def _sources(outcome: PartOutcome) -> list[DataSource]:
     ]
 
 
-BEYOND = Beyond(parts=(RACE, NETWORKS, DELAYS, VISITORS, CONSTRAINTS), n_runs=10, seed=2014, n_quick=3)
+BEYOND = Beyond(parts=(NETWORKS, DELAYS, VISITORS, CONSTRAINTS), seed=2014, n_quick=3)

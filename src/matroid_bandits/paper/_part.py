@@ -42,6 +42,8 @@ class Part:
         From a problem and the number of episodes to policies by name, a family as a list.
     n_episodes, n_quick : int
         How long, and how long for a taste.
+    n_runs : int
+        How often.
     write : callable
         From a `PartOutcome` to blocks of the chapter.
     """
@@ -53,6 +55,7 @@ class Part:
     n_episodes: int
     n_quick: int
     write: Callable[[PartOutcome], Sequence[Block]]
+    n_runs: int = 20
 
     @property
     def checkpoints(self) -> IntArray:
@@ -62,12 +65,11 @@ class Part:
 
 @dataclass(frozen=True)
 class PartOutcome:
-    """What was found in a part; `is_full` unless it was shorter than it is meant to be."""
+    """What was found in a part."""
 
     part: Part
     datasets: Sequence[Dataset]
     sweep: Sweep
-    is_full: bool
 
     @property
     def is_standin(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from matroid_bandits.paper._part import PartOutcome
 from matroid_bandits.reporting import Cell, Column, Estimate, Panel, Plot, Table, regret_panel, size_note
@@ -12,10 +11,9 @@ from matroid_bandits.simulation import Sweep
 
 
 def at_its_best(sweep: Sweep, problem: str) -> dict[str, str]:
-    """The policy with the least regret on a problem for each family, by the family's name, in the order given."""
-    result = sweep[problem]
-    regret = dict(zip(result.policies, result.regret[:, -1].tolist(), strict=True))
-    return {family: min(policies, key=regret.__getitem__) for family, policies in sweep.groups.items()}
+    """The policy with the least regret on a problem for each family, as one half of the runs has it."""
+    best = {family: {each.problem: each.policy for each in sweep.best(family)} for family in sweep.families}
+    return {family: best[family][problem] if family in best else family for family in sweep.groups}
 
 
 def final_regret(sweep: Sweep, problem: str, policy: str) -> Estimate:
@@ -24,23 +22,17 @@ def final_regret(sweep: Sweep, problem: str, policy: str) -> Estimate:
     return Estimate(float(own.regret[-1]), float(own.regret_se[-1]))
 
 
-def value_of(sweep: Sweep, policy: str) -> Any:
-    """The value of the parameter in which a policy differs from others of its family; None without one."""
-    for family in sweep.families.values():
-        if policy in family.policies and family.values:
-            return family.values[family.policies.index(policy)]
-    return None
-
-
 def best_table(outcome: PartOutcome, problems: Sequence[str], name: str, title: str, note: str = "") -> Table:
-    """The regret of each family of policies at its best scale, which is said."""
+    """The regret of each family of policies at its best scale: one half of the runs chose it, the other tells."""
     sweep = outcome.sweep
+    best = {(family, each.problem): each for family in sweep.families for each in sweep.best(family)}
     rows: list[tuple[Cell, ...]] = []
     for family in sweep.groups:
         row: list[Cell] = [family]
         for problem in problems:
-            policy = at_its_best(sweep, problem)[family]
-            row += [final_regret(sweep, problem, policy), value_of(sweep, policy)]
+            own = best.get((family, problem))
+            regret = final_regret(sweep, problem, family) if own is None else Estimate(own.regret, own.regret_se)
+            row += [regret, None if own is None else own.value]
         rows.append(tuple(row))
     return Table(
         name=name,
@@ -54,7 +46,8 @@ def best_table(outcome: PartOutcome, problems: Sequence[str], name: str, title: 
             ),
         ),
         rows=tuple(rows),
-        note=f"{size_note(sweep[problems[0]])} {note}".strip(),
+        note=f"{size_note(sweep[problems[0]])} Scales were chosen on one half of the runs, and the other half tells"
+        f" their regret. {note}".strip(),
         is_standin=outcome.is_standin,
     )
 

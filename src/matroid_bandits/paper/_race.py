@@ -1,35 +1,104 @@
-"""The race: policies for weights that change beside those for weights that stay, on problems of both kinds."""
+"""The race: rivals on drawn worlds and on the paper's problems, with constants tuned on other seeds.
+
+A heat is a kind of world: means that stay, change or wander; answers that come late; features; the paper's data. Its
+problems are laws from which worlds are drawn, or the paper's own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from matroid_bandits.datasets import Dataset
-from matroid_bandits.environments import BernoulliEnvironment, Environment, PiecewiseEnvironment
+from matroid_bandits.datasets import ROCKETFUEL_ASNS, Dataset, kiva, movielens, rocketfuel
+from matroid_bandits.environments import (
+    AutoregressiveEnvironment,
+    BernoulliEnvironment,
+    ContextualEnvironment,
+    DelayedEnvironment,
+    Environment,
+    PiecewiseEnvironment,
+    RandomWalkEnvironment,
+)
 from matroid_bandits.matroids import GraphicMatroid, Matroid, PartitionMatroid, UniformMatroid
-from matroid_bandits.paper._part import Part
-from matroid_bandits.paper._race_tables import write
 from matroid_bandits.policies import (
+    CLSG,
+    KLOSM,
+    MOSS,
     OMM,
+    CombLinTS,
+    CombLinUCB,
     DiscountedOMM,
     DiscountedThompson,
+    EpsilonGreedy,
+    KLUCBPlusPlus,
     Policy,
     Restarting,
+    SingleSeedThompson,
     SlidingWindowOMM,
     ThompsonSampling,
 )
 from matroid_bandits.problem import Problem
+from matroid_bandits.simulation import Worlds
 
-#: The widths of the radius among which every policy that has one gets its best.
-SCALES = (1.0, 0.5, 0.25, 0.1)
+#: Who plays on a problem, by name; a list is tuned: the one that did best on other seeds plays.
+Players = Mapping[str, Policy | Sequence[Policy]]
+
+#: A law of worlds, or one world that is given.
+Track = Problem | Worlds
+
+#: OMM's radius as the paper has it, and what it may be tuned to, times that.
+SCALES = (0.5, 0.35, 0.25, 0.15)
 
 #: How often everything changes, at even distances.
 N_CHANGES = 5
 
-#: What the means are drawn with, the same for every policy.
-_SEED = 12
+
+@dataclass(frozen=True)
+class Size:
+    """Worlds, runs in each of them, and episodes of a run."""
+
+    n_worlds: int
+    n_runs: int
+    n_episodes: int
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Problems of one kind, who plays on them, and how long.
+
+    Attributes
+    ----------
+    name : str
+        Short name, fit for files.
+    about : str
+        What the problems are, in a paragraph.
+    tracks : callable
+        From data sets, the number of worlds and that of episodes to laws or problems, by name.
+    players : callable
+        From one of the problems and the number of episodes to the policies by name; a list is tuned.
+    quick, usual, full : Size
+        How long it is for a taste, by default, and where hours do not matter.
+    load : callable
+        From a data folder, or None, to the data sets that are needed.
+    tuned_on : mapping of name to name
+        Problems on which the policies play as they were tuned on another.
+    unit : str
+        What regret is measured in.
+    """
+
+    name: str
+    about: str
+    tracks: Callable[[Sequence[Dataset], int, int], Mapping[str, Track]]
+    players: Callable[[Problem, int], Players]
+    quick: Size
+    usual: Size
+    full: Size
+    load: Callable[[str | os.PathLike[str] | None], Sequence[Dataset]] = lambda data: ()
+    tuned_on: Mapping[str, str] = field(default_factory=dict)
+    unit: str = ""
 
 
 def matroids() -> dict[str, Matroid]:
@@ -46,44 +115,199 @@ def change_times(n_episodes: int) -> list[int]:
     return [1 + max(1, n_episodes // (N_CHANGES + 1)) * k for k in range(1, N_CHANGES + 1)]
 
 
-def race_problems(_: Sequence[Dataset], n_episodes: int) -> dict[str, Problem]:
-    """Problems whose means, uniform in [0, 1], are drawn anew with every change, and their first pieces for ever."""
-    problems: dict[str, Problem] = {}
-    rng = np.random.default_rng(_SEED)
-    for name, matroid in matroids().items():
-        pieces = [BernoulliEnvironment(rng.random(matroid.n_items)) for _ in range(N_CHANGES + 1)]
-        worlds: dict[str, Environment] = {
-            name: PiecewiseEnvironment(pieces, change_times(n_episodes)),
-            f"{name}, no changes": pieces[0],
-        }
-        problems |= {key: Problem(matroid, world) for key, world in worlds.items()}
-    return dict(sorted(problems.items(), key=lambda item: item[1].environment.is_stationary))
+def law(matroid: Matroid, world: Callable[[np.random.Generator, int], Environment], n_worlds: int) -> Worlds:
+    """Worlds over the items of a matroid: environments made of random numbers and of how many items there are."""
+    return Worlds(lambda rng: Problem(matroid, world(rng, matroid.n_items)), n_worlds)
 
 
-def horizon(n_episodes: int) -> int:
-    """How many episodes to remember: a fiftieth, which is below a fifth of the time between changes."""
-    return max(2, n_episodes // 50)
+def uniform_means(rng: np.random.Generator, n_items: int) -> BernoulliEnvironment:
+    """Weights 0 or 1 whose means are uniform in [0, 1]."""
+    return BernoulliEnvironment(rng.random(n_items))
 
 
-def race_policies(problem: Problem, n_episodes: int) -> Mapping[str, Policy | Sequence[Policy]]:
-    """Six policies, those with a radius at every scale."""
-    gamma = 1.0 - 1.0 / horizon(n_episodes)
+def _staying(_: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
+    return {name: law(matroid, uniform_means, n_worlds) for name, matroid in matroids().items()}
+
+
+def _moving(_: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
+    def changing(rng: np.random.Generator, n_items: int) -> Environment:
+        pieces = [uniform_means(rng, n_items) for _ in range(N_CHANGES + 1)]
+        return PiecewiseEnvironment(pieces, change_times(n_episodes))
+
+    found: dict[str, Track] = {name: law(matroid, changing, n_worlds) for name, matroid in matroids().items()}
+    return found | {"uniform, no changes": _staying((), n_worlds, n_episodes)["uniform"]}
+
+
+def _wandering(_: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
+    uniform = matroids()["uniform"]
+
+    def walk(rng: np.random.Generator, n_items: int) -> Environment:
+        return RandomWalkEnvironment(uniform_means(rng, n_items), n_episodes**-0.5)
+
+    def around(rng: np.random.Generator, n_items: int) -> Environment:
+        correlation = max(0.0, 1.0 - 10.0 / n_episodes)
+        return AutoregressiveEnvironment(uniform_means(rng, n_items), deviation=0.2, correlation=correlation)
+
+    return {"random walk": law(uniform, walk, n_worlds), "AR(1)": law(uniform, around, n_worlds)}
+
+
+def _late(_: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
+    def late(rng: np.random.Generator, n_items: int) -> Environment:
+        return DelayedEnvironment(uniform_means(rng, n_items), mean=n_episodes / 20)
+
+    return {name: law(matroid, late, n_worlds) for name, matroid in matroids().items() if name != "graphic"}
+
+
+#: Features of every item in the heat with context.
+_N_FEATURES = 4
+
+
+def _contextual(_: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
+    def seen(rng: np.random.Generator, n_items: int) -> Environment:
+        usual, theta = rng.uniform(0.25, 0.75, (n_items, _N_FEATURES)), rng.dirichlet(np.ones(_N_FEATURES))
+        return ContextualEnvironment(usual, theta, 0.25, distribution="bernoulli")
+
+    return {"uniform": law(matroids()["uniform"], seen, n_worlds)}
+
+
+def rivals(problem: Problem, n_episodes: int) -> Players:
+    """Policies for weights in [0, 1] whose means stay."""
     return {
-        "OMM": [OMM(scale) for scale in SCALES],
+        "OMM": OMM(),
+        "OMM, tuned": [OMM(scale) for scale in SCALES],
+        "CombUCB1": OMM(0.75**0.5),
+        "KLOSM": KLOSM(),
+        "KL-UCB++": KLUCBPlusPlus(),
+        "MOSS": MOSS(),
         "Thompson": ThompsonSampling(),
-        "discounted OMM": [DiscountedOMM(gamma, scale) for scale in SCALES],
-        "windowed OMM": [SlidingWindowOMM(2 * horizon(n_episodes), scale) for scale in SCALES],
-        "discounted Thompson": DiscountedThompson(gamma),
-        "restarting OMM": [Restarting(OMM(scale)) for scale in SCALES],
+        "single-seed Thompson": SingleSeedThompson(),
+        "CL-SG": CLSG(),
+        "ε-greedy": EpsilonGreedy(0.1),
     }
 
 
-RACE = Part(
-    name="race",
-    load=lambda _: (),
-    problems=race_problems,
-    policies=race_policies,
-    n_episodes=50_000,
-    n_quick=2_000,
-    write=write,
+def forgetful(problem: Problem, n_episodes: int) -> Players:
+    """Policies that forget, each with two horizons and the scales, beside some that do not."""
+    horizons = (max(2, n_episodes // 50), max(4, n_episodes // 15))
+    scales = (0.5, 0.25, 0.1)
+    return {
+        "OMM": OMM(),
+        "OMM, tuned": [OMM(scale) for scale in (2.0, 1.0, 0.5, 0.25)],
+        "MOSS": MOSS(),
+        "Thompson": ThompsonSampling(),
+        "discounted OMM": [DiscountedOMM(1.0 - 1.0 / h, scale) for h in horizons for scale in scales],
+        "windowed OMM": [SlidingWindowOMM(2 * h, scale) for h in horizons for scale in scales],
+        "discounted Thompson": [DiscountedThompson(1.0 - 1.0 / h) for h in horizons],
+        "restarting OMM": [Restarting(OMM(scale)) for scale in scales],
+    }
+
+
+def _patient(problem: Problem, n_episodes: int) -> Players:
+    wanted = ("OMM", "OMM, tuned", "KL-UCB++", "MOSS", "Thompson", "single-seed Thompson", "CL-SG")
+    return {name: each for name, each in rivals(problem, n_episodes).items() if name in wanted}
+
+
+def _seeing(problem: Problem, n_episodes: int) -> Players:
+    blind = {name: each for name, each in rivals(problem, n_episodes).items() if name in ("OMM", "MOSS", "Thompson")}
+    return blind | {
+        "CombLinUCB": [CombLinUCB(n_features=_N_FEATURES, noise=noise) for noise in (0.5, 0.25, 0.1)],
+        "CombLinTS": [CombLinTS(n_features=_N_FEATURES, noise=noise) for noise in (0.5, 0.25, 0.1)],
+    }
+
+
+def _routing(problem: Problem, n_episodes: int) -> Players:
+    return {
+        "OMM": OMM(),
+        "OMM, tuned": [OMM(scale) for scale in (2.0, *SCALES)],
+        "CombUCB1": OMM(0.75**0.5),
+        "Thompson": ThompsonSampling("normal"),
+        "ε-greedy": EpsilonGreedy(0.1),
+    }
+
+
+def _given(datasets: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
+    return {dataset.title: dataset.problem for dataset in datasets}
+
+
+_MEANS = (
+    "Means are uniform in [0, 1] and weights 0 or 1: one item from each of four blocks of six (partition), six of"
+    " thirty (uniform), a spanning tree of nine nodes and 36 links (graphic)."
+)
+_TWENTY, _LONG = Size(20, 20, 5_000), Size(20, 100, 20_000)
+
+HEATS = (
+    Heat("stationary", f"Means that stay. {_MEANS}", _staying, rivals, Size(4, 4, 500), _TWENTY, _LONG),
+    Heat(
+        "changes",
+        f"Means that change at once. {_MEANS} All means are drawn anew five times, at even distances; regret is"
+        " against the best set of each episode. The same where nothing changes, with the constants tuned for changes,"
+        " is the price of being prepared.",
+        _moving,
+        forgetful,
+        Size(4, 4, 600),
+        _TWENTY,
+        _LONG,
+        tuned_on={"uniform, no changes": "uniform"},
+    ),
+    Heat(
+        "wandering",
+        "Means that wander, six of thirty items. Random walk: steps of 1 / √n in each of n episodes, reflected at 0"
+        " and 1. AR(1): around means that are uniform in [0, 1], with deviation 0.2 and a tenth of the episodes as"
+        " memory, clipped.",
+        _wandering,
+        forgetful,
+        Size(3, 3, 300),
+        Size(10, 10, 5_000),
+        _LONG,
+    ),
+    Heat(
+        "delayed",
+        f"Answers that come late: a geometric number of episodes, a twentieth of all on average. {_MEANS}",
+        _late,
+        _patient,
+        Size(3, 4, 200),
+        Size(20, 10, 2_000),
+        _LONG,
+    ),
+    Heat(
+        "context",
+        "Features of every item, four numbers drawn anew in each episode, and means linear in them; six of thirty."
+        " Regret is against the best set for the features of each episode.",
+        _contextual,
+        _seeing,
+        Size(3, 3, 200),
+        Size(10, 10, 2_000),
+        _LONG,
+    ),
+    Heat(
+        "networks",
+        "The paper's routing networks: a spanning tree of least latency, means of the map, noise −1 + Exp(1) ms.",
+        _given,
+        _routing,
+        Size(1, 10, 300),
+        Size(1, 100, 1_000),
+        Size(1, 100, 1_000),
+        load=lambda data: [rocketfuel(asn, data) for asn in ROCKETFUEL_ASNS],
+        unit="ms",
+    ),
+    Heat(
+        "partners",
+        "The paper's lending partners (Kiva), each with a cluster of lenders of its own.",
+        _given,
+        rivals,
+        Size(1, 4, 500),
+        Size(1, 100, 15_000),
+        Size(1, 100, 15_000),
+        load=lambda data: [kiva(data)],
+    ),
+    Heat(
+        "movies",
+        "The paper's movies (MovieLens 1M), popular and of linearly independent genres.",
+        _given,
+        rivals,
+        Size(1, 4, 500),
+        Size(1, 100, 50_000),
+        Size(1, 100, 50_000),
+        load=lambda data: [movielens(data)],
+    ),
 )

@@ -1,4 +1,4 @@
-"""Results of the race: which policy is ahead where weights change, by how much, and what it costs where they stay."""
+"""The chapter on the race: regret of every policy, what won where in words, and claims with verdicts."""
 
 from __future__ import annotations
 
@@ -6,124 +6,319 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from matroid_bandits.paper._part import PartOutcome
-from matroid_bandits.paper._part_tables import at_its_best, best_plot, best_table, final_regret, full_table
-from matroid_bandits.reporting import Block, Cell, Claim, Column, Curve, Estimate, Panel, Plot, Table, Text
-from matroid_bandits.simulation import Difference, Sweep, parameter_panels
+from matroid_bandits._util.text import counted, number
+from matroid_bandits.paper._chapter import where_from
+from matroid_bandits.paper._race_run import HeatOutcome, Lap, Race
+from matroid_bandits.reporting import (
+    Block,
+    Cell,
+    Chapter,
+    Claim,
+    Column,
+    DataSource,
+    Estimate,
+    Panel,
+    Plot,
+    RunFacts,
+    Table,
+    Text,
+    plain,
+    regret_panel,
+    size_note,
+)
+from matroid_bandits.simulation import Difference, holm
 
-#: Policies for weights that stay, with which those for weights that change are compared.
-STEADY = ("OMM", "Thompson")
+#: How many curves a panel has at most, those of the least regret, and OMM's.
+_MOST_CURVES = 7
+
+#: How many comparisons that went otherwise a claim names.
+_MOST_NAMED = 4
+
+_LEAD = (
+    "Rivals in the same worlds. Where worlds are drawn, means and errors are over worlds, each the mean of its runs,"
+    " and policies are compared world by world. What has a constant was tuned before, on other worlds or other runs."
+    " Heavy tails are named, and medians stand beside means. None of this is in the paper."
+)
+
+#: What is held against the figures: of which heats, in which words, and who must have clearly less regret than whom.
+CLAIMS: tuple[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        ("stationary",),
+        "Where means stay, a tuned radius has less regret than the paper's.",
+        ("OMM, tuned",),
+        ("OMM",),
+    ),
+    (
+        ("stationary",),
+        "Where means stay, KL-UCB++, MOSS and Thompson sampling, with nothing to tune, have less regret than OMM.",
+        ("KL-UCB++", "MOSS", "Thompson"),
+        ("OMM",),
+    ),
+    (("stationary",), "Where means stay, KL-UCB++ has less regret than KL-OSM.", ("KL-UCB++",), ("KLOSM",)),
+    (
+        ("changes",),
+        "Where means change at once, policies that forget have less regret than those that do not.",
+        ("discounted OMM", "windowed OMM", "discounted Thompson"),
+        ("OMM", "OMM, tuned", "Thompson"),
+    ),
+    (
+        ("changes",),
+        "Where means change at once, restarts have less regret than policies that do not forget.",
+        ("restarting OMM",),
+        ("OMM", "OMM, tuned", "Thompson"),
+    ),
+    (
+        ("wandering",),
+        "Where means wander, discounted OMM has less regret than OMM and Thompson sampling.",
+        ("discounted OMM",),
+        ("OMM", "OMM, tuned", "Thompson"),
+    ),
+    (("delayed",), "With late answers, Thompson sampling has less regret than OMM.", ("Thompson",), ("OMM",)),
+    (
+        ("context",),
+        "Where features decide, policies that see them have less regret than those that do not.",
+        ("CombLinUCB", "CombLinTS"),
+        ("OMM", "Thompson"),
+    ),
+    (
+        ("networks",),
+        "On the paper's networks, Thompson sampling has less regret than OMM as it stands.",
+        ("Thompson",),
+        ("OMM",),
+    ),
+    (
+        ("partners", "movies"),
+        "On the paper's partners and movies, a tuned radius has less regret than the paper's.",
+        ("OMM, tuned",),
+        ("OMM",),
+    ),
+)
 
 
-def write(outcome: PartOutcome) -> Sequence[Block]:
-    """Text, tables, plots and claims on the race."""
-    sweep = outcome.sweep
-    moving = [name for name, problem in sweep.problems.items() if not problem.environment.is_stationary]
-    staying = [name for name in sweep if name not in moving]
-    return (
-        Text(
-            "Changes at once. Three problems whose means, uniform in [0, 1], are all drawn anew five times: one item"
-            " from each of four blocks of six (partition), six of thirty (uniform), a spanning tree of nine nodes and"
-            " 36 links (graphic); weights are 0 or 1. Regret is dynamic: against the best set of each episode. Every"
-            " policy with a radius plays with the scales 1, 0.5, 0.25 and 0.1 and is shown at its best; the horizon"
-            " of the discounted policies is a fiftieth of the episodes and the window twice as long."
+def write_race(race: Race, outcomes: Sequence[HeatOutcome]) -> Chapter:
+    """Text, tables, figures and claims on the race."""
+    blocks = [block for outcome in outcomes for block in _heat_blocks(outcome)]
+    return Chapter(
+        name=race.name,
+        title=race.title,
+        lead=_LEAD,
+        run=RunFacts(
+            n_episodes={outcome.heat.name: outcome.size.n_episodes for outcome in outcomes},
+            n_runs={outcome.heat.name: _runs(outcome) for outcome in outcomes},
+            seed=race.seed,
+            start="observe",
+            policies={
+                f"{outcome.heat.name}: {lap.name}: {name}": repr(policy)
+                for outcome in outcomes
+                for lap in outcome.laps
+                for name, policy in lap.sweep.players[lap.name].items()
+            },
+            data=tuple(source for outcome in outcomes for source in _sources(outcome)),
+            wall_time=sum(lap.sweep.wall_time for outcome in outcomes for lap in outcome.laps),
         ),
-        best_table(outcome, moving, "race", "Dynamic regret with five changes, each policy at its best scale"),
-        best_plot(outcome, moving, "beyond-race", "Dynamic regret with five changes, each policy at its best scale"),
-        margin_table(sweep, moving),
-        *(_claim(outcome, moving, family) for family in sweep.groups if family not in STEADY),
-        price_table(sweep, moving, staying),
-        _scale_plot(sweep, moving),
-        full_table(outcome, "race-scales", "Regret at every scale, with five changes and without"),
+        blocks=(*blocks, *claims(outcomes), _losses(outcomes)),
+        records={"laps": [_record(outcome, lap) for outcome in outcomes for lap in outcome.laps]},
     )
 
 
-def margins(sweep: Sweep, problem: str, family: str) -> dict[str, Difference]:
-    """How much more regret a family has than each steady policy on a problem, all at their best, run by run."""
-    best = at_its_best(sweep, problem)
-    found = {}
-    for steady in STEADY:
-        for difference in sweep.differences(best[steady]):
-            if (difference.problem, difference.policy) == (problem, best[family]):
-                found[steady] = difference
+def _heat_blocks(outcome: HeatOutcome) -> list[Block]:
+    heat = outcome.heat
+    warned = [f"{lap.name}: {warning}" for lap in outcome.laps for warning in lap.result.tail_warnings()]
+    words = " ".join(in_words(lap, heat.unit) for lap in outcome.laps)
+    blocks: list[Block] = [Text(heat.about), race_table(outcome), Text(f"What won. {words}")]
+    if any(lap.tuned for lap in outcome.laps):
+        blocks.append(_tuned_table(outcome))
+    if warned:
+        blocks.append(Text(f"Heavy tails. {' '.join(warned)}"))
+    if any(lap.sweep.worlds for lap in outcome.laps):
+        blocks.append(_parts_table(outcome))
+    panels = tuple(_panel(outcome, lap) for lap in outcome.laps)
+    title = f"Regret: {heat.name}, the six policies with the least of it and OMM"
+    return [*blocks, Plot(f"race-{heat.name}", title, panels, "Bands are 95% confidence intervals.")]
+
+
+def race_table(outcome: HeatOutcome) -> Table:
+    """The regret of every policy on every problem of a heat: its mean, and its median over worlds or runs."""
+    names = dict.fromkeys(policy for lap in outcome.laps for policy in lap.result.policies)
+    rows: list[tuple[Cell, ...]] = []
+    for name in names:
+        row: list[Cell] = [name]
+        for lap in outcome.laps:
+            row += list(_regret(lap, name)) if name in lap.result.policies else [None, None]
+        rows.append(tuple(row))
+    return Table(
+        name=outcome.heat.name,
+        title=f"Regret: {outcome.heat.name}" + (f", {outcome.heat.unit}" if outcome.heat.unit else ""),
+        columns=(
+            Column("policy", is_text=True),
+            *(
+                column
+                for lap in outcome.laps
+                for column in (Column("mean", ",.0f", lap.name), Column("median", ",.0f", lap.name))
+            ),
+        ),
+        rows=tuple(rows),
+        note=size_note(outcome.laps[0].result),
+        is_standin=outcome.is_standin,
+    )
+
+
+def _regret(lap: Lap, policy: str) -> tuple[Estimate, float]:
+    own = lap.result[policy]
+    return Estimate(float(own.regret[-1]), float(own.regret_se[-1])), float(np.median(own.final_regret))
+
+
+def winner(lap: Lap) -> tuple[str, list[Difference]]:
+    """Who has the least regret on one half of the worlds (or runs), and how others compare on the other half."""
+    finals, n = lap.result.final_regret, lap.result.n_runs
+    half = n // 2 if n >= 4 else 0
+    best = lap.result.policies[int(finals[:, : half or n].mean(axis=1).argmin())]
+    told = lap.result.part(slice(half, n))
+    return best, told.differences(best)
+
+
+def in_words(lap: Lap, unit: str = "") -> str:
+    """Who won on a problem, who may be as good, and where OMM is."""
+    best, behind = winner(lap)
+    regret = {policy: float(lap.result[policy].regret[-1]) for policy in lap.result.policies}
+    close = [each.policy for each in behind if not each.p_holm < 0.05]
+    order = sorted(regret, key=regret.__getitem__)
+    text = f"{lap.name}: {best} ({number(regret[best], ',.0f')}{f' {unit}' if unit else ''})"
+    text += f"; not clearly behind: {', '.join(close)}" if close else "; all others are clearly behind"
+    if best == "OMM" or "OMM" in close:
+        return f"{text}."
+    times = regret["OMM"] / regret[best] if regret[best] > 0.0 else np.inf
+    return f"{text}; OMM has {times:.1f} times as much, place {order.index('OMM') + 1} of {len(order)}."
+
+
+def claims(outcomes: Sequence[HeatOutcome]) -> list[Claim]:
+    """The claims whose heats were played, each with all of its paired tests in mind (Holm)."""
+    found = []
+    for heats, text, better, worse in CLAIMS:
+        own = [outcome for outcome in outcomes if outcome.heat.name in heats]
+        pairs = [
+            (lap, ours, theirs)
+            for outcome in own
+            for lap in outcome.laps
+            if lap.name not in outcome.heat.tuned_on
+            for ours in better
+            for theirs in worse
+            if {ours, theirs} <= set(lap.result.policies)
+        ]
+        if pairs:
+            is_full = all(outcome.is_full for outcome in own) and len(own) == len(heats)
+            found.append(_claim(text, pairs, is_full, any(outcome.is_standin for outcome in own)))
     return found
 
 
-def margin_table(sweep: Sweep, problems: Sequence[str]) -> Table:
-    """The paired differences from OMM and Thompson sampling, all at their best scales."""
-    rows: list[tuple[Cell, ...]] = []
-    for family in sweep.groups:
-        if family not in STEADY:
-            found = (margins(sweep, problem, family)[steady] for problem in problems for steady in STEADY)
-            rows.append((family, *(Estimate(each.mean, (each.high - each.low) / 2.0) for each in found)))
-    return Table(
-        name="race-margins",
-        title="Dynamic regret less that of the policies that do not forget",
-        columns=(
-            Column("policy", is_text=True),
-            *(Column(f"less {steady}", ",.0f", problem) for problem in problems for steady in STEADY),
-        ),
-        rows=tuple(rows),
-        note="All at their best scales, run by run in the same worlds; ± is half of a 95% confidence interval.",
-    )
-
-
-def price_table(sweep: Sweep, moving: Sequence[str], staying: Sequence[str]) -> Table:
-    """What each family loses where nothing changes: as it was best with changes, and at its best."""
-    rows: list[tuple[Cell, ...]] = []
-    for family in sweep.groups:
-        row: list[Cell] = [family]
-        for changing, problem in zip(moving, staying, strict=True):
-            prepared, best = at_its_best(sweep, changing)[family], at_its_best(sweep, problem)[family]
-            row += [final_regret(sweep, problem, prepared), final_regret(sweep, problem, best)]
-        rows.append(tuple(row))
-    return Table(
-        name="race-price",
-        title="The price where nothing changes: regret on the first piece for ever",
-        columns=(
-            Column("policy", is_text=True),
-            *(Column(name, ",.0f", problem) for problem in staying for name in ("as above", "best scale")),
-        ),
-        rows=tuple(rows),
-        note="'as above': at the scale that was best with five changes. 'best scale': at the best without.",
-    )
-
-
-def _claim(outcome: PartOutcome, problems: Sequence[str], family: str) -> Claim:
-    """Check that a policy has less dynamic regret than both steady ones, with all 95% intervals below 0."""
-    found = [margins(outcome.sweep, problem, family) for problem in problems]
-    is_clear = all(each.high < 0.0 for differences in found for each in differences.values())
-    evidence = "; ".join(
-        f"{problem}: " + ", ".join(f"{each.mean:+,.0f} against {steady}" for steady, each in differences.items())
-        for problem, differences in zip(problems, found, strict=True)
-    )
+def _claim(text: str, pairs: Sequence[tuple[Lap, str, str]], is_full: bool, is_standin: bool) -> Claim:
+    tests = [
+        next(each for each in lap.result.differences(theirs) if each.policy == ours) for lap, ours, theirs in pairs
+    ]
+    clear = [p < 0.05 and each.mean < 0.0 for p, each in zip(holm([t.p_value for t in tests]), tests, strict=True)]
+    ratios = [
+        float(lap.result[theirs].regret[-1] / lap.result[ours].regret[-1])
+        for lap, ours, theirs in pairs
+        if lap.result[ours].regret[-1] > 0.0
+    ]
+    evidence = f"Clearly so in {sum(clear)} of {len(clear)} comparisons"
+    evidence += f"; regret is {min(ratios):.1f} to {max(ratios):.1f} times as large" if ratios else ""
+    wrong = [
+        f"{ours} against {theirs} ({lap.name})"
+        for (lap, ours, theirs), ok in zip(pairs, clear, strict=True)
+        if not ok
+    ]
+    more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+    evidence += f". Not clear, or the other way: {', '.join(wrong[:_MOST_NAMED])}{more}." if wrong else "."
     return Claim(
-        f"With five changes {family} has clearly less dynamic regret than OMM and Thompson sampling.",
-        "undecided" if not outcome.is_full else "holds" if is_clear else "does not hold",
-        f"{evidence[0].upper()}{evidence[1:]}.",
+        text, "undecided" if not is_full else "holds" if all(clear) else "does not hold", evidence, is_standin
     )
 
 
-def _scale_plot(sweep: Sweep, problems: Sequence[str]) -> Plot:
-    """Regret over the scale, all policies of a problem in one panel; one without a scale is a level."""
-    panels = []
-    for problem in problems:
-        own = {
-            name: parameter_panels(sweep, family, problems=[problem])[0] for name, family in sweep.families.items()
-        }
-        any_panel = next(iter(own.values()))
-        curves = [
-            own[name].curves[0] if name in own else _level(sweep, problem, name, any_panel.x.size)
-            for name in sweep.groups
-        ]
-        panels.append(Panel(problem, any_panel.x, tuple(curves), any_panel.y_label, x_label="scale"))
-    return Plot(
-        "beyond-race-scales",
-        "Dynamic regret with five changes over the scale",
-        tuple(panels),
-        "Bands are 95% confidence intervals. Thompson sampling has no scale.",
+def _losses(outcomes: Sequence[HeatOutcome]) -> Text:
+    """Where OMM as the paper has it, and with a tuned radius, is clearly behind the best."""
+    parts = []
+    for policy in ("OMM", "OMM, tuned"):
+        laps = [lap for outcome in outcomes for lap in outcome.laps if policy in lap.result.policies]
+        if not laps:
+            continue
+        lost = [lap for lap in laps if any(d.policy == policy and d.p_holm < 0.05 for d in winner(lap)[1])]
+        parts.append(f"{policy} is clearly behind the best on {len(lost)} of {len(laps)} problems")
+    return Text(f"Where OMM loses. {'; '.join(parts)}.")
+
+
+def _tuned_table(outcome: HeatOutcome) -> Table:
+    """What was tuned, and to what."""
+    families = dict.fromkeys(family for lap in outcome.laps for family in lap.tuned)
+    return Table(
+        name=f"{outcome.heat.name}-tuned",
+        title="Constants that were tuned",
+        columns=(Column("policy", is_text=True), *(Column(lap.name, is_text=True) for lap in outcome.laps)),
+        rows=tuple((family, *(lap.tuned.get(family) for lap in outcome.laps)) for family in families),
+        note="On a quarter of the worlds and runs, with another seed: in other worlds, or in other runs of the one.",
     )
 
 
-def _level(sweep: Sweep, problem: str, policy: str, n: int) -> Curve:
-    return Curve(policy, np.full(n, final_regret(sweep, problem, policy).mean))
+def _parts_table(outcome: HeatOutcome) -> Table:
+    """What regret varies with, for each problem: the world, and the run in it."""
+    rows: list[tuple[Cell, ...]] = [
+        (part.problem, part.policy, part.worlds, part.runs, part.share)
+        for lap in outcome.laps
+        for part in lap.sweep.variance_parts()
+        if part.policy in ("OMM", "OMM, tuned", "Thompson", winner(lap)[0])
+    ]
+    return Table(
+        name=f"{outcome.heat.name}-worlds",
+        title="What regret varies with: the world, and the run in a world",
+        columns=(
+            Column("problem", is_text=True),
+            Column("policy", is_text=True),
+            Column("worlds", ",.0f", "standard deviation"),
+            Column("runs", ",.0f", "standard deviation"),
+            Column("share of the worlds", ".0%"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _panel(outcome: HeatOutcome, lap: Lap) -> Panel:
+    regret = {policy: float(lap.result[policy].regret[-1]) for policy in lap.result.policies}
+    shown = sorted(regret, key=regret.__getitem__)[: _MOST_CURVES - 1]
+    shown = [policy for policy in lap.result.policies if policy in shown or policy == "OMM"]
+    return regret_panel(lap.result, lap.name, policies=shown, unit=outcome.heat.unit, is_standin=outcome.is_standin)
+
+
+def _runs(outcome: HeatOutcome) -> str:
+    worlds = "" if outcome.laps[0].result.world_runs is None else f"{counted(outcome.size.n_worlds, 'world')} × "
+    return worlds + counted(outcome.size.n_runs, "run")
+
+
+def _sources(outcome: HeatOutcome) -> list[DataSource]:
+    if outcome.datasets:
+        return [DataSource(d.title, where_from(d), d.source == "stand-in") for d in outcome.datasets]
+    return [
+        DataSource(f"{outcome.heat.name}: {lap.name}", f"Worlds such as {lap.sweep.problems[lap.name]!r}.")
+        for lap in outcome.laps
+    ]
+
+
+def _record(outcome: HeatOutcome, lap: Lap) -> dict[str, object]:
+    """What ``results.json`` keeps of a problem."""
+    result = lap.result
+    return {
+        "heat": outcome.heat.name,
+        "problem": lap.name,
+        "worlds": None if result.world_runs is None else result.n_runs,
+        "runs": result.n_runs if result.world_runs is None else result.world_runs,
+        "optimum": plain(result.optimal_value),
+        "episodes": plain(result.checkpoints),
+        "policies": {
+            policy: {
+                "policy": repr(lap.sweep.players[lap.name][policy]),
+                "regret": plain(result[policy].regret),
+                "regret_error": plain(result[policy].regret_se),
+                "final": plain(result[policy].final_regret),
+            }
+            for policy in result.policies
+        },
+    }

@@ -33,8 +33,10 @@ class RunFacts:
     ----------
     n_episodes : int, or mapping of name to int
         Episodes of each run; by part where a chapter has parts of different lengths, each with policies of its own.
-    n_runs, seed : int
-        Runs of each policy on each problem, and which random numbers.
+    n_runs : int, or mapping of name to str
+        Runs of each policy on each problem; by part, in words, where parts differ in it.
+    seed : int
+        Which random numbers.
     start : {"observe", "explore"}
         Whether every item was seen once before episode 1.
     policies : mapping of name to str
@@ -53,7 +55,7 @@ class RunFacts:
     """
 
     n_episodes: int | Mapping[str, int]
-    n_runs: int
+    n_runs: int | Mapping[str, str]
     seed: int
     start: str
     policies: Mapping[str, str]
@@ -63,6 +65,10 @@ class RunFacts:
     @property
     def size(self) -> str:
         """How often and how long, with which seed."""
+        if not isinstance(self.n_runs, int):
+            assert not isinstance(self.n_episodes, int)
+            parts = (f"{part}: {self.n_runs[part]} of {n:,} episodes" for part, n in self.n_episodes.items())
+            return f"{'; '.join(parts)}; seed {self.seed}"
         if isinstance(self.n_episodes, int):
             length = counted(self.n_episodes, "episode")
         else:
@@ -85,7 +91,7 @@ class RunFacts:
         """The facts that decide the numbers, as plain data; nothing of the machine or the time it took."""
         return {
             "episodes": self.n_episodes if isinstance(self.n_episodes, int) else dict(self.n_episodes),
-            "runs": self.n_runs,
+            "runs": self.n_runs if isinstance(self.n_runs, int) else dict(self.n_runs),
             "seed": self.seed,
             "start": self.start,
             "policies": dict(self.policies),

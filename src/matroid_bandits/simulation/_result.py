@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
@@ -360,6 +360,48 @@ class SimulationResult:
         }
         returns, regret = curves if has_curves else (self.final_returns, self.final_regret)
         return pd.DataFrame(axes | {"returns": np.ravel(cast(Any, returns)), "regret": np.ravel(cast(Any, regret))})
+
+    def part(self, runs: slice) -> SimulationResult:
+        """The result of some of the runs (of drawn worlds: of the worlds), after the last episode alone.
+
+        Choose on one half and report on the other: the best of several is too good in the runs that made it the best.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.lower_bound_problem(6, 2, gap=0.2)
+        >>> result = mb.simulate(problem, [mb.OMM(), mb.KLOSM()], n_episodes=100, n_runs=10, seed=0)
+        >>> choosing, telling = result.part(slice(0, 5)), result.part(slice(5, 10))
+        >>> best = choosing.policies[choosing.regret[:, -1].argmin()]
+        >>> bool(telling[best].regret[-1] == result[best].final_regret[5:].mean())
+        True
+        """
+        returns, regret = self.final_returns[:, runs], self.final_regret[:, runs]
+        n = regret.shape[1]
+        if not n:
+            raise SimulationError(f"expected a run or more of {self.n_runs}, got {runs}")
+
+        def ends(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+            errors = values.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(values), np.nan)
+            return values.mean(axis=1)[:, None], errors[:, None]
+
+        (mean_returns, returns_se), (mean_regret, regret_se) = ends(returns), ends(regret)
+        return replace(
+            self,
+            checkpoints=self.checkpoints[-1:].copy(),
+            returns=mean_returns,
+            returns_se=returns_se,
+            regret=mean_regret,
+            regret_se=regret_se,
+            final_returns=returns.copy(),
+            final_regret=regret.copy(),
+            n_runs=n,
+            run_returns=None,
+            run_regret=None,
+            optimum=None if self.optimum is None else self.optimum[-1:].copy(),
+            alarms=None,
+            item_alarms=None,
+        )
 
     def quantiles(self, probabilities: ArrayLike = (0.25, 0.5, 0.75), *, measure: str = "regret") -> FloatArray:
         """Quantiles over runs after the last episode, shape (P, n), of "regret" or "returns".
