@@ -1,5 +1,10 @@
 """Homes of campaigns: servers announce themselves, hand operations over, and take over from each other."""
 
+import contextlib
+import re
+import socket
+
+import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -8,7 +13,8 @@ from matroid_bandits.service._homes import Registry, Server, View, least_busy
 from matroid_bandits.service._remembered import FRONT_MARK
 from matroid_bandits.service._tables import homes, requests, servers
 from service_databases import fresh_postgres
-from service_kit import started
+from service_kit import create, started, until
+from service_nursery import nursery, wait_until_ready
 
 
 @pytest.fixture
@@ -88,3 +94,104 @@ def test_ids_that_servers_made_are_forgotten_after_minutes(url):
                 f"{FRONT_MARK}new",
                 "a client's",
             ]
+
+
+def free_ports(n):
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+class Servers:
+    """Three servers of one PostgreSQL, each a process."""
+
+    def __init__(self, url, servers, n=3, **more):
+        self.url, self.servers, self.more = url, servers, {"takeover": 1.0, **more}
+        self.ports = free_ports(n)
+        self.pids = {port: servers.start(url, port, **self.more) for port in self.ports}
+        self.clients = {port: httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) for port in self.ports}
+        self.database = Database(url)
+        for port in self.ports:
+            wait_until_ready(port)
+
+    def home_of(self, name):
+        """The port of the server that a campaign is at home at; by its figures, as an operator sees it."""
+        for port, client in self.clients.items():
+            with contextlib.suppress(httpx.HTTPError):
+                if f'matroid_bandits_home{{campaign="{name}"}} 1.0' in client.get("/metrics").text:
+                    return port
+        return None
+
+    def ask(self, port, name="ads", **headers):
+        answer = self.clients[port].post(f"/v1/campaigns/{name}/ask", json={}, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def close(self):
+        for client in self.clients.values():
+            client.close()
+        for pid in self.pids.values():
+            self.servers.end(pid)
+        self.database.close()
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with nursery() as found:
+        yield found
+
+
+@pytest.fixture
+def three(postgres, processes):
+    found = Servers(fresh_postgres(postgres), processes)
+    yield found
+    found.close()
+
+
+@pytest.mark.compiled
+def test_any_server_takes_any_request_and_the_home_alone_keeps_the_learner(three):
+    one, two, _ = (three.clients[port] for port in three.ports)
+    for name in ("ads", "b", "c"):
+        create(one, name)
+    homes = {name: until(lambda name=name: three.home_of(name)) for name in ("ads", "b", "c")}
+    assert len({*homes.values()}) == 3  # each server has one
+    decisions = [three.ask(port)["decision"] for port in three.ports for _ in range(5)]
+    assert decisions == list(range(1, 16))
+    told = two.post("/v1/campaigns/ads/tell", json={"decision": 1, "weights": [0.5, 0.5]})
+    assert told.json() == {"decision": 1, "told": 2, "waiting": False}
+    assert len({client.get("/v1/campaigns/ads/estimates").text for client in three.clients.values()}) == 1
+    # Errors are those of the home, word for word; an id finds its answer at any server.
+    again = [client.post("/v1/campaigns/ads/tell", json={"decision": 1, "weights": [0.5, 0.5]})
+             for client in three.clients.values()]  # fmt: skip
+    assert {answer.status_code for answer in again} == {409}
+    assert len({answer.text for answer in again}) == 1
+    for path in ("ads/tell", "ads/close", "nothing/ask", "nothing/best", "a b/ask"):
+        answers = [client.post(f"/v1/campaigns/{path}", json={}) for client in three.clients.values()]
+        assert len({(answer.status_code, answer.text) for answer in answers}) == 1, [a.text for a in answers]
+    first = [three.ask(port, **{"Idempotency-Key": "an id"}) for port in three.ports]
+    assert first[0] == first[1] == first[2]
+    closed = [client.post("/v1/campaigns/ads/close", json={"decision": 2}, headers={"Idempotency-Key": "close"})
+              for client in three.clients.values()]  # fmt: skip
+    assert {answer.text for answer in closed} == {'{"closed":1}'}
+    loaded = [figure(client, "loaded_campaigns_total") for client in three.clients.values()]
+    assert sum(loaded) == 2  # the server that created them has all, and keeps one
+
+
+@pytest.mark.compiled
+def test_asks_are_answered_again_after_a_home_died(three):
+    create(three.clients[three.ports[0]])
+    home = until(lambda: three.home_of("ads"))
+    first, second = (port for port in three.ports if port != home)
+    for n in range(1, 6):
+        assert three.ask(first)["decision"] == n
+    three.servers.end(three.pids.pop(home))
+    three.clients.pop(home).close()
+    assert [three.ask(port)["decision"] for port in (first, second, first)] == [6, 7, 8]
+    assert until(lambda: three.home_of("ads")) in (first, second)
+
+
+def figure(client, name):
+    found = re.search(rf"^matroid_bandits_{name} (\S+)$", client.get("/metrics").text, re.MULTILINE)
+    return float(found[1])

@@ -135,6 +135,16 @@ def serve(
         float | None,
         setting("idle_timeout", "Seconds until PostgreSQL ends a stopped server's transaction; by default 8."),
     ] = None,
+    takeover: Annotated[
+        float | None, setting("takeover", "Seconds until another server takes over from a dead one; by default 5.")
+    ] = None,
+    advertise: Annotated[
+        str | None,
+        setting("advertise", "Where other servers of the same PostgreSQL reach this one.", "HOST:PORT"),
+    ] = None,
+    peer_port: Annotated[
+        int | None, setting("peer_port", "Port to listen on for other servers; by default that of --advertise.")
+    ] = None,
     archive: Annotated[
         str | None,
         setting("archive", "Folder that old events are moved to; by default they stay in the database.", "DIR"),

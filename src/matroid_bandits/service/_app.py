@@ -42,9 +42,13 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not service.writer.is_alive():
             await run_in_threadpool(service.start)
+        if service.router is not None:
+            await service.router.start()
         try:
             yield
         finally:
+            if service.router is not None:
+                await service.router.stop()
             await run_in_threadpool(service.stop)
 
     handlers = {each: serve(each, service) for each in (*ENDPOINTS, *OPERATION)}

@@ -70,12 +70,15 @@ class Demo(threading.Thread):
                 while answers and answers[0][0] <= time.monotonic():
                     _, decision, weights = heapq.heappop(answers)
                     body = TellBody(decision=decision, weights=weights)
-                    self._service.call(Operation(act.tell(body), NAME, "change"))
+                    told = Operation(
+                        act.tell(body), NAME, "change", verb="tell", content=body.model_dump_json().encode()
+                    )
+                    self._service.call(told)
 
     def _visit(self, visit: int, answers: list[tuple[float, int, Any]]) -> None:
         from pydantic_core import from_json
 
-        found = from_json(self._service.call(Operation(act.ask({}), NAME, "ask")).body)
+        found = from_json(self._service.call(Operation(act.ask({}), NAME, "ask", verb="ask")).body)
         chances = self._stream.uniform(visit, range(6))[0]
         if chances[4] < _ANSWERED:
             clicks = {item: float(u < _appeal(item)) for item, u in zip(found["items"], chances, strict=False)}

@@ -70,6 +70,8 @@ class Call:
         The headers, by their names in lower case.
     content : bytes
         The body; empty for GET.
+    front_id : str
+        An id that a server made for the request when it handed it to another.
     """
 
     service: Service
@@ -78,6 +80,7 @@ class Call:
     name: str | None
     headers: dict[bytes, bytes]
     content: bytes = b""
+    front_id: str = ""
 
     def body(self, model: type[M]) -> M:
         """The body, checked; nothing is as good as an empty object."""
@@ -110,11 +113,12 @@ class Call:
             raise MalformedRequestError(f"expected {name} to be true or false, got {given[:100]!r}")
         return given == "true"
 
-    async def write(self, run: Callable[[Any, Any], Answer], need: Any = "change") -> Answer:
-        """Execute something in the log, with the client's request id."""
+    async def write(self, run: Callable[[Any, Any], Answer], need: Any = "change", verb: str = "") -> Answer:
+        """Execute something in the log, with the client's request id; what has a verb may be executed elsewhere."""
         scope = self.request.scope
         request_id, digest = identified(self.headers, scope["method"], scope["path"], self.content)
-        return await self.service.write(self.name, run, need, request_id, digest, self.key.id)
+        request_id = request_id or self.front_id
+        return await self.service.write(self.name, run, need, request_id, digest, self.key.id, verb, self.content)
 
 
 def identified(headers: dict[bytes, bytes], method: str, path: str, content: bytes) -> tuple[str, str]:
@@ -164,6 +168,8 @@ class Endpoint:
         Whether a token does in place of a key; the handler checks for which decision it is.
     lists_items : bool
         Whether the body may list all items of a campaign, and so be long.
+    is_local : bool
+        Whether any server answers it by itself; else it is handed whole to the campaign's home.
     """
 
     method: str
@@ -178,6 +184,7 @@ class Endpoint:
     media_type: str = "text/event-stream"
     takes_tokens: bool = False
     lists_items: bool = False
+    is_local: bool = False
 
     @property
     def name(self) -> str:
@@ -199,7 +206,8 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
             key = await authorize(request, service, endpoint.role, name, endpoint.takes_tokens)
             who = key.id
             content = await read_body(request, headers, most) if has_body else b""
-            answer = await endpoint.handler(Call(service, request, key, name, headers, content))
+            call = Call(service, request, key, name, headers, content)
+            answer = await service.hand_over(endpoint, call) or await endpoint.handler(call)
             response = answer if isinstance(answer, Response) else respond(answer)
             if is_read and _is_worth_gzip(response, headers):
                 response = await run_in_threadpool(_compressed, response)

@@ -51,13 +51,16 @@ async def _metrics(call: Call) -> Response:
             totals: list[float] = []
             values: dict[str, float] = {
                 "events": row.seq,
-                "lag_events": max(row.seq - (0 if replica is None else replica.seq), 0),
                 "waiting_decisions": row.waiting,
                 "kept_events": row.seq - row.first + 1,
                 "archive_bytes": 0 if call.service.archive is None else call.service.archive.size_of(row.name)[1],
                 "stopped": int(row.status == "stopped" or (replica is not None and bool(replica.mismatch))),
                 "alarms": row.alarms,
             }
+            is_home = call.service.router is None or call.service.router.is_home(row.id)
+            values["home"] = int(is_home)
+            if is_home:
+                values["lag_events"] = max(row.seq - (0 if replica is None else replica.seq), 0)
             if replica is not None:
                 values["alarms"] = len(replica.alarms)  # rows of earlier versions do not say it
                 values["drift_alarms"] = replica.n_alarms_of("drift")
@@ -96,9 +99,9 @@ def api_document(root: str = "") -> dict[str, Any]:
 
 #: Endpoints for operators of the server.
 OPERATION = (
-    Endpoint("GET", "/healthz", _health, None, "Whether the process lives.", None, StatusAnswer),
-    Endpoint("GET", "/readyz", _ready, None, "Whether requests are served.", None, StatusAnswer),
-    Endpoint("GET", "/metrics", _metrics, "read", "Figures for Prometheus.", media_type="text/plain"),
-    Endpoint("GET", "/openapi.json", _openapi, None, "This document.", media_type="application/json"),
-    Endpoint("GET", "/docs", _docs, None, "This document as a page.", media_type="text/html"),
+    Endpoint("GET", "/healthz", _health, None, "Whether the process lives.", None, StatusAnswer, is_local=True),
+    Endpoint("GET", "/readyz", _ready, None, "Whether requests are served.", None, StatusAnswer, is_local=True),
+    Endpoint("GET", "/metrics", _metrics, "read", "Figures for Prometheus.", media_type="text/plain", is_local=True),
+    Endpoint("GET", "/openapi.json", _openapi, None, "This document.", media_type="application/json", is_local=True),
+    Endpoint("GET", "/docs", _docs, None, "This document as a page.", media_type="text/html", is_local=True),
 )

@@ -70,6 +70,7 @@ class CampaignFigures:
 #: What is told of each campaign.
 GAUGES = {
     "events": "The number of the last event.",
+    "home": "1 where the campaign is at home: its learner is kept, and its log is written, by this server.",
     "lag_events": "Events in the log that the replica has not read.",
     "waiting_decisions": "Decisions that wait for answers.",
     "unsaved_events": "Events since the last snapshot.",

@@ -97,6 +97,8 @@ class Operation:
         What the campaign's state must allow.
     request_id, digest : str
         The client's id of the request, and the hash of what it asks for; empty without one.
+    future : future, or what is like one
+        Where the result is set: from its event loop where it has `get_loop`, else from the writer's thread.
     by : str
         Whose operation it is, as for `Turn`.
     verb, content : str, bytes

@@ -30,7 +30,7 @@ LAST_ITEM = 10**9
 
 async def _ask(call: Call) -> Answer:
     run, seconds = act.read_ask(call.content)
-    answer = await call.write(run, "ask")
+    answer = await call.write(run, "ask", "ask")
     return answer if seconds is None else await _with_tokens(call, answer, [seconds])
 
 
@@ -64,7 +64,7 @@ async def _tell(call: Call) -> Answer:
     run, decision = act.read_tell(call.content)
     if only is not None and decision != only:
         raise AccessError(f"expected an answer to decision {only}, as the token says, got one to {decision}")
-    return await call.write(run)
+    return await call.write(run, verb="tell")
 
 
 async def _tell_batch(call: Call) -> Answer:
@@ -266,16 +266,18 @@ _ONE = "/v1/campaigns/{name}"
 
 #: Every endpoint of the API.
 ENDPOINTS = (
-    Endpoint("POST", f"{_ONE}/ask", _ask, "decide", "Ask for a set.", forms.AskBody, forms.DecisionAnswer),
+    Endpoint("POST", f"{_ONE}/ask", _ask, "decide", "Ask for a set.", forms.AskBody, forms.DecisionAnswer,
+             is_local=True),
     Endpoint("POST", f"{_ONE}/tell", _tell, "decide", "Tell what items were worth.", forms.TellBody,
-             forms.ToldAnswer, takes_tokens=True),
+             forms.ToldAnswer, takes_tokens=True, is_local=True),
     Endpoint("POST", f"{_ONE}/ask/batch", _ask_batch, "decide", "Ask for several sets, all or none.",
              forms.AskBatchBody, forms.DecisionsAnswer),
     Endpoint("POST", f"{_ONE}/tell/batch", _tell_batch, "decide", "Tell several answers, all or none.",
              forms.TellBatchBody, forms.ToldBatchAnswer),
     Endpoint("POST", f"{_ONE}/close", _close, "decide", "Stop waiting for answers.", forms.CloseBody,
              forms.ClosedAnswer),
-    Endpoint("GET", "/v1/campaigns", _list, "read", "List campaigns.", None, forms.Summaries),
+    Endpoint("GET", "/v1/campaigns", _list, "read", "List campaigns.", None, forms.Summaries,
+             is_local=True),
     Endpoint("POST", "/v1/campaigns", _create, "admin", "Create a campaign.", CampaignSpec,
              forms.CampaignAnswer, 201, lists_items=True),
     Endpoint("GET", _ONE, _show, "read", "Show a campaign.", None, forms.CampaignAnswer,
@@ -314,11 +316,11 @@ ENDPOINTS = (
     Endpoint("GET", f"{_ONE}/history", _history, "read", "What happened over time.", None, forms.HistoryAnswer,
              query={"resolution": "integer", "after": "number"}),
     Endpoint("GET", f"{_ONE}/sizes", _sizes, "read", "How large the campaign is, and the database.", None,
-             forms.SizesAnswer),
+             forms.SizesAnswer, is_local=True),
     Endpoint("GET", f"{_ONE}/events", _events, "read", "The log after an event.", None, forms.EventsAnswer,
-             query={"after": "integer", "limit": "integer"}),
+             query={"after": "integer", "limit": "integer"}, is_local=True),
     Endpoint("GET", f"{_ONE}/stream", _stream, "read", "The log as it grows, as server-sent events.", None, None,
-             query={"after": "integer", "only": "string"}),
+             query={"after": "integer", "only": "string"}, is_local=True),
 )  # fmt: skip
 
 #: Those that nearly all requests are for: asking and telling.

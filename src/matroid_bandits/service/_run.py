@@ -21,8 +21,10 @@ import uvicorn
 from matroid_bandits.exceptions import AccessError, DataError, ScaleWarning
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._demo import Demo
+from matroid_bandits.service._homes import Registry, Server
 from matroid_bandits.service._logs import set_up_logs
 from matroid_bandits.service._protocol import Gate, protocol_for, raise_file_limit
+from matroid_bandits.service._router import Router
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._short import ShortWay
@@ -86,6 +88,8 @@ def run_server(
             f"got host {settings.host} and no keys"
         )
     listener = _listen(settings)
+    if not service.database.is_sqlite:
+        service.router = Router(service, *_place_of(service), Registry(service.database, settings.takeover))
     set_up_logs(settings.log_level, settings.json_logs)
     if service.keys.are_all_revoked:
         log.warning("every key is revoked: all requests are refused until matroid-bandits key create makes another")
@@ -189,6 +193,27 @@ def _listen(settings: Settings) -> socket.socket:
         ) from error
     listener.set_inheritable(True)
     return listener
+
+
+def _place_of(service: Service, worker: int = 0) -> tuple[Server, tuple[str, int]]:
+    """This server as others know it, and where it listens to them; worker k has the k-th port from the first.
+
+    Raises
+    ------
+    DataError
+        Servers on other machines may share the campaigns, and could not reach this one.
+    """
+    settings = service.settings
+    host = settings.host if settings.advertise or not _is_loopback(settings.host) else "127.0.0.1"
+    if settings.advertise is None and not _is_loopback(settings.host):
+        raise DataError(
+            "expected --advertise HOST:PORT, at which other servers of this PostgreSQL reach this one; "
+            f"got host {settings.host} without it"
+        )
+    name, _, port = (settings.advertise or f"{host}:{settings.peer_port or 0}").rpartition(":")
+    first = int(port) if settings.peer_port is None else settings.peer_port
+    told = int(port) + worker if int(port) else 0
+    return Server(service.id, f"{name}:{told}"), (host, first + worker if first else 0)
 
 
 def _is_loopback(host: str) -> bool:

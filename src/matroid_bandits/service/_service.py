@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import logging
+import secrets
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
@@ -18,6 +19,7 @@ from matroid_bandits.service._apply import apply, in_words
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._attempts import Attempts
 from matroid_bandits.service._checker import Checker
+from matroid_bandits.service._homes import HOLD, application_name
 from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._limits import check_constraint
 from matroid_bandits.service._metrics import Metrics
@@ -31,6 +33,10 @@ from matroid_bandits.service._tokens import Tokens
 from matroid_bandits.service._warm import warm_up
 from matroid_bandits.service._writer import Writer
 from matroid_bandits.specs import CampaignSpec, Place, Plan
+
+if TYPE_CHECKING:
+    from matroid_bandits.service._dispatch import Call, Endpoint
+    from matroid_bandits.service._router import Router
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -57,16 +63,20 @@ class Service:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+        self.settings, self.id = settings, secrets.token_hex(8)
+        hold = HOLD * settings.takeover  # so that what a dead server held is free when another takes over
         self.database = Database(
             settings.db,
             Timeouts(
                 lock=settings.lock_timeout,
                 statement=settings.statement_timeout,
                 connect=settings.connect_timeout,
-                idle=settings.idle_timeout,
+                idle=min(settings.idle_timeout, hold),
+                silent=hold,
             ),
+            application_name(self.id),
         )
+        self.router: Router | None = None  # where several servers share the campaigns
         self.metrics = Metrics()
         self.watch_requests = Watch(settings, self.metrics.figures)
         self.archive = None if settings.archive is None else Archive(settings.archive)
@@ -83,6 +93,7 @@ class Service:
             on_commit=self._committed,
             figures=self.metrics.figures,
             checker=Checker(self.database, self.archive, settings.keep_events),
+            is_home=lambda campaign: self.router is None or self.router.is_home(campaign),
         )
         self._watchers: dict[str, dict[asyncio.Event, str]] = {}  # with the key of each
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -106,12 +117,15 @@ class Service:
     def drain(self) -> None:
         """Let streams end; what was begun is finished."""
         self.is_draining = True
-        self._wake(set(self._watchers))
+        if self.router is not None:
+            self.router.drain()
+        self.wake(set(self._watchers))
 
     @property
     def is_ready(self) -> bool:
         """Whether campaigns are loaded, the database answered last time, and the server does not drain."""
-        return self.writer.is_ready and not self.is_draining and not self._awaited
+        is_reached = self.router is None or self.router.is_ready
+        return self.writer.is_ready and is_reached and not self.is_draining and not self._awaited
 
     @property
     def progress(self) -> str:
@@ -185,22 +199,29 @@ class Service:
         request_id: str = "",
         digest: str = "",
         by: str = "",
+        verb: str = "",
+        content: bytes = b"",
     ) -> Answer:
-        """Let the writer execute something, and wait until it is committed."""
+        """Let the writer execute something, and wait until it is committed; with a verb, the campaign's home does."""
         if self._awaited:
             await self._wait_for(campaign)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self.submit(Operation(run, campaign, need, request_id, digest, future, by=by))
+        self.submit(Operation(run, campaign, need, request_id, digest, future, by=by, verb=verb, content=content))
         return await future
 
     def submit(self, operation: Operation) -> None:
-        """Let the writer execute something; the operation's future is resolved when it is committed."""
-        self.writer.submit(operation)
+        """Let an operation be executed, at its campaign's home where it has a verb; called on the event loop."""
+        if self.router is None or not self.router.hand(operation):
+            self.writer.submit(operation)
 
     @property
     def is_waiting(self) -> bool:
         """Whether requests of some campaigns wait until these are created."""
         return bool(self._awaited)
+
+    async def hand_over(self, endpoint: Endpoint, call: Call) -> Answer | None:
+        """Let a campaign's home serve a request; None where it is to be served here."""
+        return None if self.router is None else await self.router.hand_call(endpoint, call)
 
     async def read(self, campaign: str, run: Callable[[Replica], Any]) -> Any:
         """Let the writer read from a replica that is up to date, between two batches."""
@@ -213,7 +234,8 @@ class Service:
     def call(self, operation: Operation) -> Any:
         """Let the writer execute something, and block this thread until it is done."""
         operation.future = concurrent.futures.Future()
-        self.writer.submit(operation)
+        if self.router is None or not self.router.hand_soon(operation):
+            self.writer.submit(operation)
         return operation.future.result()
 
     def create(self, spec: CampaignSpec, place: Place | None = None) -> Answer:
@@ -267,6 +289,8 @@ class Service:
                 raise LimitError(f"expected at most {settings.max_streams_per_key} streams of a key, got one more")
             self._loop = asyncio.get_running_loop()
             self._watchers.setdefault(campaign, {})[event] = key
+        if self.router is not None:
+            self.router.look_at(self.watched)
         return event
 
     def unwatch(self, campaign: str, event: asyncio.Event) -> None:
@@ -276,6 +300,14 @@ class Service:
             watchers.pop(event, None)
             if not watchers:
                 self._watchers.pop(campaign, None)
+        if self.router is not None:
+            self.router.look_at(self.watched)
+
+    @property
+    def watched(self) -> list[str]:
+        """The campaigns that streams are open of."""
+        with self._lock:
+            return [*self._watchers]
 
     @property
     def n_watchers(self) -> int:
@@ -283,12 +315,15 @@ class Service:
         with self._lock:
             return sum(map(len, self._watchers.values()))
 
-    def _committed(self, names: set[str], n: int) -> None:
+    def _committed(self, news: dict[str, int], n: int) -> None:
         self.metrics.committed(n)
-        if self._watchers and not names.isdisjoint(self._watchers):
-            self._wake(names)
+        if self.router is not None and news:
+            self.router.tell(news)
+        if self._watchers and not news.keys().isdisjoint(self._watchers):
+            self.wake(set(news))
 
-    def _wake(self, names: set[str]) -> None:
+    def wake(self, names: set[str]) -> None:
+        """Let the streams of campaigns look for new events."""
         with self._lock:
             events = [event for name in names for event in self._watchers.get(name, ())]
             loop = self._loop

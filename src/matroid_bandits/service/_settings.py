@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from pydantic import Field
 
 from matroid_bandits.specs import Spec
@@ -85,6 +87,20 @@ class Settings(Spec):
     connect_timeout: float = Field(default=5.0, gt=0, description="Seconds in which PostgreSQL must be reached.")
     idle_timeout: float = Field(
         default=8.0, gt=0, description="Seconds after which PostgreSQL ends the transaction of a server that stopped."
+    )
+    workers: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        default=1, description="Processes that serve; auto for as many as there are cores."
+    )
+    takeover: float = Field(
+        default=5.0, ge=0.5, description="Seconds in which another server takes over from one that died or stopped."
+    )
+    advertise: str | None = Field(
+        default=None,
+        pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$",
+        description="HOST:PORT at which other servers of the same PostgreSQL reach this one.",
+    )
+    peer_port: int | None = Field(
+        default=None, ge=0, le=65535, description="The port to listen on for other servers; that of advertise."
     )
     archive: str | None = Field(
         default=None, description="A folder for old events, which are then removed from the database."

@@ -27,10 +27,6 @@ from matroid_bandits.service._migrate import migrate
 from matroid_bandits.service._remembered import FRONT_MARK
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 
-#: How often a connection to PostgreSQL is looked at that says nothing: it is given up after 9 seconds.
-_KEEPALIVES = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3}
-_UNACKNOWLEDGED_MS = 9000
-
 #: The table in which Alembic keeps the version of the others.
 _VERSIONS = "alembic_version"
 
@@ -99,12 +95,15 @@ class Timeouts:
         For a statement of PostgreSQL.
     idle : float
         Until PostgreSQL ends the transaction of a process that says nothing, so that others need not wait for it.
+    silent : float
+        Until a connection to PostgreSQL is given up over which nothing comes.
     """
 
     lock: float = 30.0
     connect: float = 5.0
     statement: float = 0.0
     idle: float = 0.0
+    silent: float = 9.0
 
 
 class Database:
@@ -117,6 +116,8 @@ class Database:
         tables are in a schema of their own in PostgreSQL, which is created where it is missing.
     timeouts : Timeouts, optional
         How long to wait. By default statements take as long as they take, as commands that restore logs need it.
+    application : str, optional
+        The name by which PostgreSQL knows the connections.
 
     Examples
     --------
@@ -128,7 +129,7 @@ class Database:
     >>> database.close()
     """
 
-    def __init__(self, url: str, timeouts: Timeouts | None = None) -> None:
+    def __init__(self, url: str, timeouts: Timeouts | None = None, application: str = "") -> None:
         self.url, self.schema = _read_url(url)
         self.timeouts = timeouts or Timeouts()
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
@@ -138,8 +139,12 @@ class Database:
             event.listen(self.engine, "connect", _set_up_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
         else:
-            options = _KEEPALIVES | {"tcp_user_timeout": _UNACKNOWLEDGED_MS}
+            silent = self.timeouts.silent
+            options = {"keepalives": 1, "keepalives_idle": max(int(silent / 3), 1), "keepalives_count": 3}
+            options |= {"keepalives_interval": max(int(silent / 4.5), 1), "tcp_user_timeout": int(1000 * silent)}
             options |= {"connect_timeout": max(int(self.timeouts.connect), 2)}
+            if application:
+                options["application_name"] = application
             options = {name: value for name, value in options.items() if name not in self.url.query}
             if self.schema:  # every name in a statement is then of this schema
                 given = self.url.query.get("options", "")

@@ -15,10 +15,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from matroid_bandits.exceptions import MalformedRequestError, MatroidBanditsError
+from matroid_bandits.exceptions import MalformedRequestError, MatroidBanditsError, UnknownCampaignError
 from matroid_bandits.service import _reads as reads
 from matroid_bandits.service._dispatch import HEADERS, Call, identify, read_integer
 from matroid_bandits.service._keys import STALE_S
+from matroid_bandits.service._replica import stored_terms
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -98,7 +99,7 @@ async def _parts(
                 changed.set()
                 continue
             summed = now
-            summary = await service.read(name, reads.summary_form)
+            summary = await run_in_threadpool(_summary, call, campaign)
             if summary["seq"] != last:
                 last, spoken = summary["seq"], now
                 text = to_json(summary | {"now": time.time()}).decode()
@@ -119,6 +120,15 @@ def _part(text: str) -> str:
 def _row(call: Call) -> Any:
     with call.service.database.reading() as connection:
         return call.service.database.get(connection, str(call.name))
+
+
+def _summary(call: Call, campaign: int) -> dict[str, Any]:
+    """A campaign at a glance; from its row, so that any server can tell it."""
+    with call.service.database.reading() as connection:
+        rows = call.service.database.rows(connection, [campaign])
+    if not rows:
+        raise UnknownCampaignError(f"expected the name of a campaign, got {call.name!r}")
+    return reads.row_form(rows[0], stored_terms(rows[0].spec))
 
 
 def _after(call: Call, campaign: int, seq: int) -> Any:

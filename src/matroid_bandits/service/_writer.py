@@ -66,11 +66,13 @@ class Writer(threading.Thread):
     keep_ids : float
         Seconds for which ids of requests are remembered.
     on_commit : callable
-        Called with the names of campaigns that have new events, and how many operations the batch had.
+        Called with the campaigns that have new events, the last event of each, and how many operations the batch had.
     figures : Figures, optional
         Where errors, snapshots and replays are counted.
     checker : Checker, optional
         What replays logs in the background.
+    is_home : callable
+        Whether a campaign, by its number, is at home here: others are loaded when they are needed, and not kept.
     """
 
     def __init__(
@@ -79,21 +81,23 @@ class Writer(threading.Thread):
         tick_every: float = 1.0,
         snapshot_every: int = 20_000,
         keep_ids: float = 7 * 86400.0,
-        on_commit: Callable[[set[str], int], None] = lambda names, n: None,
+        on_commit: Callable[[dict[str, int], int], None] = lambda news, n: None,
         figures: Figures | None = None,
         checker: Checker | None = None,
+        is_home: Callable[[int], bool] = lambda campaign: True,
     ) -> None:
         super().__init__(name="matroid-bandits-writer", daemon=True)
         self._figures = figures = figures or Figures()
         self._checker = checker = checker or Checker(database)
-        self._options = database, tick_every, snapshot_every, keep_ids, on_commit, figures, checker
+        self._options = database, tick_every, snapshot_every, keep_ids, on_commit, figures, checker, is_home
+        self._is_home = is_home
         self._apart: dict[str, Lane] = {}
         self.database, self.replicas = database, Replicas(database, snapshot_every, figures, checker)
         self._is_ready, self._busy_since = False, 0.0
         self._tick_every, self._keep_ids, self._on_commit = tick_every, keep_ids, on_commit
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._connection: Connection | None = None
-        self._touched: set[str] = set()
+        self._touched: dict[str, int] = {}
         self._is_stopping, self._n_last = False, 0
         self._next_tick, self._next_forgetting, self._next_front_forgetting = 0.0, 0.0, 0.0
         self._spent_until = 0.0  # of the thread's processor time, what campaigns were charged for
@@ -273,7 +277,7 @@ class Writer(threading.Thread):
         turn = self._transact(writes, replicas, self._connected())
         for replica in turn.created:
             self.replicas.adopt(replica)
-            self._touched.add(replica.name)
+            self._touched[replica.name] = replica.seq
         self.replicas.committed({id: replica for id, replica in replicas.items() if id not in turn.doubtful})
         if turn.doubtful:
             self.replicas.drop_unsettled()
@@ -348,7 +352,7 @@ class Writer(threading.Thread):
         for row in rows:
             replica = self.replicas.by_id[row.id]
             if self.replicas.catch_up(replica, row, connection):
-                self._touched.add(replica.name)
+                self._touched[replica.name] = replica.seq
             if replica.mismatch and row.status in ("active", "paused"):
                 replica.status, replica.reason = "stopped", replica.mismatch
                 replica.put({"event": "stopped", "reason": replica.mismatch}, at, turn.rows)
@@ -402,7 +406,7 @@ class Writer(threading.Thread):
             changed += turn.created
             self.database.advance(turn.connection, map(advanced, changed))
             self.database.set_terms(turn.connection, {id: turn.terms[id] for id in turn.terms.keys() - turn.doubtful})
-            self._touched.update(replica.name for replica in changed)
+            self._touched.update((replica.name, replica.seq) for replica in changed)
         if fresh:  # in one order, so that two servers do not wait for each other
             self.database.remember(turn.connection, sorted(fresh))
 
@@ -467,7 +471,8 @@ class Writer(threading.Thread):
     def _rows(self) -> list[Any]:
         """The rows of the campaigns that this thread serves."""
         with self.database.reading() as connection:
-            return [row for row in self.database.rows(connection) if row.name not in self._apart]
+            rows = self.database.rows(connection)
+        return [row for row in rows if row.name not in self._apart and self._is_home(row.id)]
 
     def _catch_up(
         self, names: set[str | None] | None, rows: list[Any] | None = None, connection: Connection | None = None
@@ -481,7 +486,7 @@ class Writer(threading.Thread):
             for row in rows:
                 replica = self.replicas.by_id.get(row.id)
                 if replica is not None and self.replicas.catch_up(replica, row, connection):
-                    self._touched.add(replica.name)
+                    self._touched[replica.name] = replica.seq
 
     def _answer(self, batch: list[Operation]) -> None:
         """Set the results that callers wait for, each event loop once, and notify watchers of campaigns."""
@@ -497,7 +502,7 @@ class Writer(threading.Thread):
                 loop.call_soon_threadsafe(_resolve_all, operations)
             except RuntimeError:  # the loop has ended, so that no caller waits
                 log.debug("an event loop ended before its answers came")
-        touched, self._touched = self._touched, set()
+        touched, self._touched = self._touched, {}
         try:
             self._on_commit(touched, len(batch))
         except Exception as error:  # a watcher must not end the thread that serves
@@ -564,7 +569,7 @@ class Lane(Writer):
 
     def _rows(self) -> list[Any]:
         with self.database.reading() as connection:
-            return self.database.rows(connection, self._ids)
+            return [row for row in self.database.rows(connection, self._ids) if self._is_home(row.id)]
 
     def _transact(self, writes: list[Operation], replicas: dict[int, Replica], connection: Connection) -> Turn:
         if self.replicas.is_shared:
