@@ -135,6 +135,9 @@ def serve(
         float | None,
         setting("idle_timeout", "Seconds until PostgreSQL ends a stopped server's transaction; by default 8."),
     ] = None,
+    workers: Annotated[
+        str | None, setting("workers", "Processes that serve, or auto for one per core; by default 1.")
+    ] = None,
     takeover: Annotated[
         float | None, setting("takeover", "Seconds until another server takes over from a dead one; by default 5.")
     ] = None,
@@ -166,6 +169,8 @@ def serve(
     the command line comes first, then the variables, then the file. Several servers may share one database.
     """
     given = {name: value for name, value in locals().items() if name not in ("campaigns", "apply", "demo", "config")}
+    if workers is not None and workers.isdecimal():
+        given["workers"] = int(workers)
     from matroid_bandits.service import run_server
 
     run_server(read_settings(config, given), campaigns or [], is_applied=apply, demo=demo, say=typer.echo)

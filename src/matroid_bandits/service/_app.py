@@ -44,9 +44,13 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
             await run_in_threadpool(service.start)
         if service.router is not None:
             await service.router.start()
+            if service.worker is not None:
+                await service.worker.start(service.router)
         try:
             yield
         finally:
+            if service.worker is not None:
+                await service.worker.drained()
             if service.router is not None:
                 await service.router.stop()
             await run_in_threadpool(service.stop)

@@ -10,13 +10,14 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnavailableError
+from matroid_bandits.service._shared import Shared
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import keys, sessions
 
@@ -79,6 +80,7 @@ class Key:
     digest: str = field(default="", repr=False)
     until: float = field(default=math.inf, repr=False)  # when it ends, by this process's monotonic clock
     is_used: bool = field(default=False, repr=False)  # since that was last written down
+    shared: ClassVar[Shared | None] = None  #: where the workers of a command count uses together
     _tokens: float = field(default=-1.0, repr=False)
     _filled: float = field(default=0.0, repr=False)
 
@@ -90,9 +92,13 @@ class Key:
             raise AccessError(f"expected a key for this, got one for campaign {self.campaign}")
 
     def spend(self, default_rate: float | None) -> None:
-        """Count a use; raise where the key was used too often in this process. A second's worth may come at once."""
+        """Count a use; raise where the key was used too often here: a second's worth may come at once."""
         rate = self.rate if self.rate is not None else default_rate
         if rate is None:
+            return
+        if self.shared is not None:
+            if not self.shared.spend(self.id, rate):
+                raise RateLimitError(f"expected at most {rate:g} requests a second, got more")
             return
         now = time.monotonic()
         most = max(rate, 1.0)

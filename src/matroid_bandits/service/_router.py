@@ -87,6 +87,7 @@ class Router:
         takeover = service.settings.takeover
         self._silent, self._patience, self._beat_s = SILENT * takeover, _PATIENCE * takeover, BEAT * takeover
         self._mine: frozenset[int] = frozenset()
+        self.workers: list[Server] = []
         self._lines: dict[tuple[str, bool], Line] = {}
         self._guests: set[Guest] = set()
         self._unsettled: dict[str, list[Handed]] = {}
@@ -408,6 +409,13 @@ class Router:
             if back := line.take_back(lambda handed, id=id: view.home_of(handed.campaign) != id):  # type: ignore[misc]
                 self._back(back)
         self.look_at(self._service.watched)
+
+    def meet(self, workers: dict[int, Server]) -> None:
+        """Take note of the workers of this command. The first is home of all campaigns of a SQLite file."""
+        self.workers = [*workers.values()]
+        if self._registry is None:
+            home = workers.get(0)
+            self.take(View({each.id: each for each in self.workers}, everywhere="none" if home is None else home.id))
 
     async def _refresh(self) -> None:
         """Read where campaigns are at home; those that ask meanwhile wait for the same look."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
 import logging
@@ -13,6 +14,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 
@@ -22,19 +24,25 @@ from matroid_bandits.exceptions import AccessError, DataError, ScaleWarning
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._demo import Demo
 from matroid_bandits.service._homes import Registry, Server
+from matroid_bandits.service._keys import Key
 from matroid_bandits.service._logs import set_up_logs
 from matroid_bandits.service._protocol import Gate, protocol_for, raise_file_limit
 from matroid_bandits.service._router import Router
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
+from matroid_bandits.service._shared import Shared
 from matroid_bandits.service._short import ShortWay
-from matroid_bandits.specs import read_campaign
+from matroid_bandits.service._workers import Acceptor, Task, Worker, count_workers, supervise
+from matroid_bandits.specs import CampaignSpec, Place, read_campaign
 
 log = logging.getLogger("matroid_bandits.service")
 
 #: Python's threads take turns so often, in seconds: a thread that comes back from the database waits no longer than
 #: this for the one that reads requests.
 _SWITCH_S = 0.0005
+
+#: Connections that may wait to be accepted.
+_BACKLOG = 2048
 
 
 def run_server(
@@ -75,10 +83,8 @@ def run_server(
     ...
     matroid_bandits.exceptions.AccessError: expected keys (matroid-bandits key create) before other machines...
     """
-    specs = [read_campaign(file) for file in files]
-    for spec, place in specs:
-        spec.make(place)  # imports what stored campaigns are made of, before those are loaded
-    service = Service(settings)
+    specs = _read(files)
+    service, n_workers = Service(settings), count_workers(settings)
     service.database.open()
     service.keys.refresh()
     if service.keys.is_open and not settings.insecure and not _is_loopback(settings.host):
@@ -87,21 +93,71 @@ def run_server(
             "expected keys (matroid-bandits key create) before other machines may connect, or --insecure; "
             f"got host {settings.host} and no keys"
         )
+    place = _place_of(service)
     listener = _listen(settings)
-    if not service.database.is_sqlite:
-        service.router = Router(service, *_place_of(service), Registry(service.database, settings.takeover))
     set_up_logs(settings.log_level, settings.json_logs)
     if service.keys.are_all_revoked:
         log.warning("every key is revoked: all requests are refused until matroid-bandits key create makes another")
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = f"http://{host}:{listener.getsockname()[1]}{settings.root_path}"
+    registry = None if service.database.is_sqlite else Registry(service.database, settings.takeover)
+
+    def ready() -> None:
+        say(f"Serving {address} from {service.database}; Ctrl-C ends it.")
+
+    try:
+        if n_workers == 1:
+            if registry is not None:
+                service.router = Router(service, *place, registry)
+            _serve(service, listener, specs, is_applied, demo, ready)
+        else:
+            listener.listen(_BACKLOG)
+            task = Task(settings.model_dump(), (*files,), is_applied, demo, listener, "", 0, n_workers)
+            supervise(task, _work, registry, ready)
+            service.database.close()
+    finally:
+        listener.close()
+
+
+def _read(files: Sequence[Path]) -> list[tuple[CampaignSpec, Place]]:
+    """Campaigns from files; what they are made of is imported, before stored ones are loaded that need it too."""
+    specs = [read_campaign(file) for file in files]
+    for spec, place in specs:
+        spec.make(place)
+    return specs
+
+
+def _work(task: Task, pipe: Connection) -> None:
+    """Serve as one of several workers; their parent alone heeds signals."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    settings = Settings(**task.settings)
+    set_up_logs(settings.log_level, settings.json_logs)
+    specs, service = _read(task.files), Service(settings)
+    service.database.open()
+    registry = None if service.database.is_sqlite else Registry(service.database, settings.takeover)
+    service.router = Router(service, *_place_of(service, task.worker), registry, beats=False)
+    service.shared = Key.shared = Shared(task.shared, task.n_workers, task.worker)
+    service.worker = Worker(task, pipe)
+    is_first = task.worker == 0
+    _serve(service, task.listener, specs if is_first else [], task.is_applied, task.demo and is_first)
+
+
+def _serve(
+    service: Service,
+    listener: socket.socket,
+    specs: Sequence[tuple[CampaignSpec, Place]],
+    is_applied: bool,
+    demo: bool,
+    say_ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve in this process until told to stop."""
     warnings.simplefilter("ignore", ScaleWarning)  # told as an alarm instead
     os.environ.setdefault("UV_USE_IO_URING", "0")  # a thread that polls costs a core of a small machine
     sys.setswitchinterval(_SWITCH_S)
     raise_file_limit()
     service.start()
     visitors = Demo(service) if demo else None
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    address = f"http://{host}:{listener.getsockname()[1]}{settings.root_path}"
-
     create, failures = service.prepare(specs, is_applied=is_applied), list[BaseException]()
 
     def prepare() -> None:
@@ -118,16 +174,17 @@ def run_server(
         if visitors is not None:
             visitors.start()
         threading.Thread(target=prepare, daemon=True).start()
-        say(f"Serving {address} from {service.database}; Ctrl-C ends it.")
+        say_ready()
 
-    server = _Server(server_config(service), service, ready)
+    server = _Server(server_config(service), service, ready, listener)
     try:
-        server.run(sockets=[listener])
+        server.run(sockets=[listener] if service.worker is None else [])
     finally:
         if visitors is not None:
             visitors.stop()
-        listener.close()
-    if failures:
+    if failures and service.worker is not None:
+        service.worker.failed(failures[0])
+    elif failures:
         raise failures[0]
 
 
@@ -146,29 +203,58 @@ def server_config(service: Service) -> uvicorn.Config:
         date_header=False,
         timeout_graceful_shutdown=int(service.settings.drain) or None,
         timeout_keep_alive=65,
-        backlog=2048,
+        backlog=_BACKLOG,
     )
 
 
 class _Server(uvicorn.Server):
-    """Tells the service about signals, so that streams end and what was begun is finished."""
+    """Tells the service about signals, so that streams end and what was begun is finished.
 
-    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
+    A worker accepts connections by itself, from the socket that all workers share, and is told by its parent to end.
+    """
+
+    def __init__(
+        self, config: uvicorn.Config, service: Service, ready: Callable[[], None], listener: socket.socket
+    ) -> None:
         super().__init__(config)
-        self._service, self._ready = service, ready
+        self._service, self._ready, self._listener = service, ready, listener
+        self._acceptor: Acceptor | None = None
+        if service.worker is not None:
+            service.worker.on_drain = self._end
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
         await super().startup(sockets)
-        if self.started:
-            self._ready()
+        if not self.started:
+            return
+        if (shared := self._service.shared) is not None:
+            self._acceptor = Acceptor(self._listener, self._protocol, self._service.count_connections, shared)
+        self._ready()
+
+    def _protocol(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more, and finish what was begun."""
+        if self._acceptor is not None:
+            self._acceptor.stop()
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain on SIGTERM and Ctrl-C."""
-        threading.Thread(target=self._service.drain, daemon=True).start()
+        if self._service.worker is not None:
+            return
+        self._end()
         super().handle_exit(sig, frame)
         if sig == signal.SIGINT:
             self._captured_signals.clear()  # a person who ends the server sees no traceback
+
+    def _end(self) -> None:
+        threading.Thread(target=self._service.drain, daemon=True).start()
+        self.should_exit = True
 
 
 def _freeze(service: Service) -> None:
@@ -204,6 +290,8 @@ def _place_of(service: Service, worker: int = 0) -> tuple[Server, tuple[str, int
         Servers on other machines may share the campaigns, and could not reach this one.
     """
     settings = service.settings
+    if service.database.is_sqlite:
+        return Server(service.id, "127.0.0.1:0"), ("127.0.0.1", 0)
     host = settings.host if settings.advertise or not _is_loopback(settings.host) else "127.0.0.1"
     if settings.advertise is None and not _is_loopback(settings.host):
         raise DataError(

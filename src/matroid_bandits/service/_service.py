@@ -28,6 +28,7 @@ from matroid_bandits.service._past import Past
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
+from matroid_bandits.service._shared import Shared
 from matroid_bandits.service._store import Database, Timeouts
 from matroid_bandits.service._tokens import Tokens
 from matroid_bandits.service._warm import warm_up
@@ -37,6 +38,7 @@ from matroid_bandits.specs import CampaignSpec, Place, Plan
 if TYPE_CHECKING:
     from matroid_bandits.service._dispatch import Call, Endpoint
     from matroid_bandits.service._router import Router
+    from matroid_bandits.service._workers import Worker
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -77,6 +79,8 @@ class Service:
             application_name(self.id),
         )
         self.router: Router | None = None  # where several servers share the campaigns
+        self.worker: Worker | None = None  # where this process is one of several of a command,
+        self.shared: Shared | None = None  # and what these count together
         self.metrics = Metrics()
         self.watch_requests = Watch(settings, self.metrics.figures)
         self.archive = None if settings.archive is None else Archive(settings.archive)
@@ -281,11 +285,13 @@ class Service:
             All streams that there may be are open, or all that one key may have.
         """
         event, settings = asyncio.Event(), self.settings
+        if self.shared is not None:
+            self.shared.enter(key, settings.max_streams, settings.max_streams_per_key)
         with self._lock:
             holders = [holder for watchers in self._watchers.values() for holder in watchers.values()]
-            if len(holders) >= settings.max_streams:
+            if self.shared is None and len(holders) >= settings.max_streams:
                 raise LimitError(f"expected at most {settings.max_streams} streams at a time, got one more")
-            if key and holders.count(key) >= settings.max_streams_per_key:
+            if self.shared is None and key and holders.count(key) >= settings.max_streams_per_key:
                 raise LimitError(f"expected at most {settings.max_streams_per_key} streams of a key, got one more")
             self._loop = asyncio.get_running_loop()
             self._watchers.setdefault(campaign, {})[event] = key
@@ -297,9 +303,11 @@ class Service:
         """Stop watching."""
         with self._lock:
             watchers = self._watchers.get(campaign, {})
-            watchers.pop(event, None)
+            key = watchers.pop(event, None)
             if not watchers:
                 self._watchers.pop(campaign, None)
+        if self.shared is not None and key is not None:
+            self.shared.leave(key)
         if self.router is not None:
             self.router.look_at(self.watched)
 
