@@ -176,7 +176,7 @@ def test_any_server_takes_any_request_and_the_home_alone_keeps_the_learner(three
               for client in three.clients.values()]  # fmt: skip
     assert {answer.text for answer in closed} == {'{"closed":1}'}
     loaded = [figure(client, "loaded_campaigns_total") for client in three.clients.values()]
-    assert sum(loaded) == 2  # the server that created them has all, and keeps one
+    assert max(loaded) <= 1
 
 
 @pytest.mark.compiled

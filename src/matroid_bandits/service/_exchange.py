@@ -63,6 +63,8 @@ class Handed:
         Called with the error where there is none.
     run_here : callable
         Called where this server is the home by then.
+    to : str
+        The server that it is for, where it is for one whatever campaigns it has.
     at : float
         When it came, by `clock`.
     """
@@ -74,6 +76,7 @@ class Handed:
     failed: Callable[[BaseException], None]
     run_here: Callable[[], None]
     is_call: bool = False
+    to: str = ""
     at: float = field(default_factory=clock)
 
 

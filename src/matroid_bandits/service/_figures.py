@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
+
+#: Upper ends of the buckets of operations in one transaction.
+SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 #: Upper ends of the buckets of seconds.
 SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
 class Timer:
-    """How long requests of one endpoint took: a count per bucket, and the sum.
+    """How long requests of one endpoint took, or other numbers: a count per bucket, and the sum.
 
     Examples
     --------
@@ -22,15 +26,20 @@ class Timer:
     ([0, 0, 1, 0], 0.002)
     """
 
-    __slots__ = ("counts", "total")
+    __slots__ = ("_ends", "counts", "total")
 
-    def __init__(self) -> None:
-        self.counts, self.total = [0] * (len(SECONDS) + 1), 0.0
+    def __init__(self, ends: Sequence[float] = SECONDS) -> None:
+        self._ends, self.counts, self.total = ends, [0] * (len(ends) + 1), 0.0
 
     def add(self, seconds: float) -> None:
         """Count a request."""
-        self.counts[bisect_left(SECONDS, seconds)] += 1
+        self.counts[bisect_left(self._ends, seconds)] += 1
         self.total += seconds
+
+    def join(self, counts: list[int], total: float) -> None:
+        """Count what another process has counted."""
+        self.counts = [n + m for n, m in zip(self.counts, counts, strict=True)]
+        self.total += total
 
 
 class Figures:
@@ -42,6 +51,8 @@ class Figures:
         Requests that were answered.
     timers : dict of endpoint to Timer
         How long they took.
+    batches : Timer
+        How many operations the transactions had.
     counts : Counter of (name, kind) to float
         What `count` was called for.
     """
@@ -49,6 +60,7 @@ class Figures:
     def __init__(self) -> None:
         self.requests: dict[tuple[str, int], int] = {}
         self.timers: dict[str, Timer] = {}
+        self.batches = Timer(SIZES)
         self.counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
 
@@ -61,6 +73,25 @@ class Figures:
         except KeyError:
             self.requests[key] = 1
             self.timers.setdefault(endpoint, Timer()).add(seconds)
+
+    def form(self) -> dict[str, Any]:
+        """All of it as JSON, for another worker of the same command."""
+        return {
+            "requests": [[*key, n] for key, n in [*self.requests.items()]],
+            "timers": [[endpoint, timer.counts, timer.total] for endpoint, timer in [*self.timers.items()]],
+            "batches": [self.batches.counts, self.batches.total],
+            "counts": [[*key, n] for key, n in dict(self.counts).items()],
+        }
+
+    def join(self, form: dict[str, Any]) -> None:
+        """Count what another process has counted."""
+        for endpoint, status, n in form["requests"]:
+            self.requests[endpoint, status] = self.requests.get((endpoint, status), 0) + n
+        for endpoint, counts, total in form["timers"]:
+            self.timers.setdefault(endpoint, Timer()).join(counts, total)
+        self.batches.join(*form["batches"])
+        for name, kind, n in form["counts"]:
+            self.count(name, kind, n)
 
     def count(self, name: str, kind: str = "", amount: float = 1) -> None:
         """Count something that is rare."""

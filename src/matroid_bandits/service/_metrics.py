@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
-import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
-from prometheus_client import CollectorRegistry, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -19,7 +20,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from matroid_bandits._util.versions import versions
-from matroid_bandits.service._figures import SECONDS, Figures
+from matroid_bandits.service._figures import SECONDS, SIZES, Figures, Timer
 from matroid_bandits.service._history import (
     ASKED,
     CLOSED,
@@ -33,8 +34,6 @@ from matroid_bandits.service._history import (
 )
 
 PREFIX = "matroid_bandits"
-
-_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 #: What is counted by name alone or by kind, see `Figures.count`.
 _COUNTS = {
@@ -89,36 +88,76 @@ GAUGES = {
 
 
 class Metrics:
-    """The figures of one server as a page."""
+    """The figures of one process."""
 
     def __init__(self) -> None:
         self.figures = Figures()
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        self._batches = Histogram(
-            f"{PREFIX}_batch_size", "Requests in one transaction.", buckets=_SIZES, registry=self._registry
-        )
-        self._collected: list[Metric] = []
-        self._lock = threading.Lock()  # one page at a time
-        self._registry.register(_Collected(self._collected))
 
     def committed(self, n: int) -> None:
         """Count a batch."""
         if n:
-            self._batches.observe(n)
+            self.figures.batches.add(n)
 
-    def page(self, campaigns: Iterable[CampaignFigures], states: dict[str, tuple[str, float]]) -> bytes:
-        """The page that Prometheus reads; `states` are gauges of the server with what they say."""
-        families = [
-            _build(),
-            *_requests(self.figures),
-            *_counts(self.figures),
-            *(GaugeMetricFamily(f"{PREFIX}_{name}", text, value) for name, (text, value) in states.items()),
-            *_campaigns([*campaigns]),
-        ]
-        with self._lock:
-            self._collected[:] = families
-            return generate_latest(self._registry)
+    def form(self, campaigns: Iterable[CampaignFigures], states: dict[str, tuple[str, float]]) -> dict[str, Any]:
+        """All figures as JSON; `states` are gauges of the process with what they say."""
+        told = [[each.name, each.gauges, each.totals] for each in campaigns]
+        return {"pid": os.getpid(), "campaigns": told, "states": states, **self.figures.form()}
+
+
+def page(forms: list[dict[str, Any]]) -> bytes:
+    """The page that Prometheus reads: the sums over the workers of a command; of campaigns, what their homes say."""
+    figures, states, campaigns = Figures(), dict[str, tuple[str, float]](), dict[str, CampaignFigures]()
+    for form in forms:
+        figures.join(form)
+        for name, (text, value) in form["states"].items():
+            before = states.get(name, (text, value if name in _OF_ALL else 0.0))[1]
+            states[name] = text, min(before, value) if name in _OF_ALL else before + value
+        for name, gauges, totals in form["campaigns"]:
+            known = campaigns.get(name)
+            merged = gauges if known is None else _largest(known.gauges, gauges)
+            campaigns[name] = CampaignFigures(name, merged, totals or ([] if known is None else known.totals))
+    registry = CollectorRegistry()
+    registry.register(
+        _Collected(
+            [
+                *_processes([form["pid"] for form in forms]),
+                _build(),
+                _histogram(figures.batches),
+                *_requests(figures),
+                *_counts(figures),
+                *(GaugeMetricFamily(f"{PREFIX}_{name}", text, value) for name, (text, value) in states.items()),
+                *_campaigns([*campaigns.values()]),
+            ]
+        )
+    )
+    return generate_latest(registry)
+
+
+#: What a command is only if all of its workers are; other gauges of workers are summed. Of the database's size each
+#: says the same.
+_OF_ALL = ("ready", "database_bytes", "database_free_bytes")
+
+
+def _largest(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    return one | {name: max(value, one.get(name, value)) for name, value in other.items()}
+
+
+def _processes(pids: list[int]) -> Iterator[Metric]:
+    """What is told of the processes together: the earliest start, and the sums of the rest."""
+    found: dict[str, tuple[Metric, list[float]]] = {}
+    for pid in pids:
+        for family in ProcessCollector(pid=lambda pid=pid: pid, registry=None).collect():  # type: ignore[misc]
+            found.setdefault(family.name, (family, []))[1].append(family.samples[0].value)
+    for name, (family, values) in found.items():
+        kind = CounterMetricFamily if family.type == "counter" else GaugeMetricFamily
+        yield kind(name, family.documentation, min(values) if name.endswith("start_time_seconds") else sum(values))
+
+
+def _histogram(batches: Timer) -> Metric:
+    family = HistogramMetricFamily(f"{PREFIX}_batch_size", "Requests in one transaction.")
+    ends = [*(str(float(size)) for size in SIZES), "+Inf"]
+    family.add_metric([], [*zip(ends, map(float, accumulate(batches.counts)), strict=True)], batches.total)
+    return family
 
 
 class _Collected(Collector):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final
 
+from pydantic_core import from_json, to_json
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 
@@ -35,6 +36,9 @@ from matroid_bandits.service._routes import ENDPOINTS
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._store import reason_of
 from matroid_bandits.service._tokens import shared_secret
+
+#: The verb of a question for the figures of a worker.
+_FIGURES: Final = "figures"
 
 _BY_NAME = {endpoint.name: endpoint for endpoint in ENDPOINTS}
 
@@ -239,6 +243,47 @@ class Router:
         self._route(Handed(call.name, line, call.content, answered, failed, run_here, is_call=True))
         return await future
 
+    async def figures(self) -> list[dict[str, Any]]:
+        """The figures of the other workers of this command.
+
+        Raises
+        ------
+        UnavailableError
+            One of them does not say its own.
+        """
+        others = [server for server in self.workers if server.id != self.me.id]
+        try:
+            return [*await asyncio.wait_for(asyncio.gather(*map(self._figures_of, others)), self._patience)]
+        except TimeoutError:
+            raise UnavailableError("a worker does not say its figures; try again") from None
+
+    async def _figures_of(self, server: Server) -> dict[str, Any]:
+        assert self._loop is not None
+        future: asyncio.Future[bytes] = self._loop.create_future()
+
+        def answered(kind: int, status: int, body: bytes) -> None:
+            if kind == PROBLEM:
+                failed(HandedError(status, body))
+            elif not future.done():
+                future.set_result(body)
+
+        def failed(error: BaseException) -> None:
+            if not future.done():
+                future.set_exception(error)
+
+        line = [_FIGURES, None, "", "", ""]
+        handed = Handed(None, line, b"", answered, failed, lambda: None, is_call=True, to=server.id)
+        self._line(server, is_call=True).hand(handed)
+        found: dict[str, Any] = from_json(await future)
+        return found
+
+    async def _tell_figures(self, reply: Reply) -> None:
+        try:
+            form = await asyncio.to_thread(self._service.figures)
+            reply.set_result(Answer(to_json(form, inf_nan_mode="constants")))
+        except Exception as error:
+            reply.set_exception(error)
+
     def look_at(self, names: Iterable[str]) -> None:
         """Be told by the homes of these campaigns when something happens to them."""
         by_home: dict[str, list[str]] = {}
@@ -282,7 +327,12 @@ class Router:
         """Send again what was not answered, unless that may be too late."""
         now = clock()
         for each in handed:
-            is_fresh = now - each.at < _RESEND_S and now - self._last_turn < _STALL_S and each.at > self._stalled
+            is_fresh = (
+                not each.to
+                and now - each.at < _RESEND_S
+                and now - self._last_turn < _STALL_S
+                and each.at > self._stalled
+            )
             if is_fresh and not self._is_over.is_set():
                 self._settle_later(each)
             else:
@@ -329,7 +379,9 @@ class Router:
 
     def execute(self, line: list[Any], content: bytes, reply: Reply) -> None:
         """Execute what another server handed over, where its campaign is at home here."""
-        if self.view.home_of(line[1]) == self.me.id:
+        if line[0] == _FIGURES:
+            self._spawn(self._tell_figures(reply))
+        elif self.view.home_of(line[1]) == self.me.id:
             self._run(line, content, reply)
         else:
             self._spawn(self._look_again(line, content, reply))
@@ -406,7 +458,7 @@ class Router:
                 continue
             for handed in line.overdue(clock() - self._patience):
                 handed.failed(UnavailableError("the campaign's home cannot be reached; try again"))
-            if back := line.take_back(lambda handed, id=id: view.home_of(handed.campaign) != id):  # type: ignore[misc]
+            if back := line.take_back(lambda handed, id=id: not handed.to and view.home_of(handed.campaign) != id):  # type: ignore[misc]
                 self._back(back)
         self.look_at(self._service.watched)
 

@@ -22,13 +22,14 @@ from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._homes import HOLD, application_name
 from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._limits import check_constraint
-from matroid_bandits.service._metrics import Metrics
+from matroid_bandits.service._metrics import CampaignFigures, Metrics
 from matroid_bandits.service._operation import COMMAND_LINE, Answer, Need, Operation, Turn
 from matroid_bandits.service._past import Past
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._shared import Shared
+from matroid_bandits.service._sizes import database_sizes
 from matroid_bandits.service._store import Database, Timeouts
 from matroid_bandits.service._tokens import Tokens
 from matroid_bandits.service._warm import warm_up
@@ -192,6 +193,39 @@ class Service:
             "connections": ("Connections that are open.", float(self.count_connections())),
             "streams": ("Live streams that are open.", float(self.n_watchers)),
         }
+
+    def figures(self) -> dict[str, Any]:
+        """The figures of this process as JSON; blocks."""
+        with self.database.reading() as connection:
+            rows, sizes = self.database.rows(connection), database_sizes(self.database, connection)
+        texts = {"database_bytes": "Bytes of the database.", "database_free_bytes": "Bytes of it that are free."}
+        states = {name: (text, float(sizes[name])) for name, text in texts.items()}
+        return self.metrics.form(map(self._figures_of, rows), self.states() | states)
+
+    def _figures_of(self, row: Any) -> CampaignFigures:
+        replica = self.writer.replica(row.id)
+        is_home = self.router is None or self.router.is_home(row.id)
+        totals: list[float] = []
+        values: dict[str, float] = {
+            "events": row.seq,
+            "home": int(is_home),
+            "waiting_decisions": row.waiting,
+            "kept_events": row.seq - row.first + 1,
+            "archive_bytes": 0 if self.archive is None else self.archive.size_of(row.name)[1],
+            "stopped": int(row.status == "stopped" or (replica is not None and bool(replica.mismatch))),
+            "alarms": row.alarms,
+        }
+        if is_home:
+            values["lag_events"] = max(row.seq - (0 if replica is None else replica.seq), 0)
+        if replica is not None:
+            values["alarms"] = len(replica.alarms)  # rows of earlier versions do not say it
+            values["drift_alarms"] = replica.n_alarms_of("drift")
+            values["scale_warnings"] = replica.n_alarms_of("scale")
+            values["replay_alarms"] = replica.n_alarms_of("replay")
+            values["unsaved_events"] = max(replica.seq - replica.saved, 0)
+            totals = replica.history.totals()
+            values |= replica.uplift.gauges()
+        return CampaignFigures(row.name, values, totals)
 
     # Operations
 
