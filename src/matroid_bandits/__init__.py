@@ -50,11 +50,16 @@ from matroid_bandits.matroids import (
     direct_sum,
 )
 from matroid_bandits.policies import (
+    AROQ,
+    BGCTS,
     CLSG,
     CUSUM,
+    ESCB,
+    FPL,
     KLOSM,
     MOSS,
     OMM,
+    UCBV,
     AffinePolicy,
     CombLinTS,
     CombLinUCB,
@@ -64,6 +69,7 @@ from matroid_bandits.policies import (
     EpsilonGreedy,
     Feedback,
     FixedSet,
+    Hybrid,
     KLUCBPlusPlus,
     Memory,
     Plays,
@@ -76,6 +82,7 @@ from matroid_bandits.policies import (
     State,
     ThompsonSampling,
     UniformRandom,
+    known_as,
     policy_from_dict,
     policy_to_dict,
 )
@@ -87,11 +94,16 @@ if TYPE_CHECKING:
     from matroid_bandits.client import AsyncClient, Client
 
 __all__ = [
+    "AROQ",
+    "BGCTS",
     "CLSG",
     "CUSUM",
+    "ESCB",
+    "FPL",
     "KLOSM",
     "MOSS",
     "OMM",
+    "UCBV",
     "AffinePolicy",
     "ArborescenceConstraint",
     "AssignmentConstraint",
@@ -124,6 +136,7 @@ __all__ = [
     "GaussianEnvironment",
     "GraphicMatroid",
     "Holdout",
+    "Hybrid",
     "KLUCBPlusPlus",
     "LaminarMatroid",
     "Learner",
@@ -183,4 +196,5 @@ def __getattr__(name: str) -> Any:
         from matroid_bandits import client
 
         return getattr(client, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    hint = f": {other}" if (other := known_as(name)) else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

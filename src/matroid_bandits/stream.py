@@ -29,6 +29,7 @@ DELAY: Final = 6  # when a simulated world answers
 FEATURES: Final = 7  # what is known of the items of a simulated world in an episode
 INCLUSION: Final = 8  # sets drawn to estimate how often an item is in one
 UNIT: Final = 9  # which values of a tag a learner holds out, by a hash of the value in place of an episode
+RESAMPLING: Final = 11  # sets that a policy draws again to learn how likely its choices were
 PATH: Final = 10  # where the means of a simulated world wander
 USER: Final = 16
 
@@ -40,6 +41,7 @@ __all__ = [
     "INCLUSION",
     "PATH",
     "POLICY",
+    "RESAMPLING",
     "ROUNDING",
     "START",
     "UNIT",

@@ -574,6 +574,32 @@ class Learner:
         with self._lock:
             return _beliefs.estimates(self._core, self._core.next_request(features))
 
+    def gap(
+        self,
+        *,
+        available: Iterable[Any] | None = None,
+        exclude: Iterable[Any] = (),
+        pinned: Iterable[Any] = (),
+        features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+    ) -> float:
+        """By how much a better set could beat the one that `ask` would choose now, at most, by the policy's measure.
+
+        0 for policies that always find the best set of their indices, as most do; `ESCB` certifies a number. The
+        arguments are those of `ask`.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.Learner(mb.UniformMatroid(3, 1), mb.OMM()).gap()
+        0.0
+        """
+        with self._lock:
+            core = self._core
+            wanted = core.read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
+            core.agent.settle()
+            gaps = core.policy.gaps(core.agent.state, core.request_of(wanted))
+            return 0.0 if gaps is None else float(gaps[0])
+
     def best_basis(self) -> BestSet:
         """The set of best means so far, without exploration; items never seen come last."""
         with self._lock:

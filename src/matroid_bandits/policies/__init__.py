@@ -1,44 +1,60 @@
 """From what was seen to an index per item: the paper's algorithm, its baselines and its successors."""
 
+from matroid_bandits.policies._aroq import AROQ
 from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
+from matroid_bandits.policies._bgcts import BGCTS
 from matroid_bandits.policies._clsg import CLSG
 from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
 from matroid_bandits.policies._discounted import DiscountedOMM
+from matroid_bandits.policies._escb import ESCB, Certified
 from matroid_bandits.policies._evaluate import (
     FREE,
+    as_rows,
     available_of,
     choose_sets,
     coefficient,
     counted,
     evaluate,
     solve,
+    wrong_sets,
 )
+from matroid_bandits.policies._fpl import FPL
+from matroid_bandits.policies._hybrid import Hybrid
 from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._klucb import KLUCBPlusPlus
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._moss import MOSS
+from matroid_bandits.policies._names import OTHER_NAMES, known_as
 from matroid_bandits.policies._omm import OMM, scale_problem
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._restarting import Restarting
 from matroid_bandits.policies._single_seed import SingleSeedThompson
 from matroid_bandits.policies._state import State
 from matroid_bandits.policies._thompson import DiscountedThompson, ThompsonSampling
+from matroid_bandits.policies._ucbv import UCBV
 from matroid_bandits.policies._window import SlidingWindowOMM
 from matroid_bandits.policies._wrapper import PolicyWrapper
 
 __all__ = [
+    "AROQ",
+    "BGCTS",
     "CLSG",
     "CUSUM",
     "DETECTORS",
+    "ESCB",
+    "FPL",
     "FREE",
     "KLOSM",
     "MOSS",
     "OMM",
+    "OTHER_NAMES",
     "POLICIES",
+    "UCBV",
     "AffinePolicy",
+    "Certified",
     "CombLinTS",
     "CombLinUCB",
     "Detector",
@@ -47,6 +63,7 @@ __all__ = [
     "EpsilonGreedy",
     "Feedback",
     "FixedSet",
+    "Hybrid",
     "KLUCBPlusPlus",
     "Memory",
     "Plays",
@@ -60,13 +77,16 @@ __all__ = [
     "ThompsonSampling",
     "UniformRandom",
     "as_policy",
+    "as_rows",
     "available_of",
     "choose_sets",
     "coefficient",
     "counted",
     "evaluate",
+    "known_as",
     "policy_from_dict",
     "policy_to_dict",
     "scale_problem",
     "solve",
+    "wrong_sets",
 ]

@@ -49,6 +49,8 @@ class Policy(LiveHooks, ABC):
                                    memory per item follows its item by itself
     may replace another policy     `begin`, which makes its memory from the plays and gains so far
     of a live learner
+    chooses sets that may not be   `gaps`, which says by how much better ones could be better
+    the best
     reports other beliefs than     `beliefs` and `spreads`
     the state's means
     is saved with a learner        `check_extra`, where files with impossible numbers are to be refused

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: What may be overridden without a declaration being lost: it asks for it, or nothing of an episode depends on it.
 FREE = (
     "coefficient", "params", "beliefs", "spreads", "change", "rearranged", "forget", "begin", "item_features",
-    "check_extra", "support", "takes_priors", "takes_all", "samples", "tunable", "compiled", "counted",
+    "check_extra", "gaps", "support", "takes_priors", "takes_all", "samples", "tunable", "compiled", "counted",
 )  # fmt: skip
 
 
@@ -177,8 +177,9 @@ def choose_sets(policy: Policy, state: State, request: Request) -> tuple[IntArra
     if ((sizes < 0) | (sizes > items.shape[1])).any():
         raise PolicyError(f"expected {who} to return sizes in 0..{items.shape[1]}, got {sizes.tolist()}")
     items = items[:, : sizes.max(initial=0)]
-    run = _first_wrong(state, request, items, sizes)
-    if run >= 0:
+    is_wrong = wrong_sets(state, request, items, sizes)
+    if is_wrong.any():
+        run = int(is_wrong.argmax())
         raise PolicyError(
             f"expected {who} to return sets that are allowed, complete, ascending, of what is available and with "
             f"what is pinned; got {items[run, : sizes[run]].tolist()} for run {request.stream.runs[run]} in episode "
@@ -187,14 +188,42 @@ def choose_sets(policy: Policy, state: State, request: Request) -> tuple[IntArra
     return items, sizes
 
 
-def _first_wrong(state: State, request: Request, items: IntArray, sizes: IntArray) -> int:
-    """The first run whose set may not be chosen for a request; -1 where all may."""
+def as_rows(is_chosen: BoolArray) -> tuple[IntArray, IntArray]:
+    """Sets given as a mask (R, L) in the form that `Policy.sets` returns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matroid_bandits.policies import as_rows
+    >>> as_rows(np.array([[True, False, True], [False, True, False]]))
+    (array([[0, 2],
+           [1, 0]]), array([2, 1]))
+    """
+    sizes = is_chosen.sum(axis=1)
+    items = np.zeros((sizes.size, sizes.max(initial=0)), np.int64)
+    items[np.arange(items.shape[1]) < sizes[:, None]] = np.nonzero(is_chosen)[1]
+    return items, sizes
+
+
+def wrong_sets(state: State, request: Request, items: IntArray, sizes: IntArray) -> BoolArray:
+    """In which runs (R,) a set may not be chosen for a request, in the form that `Policy.sets` returns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import wrong_sets
+    >>> state = mb.State(mb.UniformMatroid(3, 1), n_runs=1)
+    >>> request = mb.Request(1, mb.Stream(0, [0]), excluded=np.array([1]))
+    >>> wrong_sets(state, request, np.array([[1]]), np.array([1]))
+    array([ True])
+    """
     constraint, n_items = state.constraint, state.n_items
     is_chosen = np.arange(items.shape[1]) < sizes[:, None]
-    is_wrong = (((items < 0) | (items >= n_items)) & is_chosen).any(axis=1)
+    is_wrong: BoolArray = np.any(((items < 0) | (items >= n_items)) & is_chosen, axis=1)
     is_wrong |= ((np.diff(items, axis=1) <= 0) & is_chosen[:, 1:]).any(axis=1)
-    if is_wrong.any():
-        return int(is_wrong.argmax())
+    if is_wrong.any():  # what follows relies on the order
+        return is_wrong
     available, pinned = available_of(state, request), request.pinned
     if available is not None or pinned is not None:
         member = np.zeros((sizes.size, n_items), bool)
@@ -211,7 +240,7 @@ def _first_wrong(state: State, request: Request, items: IntArray, sizes: IntArra
     else:
         for run in np.flatnonzero(~is_wrong & (sizes > 0)).tolist():
             is_wrong[run] = not constraint.allows(items[run, : sizes[run]])
-    return int(is_wrong.argmax()) if is_wrong.any() else -1
+    return is_wrong
 
 
 def _full_sizes(

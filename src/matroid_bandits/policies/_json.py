@@ -12,6 +12,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import MatroidBanditsError, PolicyError, SerializationError
 from matroid_bandits.policies._base import POLICIES, Policy
 from matroid_bandits.policies._detectors import DETECTORS, Detector
+from matroid_bandits.policies._names import known_as
 
 #: The key of a form that names the class.
 _POLICY, _DETECTOR = "policy", "kind"
@@ -134,7 +135,8 @@ def _made(form: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
     name = form[key]
     if not isinstance(name, str) or name not in known:
         what = "policy" if key == _POLICY else "detector"
-        raise SerializationError(f"the {what} {name} is not defined here: import it")
+        hint = known_as(name) or "import it"
+        raise SerializationError(f"the {what} {name} is not defined here: {hint}")
     inner: dict[str, dict[str, AnyArray]] = {}
     values = {argument: value for argument, value in form.items() if argument != key}
     for path, array in arrays.items():

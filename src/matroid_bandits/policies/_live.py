@@ -111,6 +111,13 @@ class LiveHooks(Described):
         """
         return np.abs(evaluate(cast("Policy", self), state, request) - self.beliefs(state)[0])
 
+    def gaps(self, state: State, request: Request) -> FloatArray | None:
+        """By how much a better set could beat the one chosen for a request, at most, (R,), by the policy's measure.
+
+        For policies that find a good set and can say how good; None, the default, for those that find the best.
+        """
+        return None
+
     def check_extra(self, state: State) -> None:
         """Raise `PolicyError` when the memory cannot be what the other hooks have made.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -110,7 +110,7 @@ class State:
         self.n_waiting: IntArray = np.zeros(n_runs, np.int64)
         self.episode = episode
         self.memory = () if policy is None else tuple(policy.memory)
-        self.prepared = None if policy is None else policy.prepare(constraint)
+        self.prepared: Any = None if policy is None else policy.prepare(constraint)
         self.extra = {each.name: each.make(n_runs, constraint.n_items, episode) for each in self.memory}
         self.pending: Callable[[], Iterable[Plays]] | None = None
         self.is_apart = False

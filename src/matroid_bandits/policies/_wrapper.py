@@ -104,6 +104,9 @@ class PolicyWrapper(Policy):
     def spreads(self, state: State, request: Request) -> FloatArray:
         return self._base.spreads(state, request)
 
+    def gaps(self, state: State, request: Request) -> FloatArray | None:
+        return self._base.gaps(state, request)
+
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         return type(self)(**self.params() | {"base": self._base.change(before, sources, features)})
 

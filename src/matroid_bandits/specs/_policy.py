@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_va
 
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import MatroidBanditsError
-from matroid_bandits.policies import DETECTORS, POLICIES, Detector, Policy, Restarting
+from matroid_bandits.policies import DETECTORS, POLICIES, Detector, Policy, Restarting, known_as
 from matroid_bandits.specs._code import check_arguments, check_code, import_class, made, parameters
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
@@ -130,7 +130,7 @@ class DetectorSpec(Spec):
 
 def unknown_policy(name: str, *keys: str) -> Exception:
     """The mistake that there is no policy of this name."""
-    hint = did_you_mean(name, POLICIES)
+    hint = f"; {other}" if (other := known_as(name)) else did_you_mean(name, POLICIES)
     return mistake(f"expected a policy, one of {', '.join(POLICIES)}; got {shown(name)}{hint}", *keys)
 
 
