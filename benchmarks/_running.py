@@ -38,9 +38,7 @@ def running(kind: str, *more: str, tree: Path = ROOT) -> Iterator[int]:
         command = ["-c", serve, "serve", "--db", *more, "--port", str(port), "--log-level", "error"]
     else:
         command = ["-m", "benchmarks._servers", kind, str(port), *more]
-    process = subprocess.Popen(
-        [sys.executable, *command], cwd=ROOT, stdout=subprocess.DEVNULL, env=_environment(tree)
-    )
+    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.DEVNULL, env=environment(tree))
     try:
         _wait(process, port, "/readyz" if kind == "ours" else "/")
         yield port
@@ -49,7 +47,7 @@ def running(kind: str, *more: str, tree: Path = ROOT) -> Iterator[int]:
         process.wait(60)
 
 
-def _environment(tree: Path) -> dict[str, str]:
+def environment(tree: Path) -> dict[str, str]:
     """The environment of a process that has the package of a checkout."""
     return os.environ | {"PYTHONPATH": os.pathsep.join([str(tree / "src"), os.environ.get("PYTHONPATH", "")])}
 
@@ -97,7 +95,7 @@ def fresh(url: str) -> str:
 def create(url: str, n_campaigns: int = 1, tree: Path = ROOT) -> tuple[list[str], str]:
     """Let a checkout make campaigns and a key in an empty database; the names of the campaigns, and the key."""
     command = [sys.executable, "-m", "benchmarks._running", url, str(n_campaigns)]
-    done = subprocess.run(command, cwd=ROOT, env=_environment(tree), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment(tree), stdout=subprocess.PIPE, text=True, check=True)
     return [f"bench{n}" for n in range(n_campaigns)], done.stdout.strip()
 
 

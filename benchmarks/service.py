@@ -1,12 +1,18 @@
 """The decision service under load, beside an endpoint that does nothing and one transaction per request.
 
-One campaign of 100 items, K = 10, OMM; keys and metrics on; every request with an id. Servers are processes of their
-own, started by the command that users start them with; the load comes from this one.
+    python -m benchmarks.service [--tree CHECKOUT] [--machine NAME] [--only one|many] [--seconds S] [--out FILE]
+
+``make bench service`` runs it without options. Campaigns of 100 items, K = 10, OMM; keys and metrics on; every
+request with an id. Servers are processes of their own, started by the command that users start them with. Of one
+server: rates and latencies at 1, 16 and 64 clients, replays and restarts. Of many: see `benchmarks._fleet`; with
+``--tree`` they are compared with one server of that checkout.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import json
 import os
 import tempfile
 import time
@@ -18,7 +24,10 @@ import sqlalchemy as sa
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import _fleet
+from benchmarks._fleet import Row
 from benchmarks._load import Load, put_load
+from benchmarks._machine import machine
 from benchmarks._running import RANK, create, fresh, postgres, running
 from matroid_bandits.service import Database, Service, Settings
 from matroid_bandits.service import _actions as act
@@ -26,18 +35,16 @@ from matroid_bandits.service._operation import Operation
 from matroid_bandits.service._schemas import TellBody
 from matroid_bandits.service._tables import snapshots
 
-_ROOT = Path(__file__).resolve().parent.parent
-_L, _K = 100, 10
 _SECONDS = {1: 2.0, 16: 2.0, 64: 4.0}
 _ROUNDS = 2
 _EVENTS = int(os.environ.get("MATROID_BANDITS_BENCH_EVENTS", "1000000"))
 _BATCH = 1000
 
 #: Of the same stack's empty endpoint, and of one transaction per request, at 64 clients.
-_LEAST_OF_EMPTY = {"SQLite": 0.35, "PostgreSQL": 0.25}
+_LEAST_OF_EMPTY = {"SQLite": 0.45, "PostgreSQL": 0.45}
 _LEAST_OF_NAIVE = {"SQLite": 3.0, "PostgreSQL": 5.0}
-_MOST_TAIL = 5.0
-_LEAST_OF_TWO = 0.9
+_MOST_TAIL = 3.0
+_LEAST_OF_TWO = 0.85
 _LEAST_REPLAY = 4.0
 _MOST_RESTART_S = 10.0
 
@@ -47,6 +54,7 @@ class Figures:
     """What was measured: requests a second and latencies by database, server and clients; and what was expected."""
 
     loads: dict[tuple[str, str, int], Load] = field(default_factory=dict)
+    fleets: list[tuple[str, list[Row], float]] = field(default_factory=list)
     expected: list[dict[str, Any]] = field(default_factory=list)
 
     def keep(self, key: tuple[str, str, int], load: Load) -> None:
@@ -65,23 +73,43 @@ class Figures:
             {"database": database, "server": server, "clients": n, **asdict(load)}
             for (database, server, n), load in self.loads.items()
         ]
-        return {"loads": loads, "expected": self.expected}
+        fleets = [
+            {"database": database, "handed": own, "rows": [asdict(row) for row in rows]}
+            for database, rows, own in self.fleets
+        ]
+        return {"loads": loads, "fleets": fleets, "expected": self.expected}
 
 
-def run(console: Console) -> dict[str, Any]:
+def run(
+    console: Console, *, tree: Path | None = None, only: str | None = None, seconds: float | None = None
+) -> dict[str, Any]:
     """Measure everything, show it, and give it as data."""
     figures = Figures()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="matroid-bandits-bench-")))
-        server = stack.enter_context(postgres())
-        for database, url in (("SQLite", str(folder / "bench.db")), ("PostgreSQL", server)):
-            replayed = _measure(figures, database, url)
-            best = figures.loads[database, "ours", 64]
-            figures.expect(f"{database}: replay / serving rate", replayed / best.rate, _LEAST_REPLAY)
-        seconds = _restart(str(folder / "million.db"))
-        figures.expect(f"seconds to restart, {_EVENTS:,} events", seconds, _MOST_RESTART_S, is_most=True)
-    _show(console, figures)
+        urls = {"SQLite": str(folder / "bench.db"), "PostgreSQL": stack.enter_context(postgres())}
+        if only != "many":
+            _measure_one(figures, urls, folder)
+            _show(console, figures)
+        if only != "one":
+            options = {} if seconds is None else {"seconds": seconds, "rounds": 1}
+            rows, own = _fleet.measure(urls["PostgreSQL"], tree, **options)
+            figures.fleets.append(("PostgreSQL", rows, own))
+            _show_fleet(console, "PostgreSQL", rows, own)
+            _fleet.judge(rows, own, figures.expect)
+            handed = _fleet.handed(fresh(urls["SQLite"]))
+            console.print(f"SQLite: a writer that is handed batches of 32 does {handed:,.0f} operations/s")
+    _show_expected(console, figures)
     return figures.to_dict()
+
+
+def _measure_one(figures: Figures, urls: dict[str, str], folder: Path) -> None:
+    for database, url in urls.items():
+        replayed = _measure(figures, database, url)
+        best = figures.loads[database, "ours", 64]
+        figures.expect(f"{database}: replay / serving rate", replayed / best.rate, _LEAST_REPLAY)
+    seconds = _restart(str(folder / "million.db"))
+    figures.expect(f"seconds to restart, {_EVENTS:,} events", seconds, _MOST_RESTART_S, is_most=True)
 
 
 def _measure(figures: Figures, database: str, url: str) -> float:
@@ -164,7 +192,48 @@ def _show(console: Console, figures: Figures) -> None:
         times = f"{load.p50 * 1e3:.2f} ms", f"{load.p99 * 1e3:.2f} ms"
         table.add_row(database, server, str(n), f"{load.rate:,.0f}", *times)
     console.print(table)
+
+
+def _show_fleet(console: Console, database: str, rows: list[Row], own: float) -> None:
+    title = f"Servers on one {database}, requests to any of them"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in ("campaigns", "servers", "requests/s", "of one", "p50", "p99", "503"):
+        table.add_column(column, justify="left" if column == "servers" else "right", no_wrap=True)
+    one = {row.n_campaigns: row.load.rate for row in rows if row.kind == "other"}
+    for row in rows:
+        load, kind = row.load, "of the other tree" if row.kind == "other" else row.kind
+        of_one = f"{load.rate / one[row.n_campaigns]:.2f}x"
+        times = f"{load.p50 * 1e3:.2f} ms", f"{load.p99 * 1e3:.2f} ms"
+        name = f"{row.n_servers} {kind}"
+        table.add_row(str(row.n_campaigns), name, f"{load.rate:,.0f}", of_one, *times, str(load.n_refused))
+    console.print(table)
+    console.print(f"{database}: a writer that is handed batches of 32 does {own:,.0f} operations/s")
+
+
+def _show_expected(console: Console, figures: Figures) -> None:
     for each in figures.expected:
         verdict = "[green]reached[/]" if each["reached"] else "[red]missed[/]"
         bound = f"at {'most' if each['is_most'] else 'least'} {each['bound']:g}"
         console.print(f"{each['name']}: {each['value']:.2f}, expected {bound} {verdict}")
+
+
+def main() -> None:
+    """Measure, show, and write the figures to a file where one is named."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.service", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--tree", type=Path, help="another checkout, one server of which is measured in the same run")
+    parser.add_argument("--machine", help="what to call this machine; by default its processor")
+    parser.add_argument("--only", choices=("one", "many"), help="one server alone, or several")
+    parser.add_argument("--seconds", type=float, help="how long several servers are measured, each once")
+    parser.add_argument("--out", type=Path, help="where figures go, as JSON")
+    arguments = parser.parse_args()
+    console = Console(width=None if Console().is_terminal else 160, highlight=False)
+    facts = machine() | ({"machine": arguments.machine} if arguments.machine else {})
+    console.print("  ".join(f"{name}: {value}" for name, value in facts.items()))
+    tree = None if arguments.tree is None else arguments.tree.resolve()
+    kept = run(console, tree=tree, only=arguments.only, seconds=arguments.seconds)
+    if arguments.out is not None:
+        arguments.out.write_text(json.dumps({"machine": facts, **kept}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

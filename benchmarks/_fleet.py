@@ -1,0 +1,150 @@
+"""Several servers on one database: 1, 2, 4, 8 of them, one campaign and eight, requests to any server.
+
+Rates are shown against one server of another checkout, where one is named, else of this one, all in one run. Beside
+them, what the writer of a server does that is handed batches of 32 operations on one campaign and nothing else: the
+most that a campaign's home can do.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks._load import Load, put_load
+from benchmarks._machine import n_cores
+from benchmarks._running import RANK, ROOT, create, environment, fresh, running
+
+#: Servers, campaigns, operations of a batch that is handed to a writer, and seconds of each measurement.
+SERVERS, CAMPAIGNS = (1, 2, 4, 8), (1, 8)
+_BATCH = 32
+_SECONDS, _ROUNDS = 3.0, 2
+
+#: Expected on 16 cores, of 8 workers against one server of the other checkout, by campaigns; of one campaign
+#: against its home's own rate; and on any machine of two servers against one, by cores.
+_LEAST_OF_EIGHT = {8: 5.0, 1: 2.0}
+_LEAST_OF_HOME = 0.8
+_LEAST_OF_TWO = 0.85
+_MOST_TAIL = 5.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of some servers: `kind` is "workers" of one command, "servers" apart, or "other"."""
+
+    kind: str
+    n_servers: int
+    n_campaigns: int
+    load: Load
+
+
+def measure(url: str, tree: Path | None, seconds: float = _SECONDS, rounds: int = _ROUNDS) -> tuple[list[Row], float]:
+    """The rows, and the operations a second of a writer that is handed batches."""
+    n_clients, n_processes = (128, 4) if n_cores() >= 8 else (64, 1)
+    most = max(n_cores() // 2, 2)
+    rows = []
+    for n_campaigns in CAMPAIGNS:
+        jobs = [("other", 1, tree or ROOT)]
+        jobs += [("workers", n, ROOT) for n in SERVERS if n <= most]
+        jobs += [("servers", n, ROOT) for n in sorted({2, SERVERS[-1]} - {1}) if n <= most]
+        for kind, n_servers, checkout in jobs:
+            with _fleet(url, kind, n_servers, n_campaigns, checkout) as (ports, names, key):
+                loads = [
+                    put_load(ports, names, key, RANK, n_clients, seconds, warm=2.0, n_processes=n_processes)
+                    for _ in range(rounds)
+                ]
+            rows.append(Row(kind, n_servers, n_campaigns, max(loads, key=lambda load: load.rate)))
+    return rows, handed(fresh(url), seconds)
+
+
+@contextlib.contextmanager
+def _fleet(
+    url: str, kind: str, n_servers: int, n_campaigns: int, tree: Path
+) -> Iterator[tuple[list[int], list[str], str]]:
+    """Servers on an empty database: their ports, the names of campaigns, and a key."""
+    url = fresh(url)
+    names, key = create(url, n_campaigns, tree)
+    with contextlib.ExitStack() as stack:
+        if kind == "workers" and n_servers > 1:
+            ports = [stack.enter_context(running("ours", url, "--workers", str(n_servers), tree=tree))]
+        else:
+            ports = [stack.enter_context(running("ours", url, tree=tree)) for _ in range(n_servers)]
+        yield ports, names, key
+
+
+def handed(url: str, seconds: float = _SECONDS) -> float:
+    """Operations a second of a writer in a process of its own, that is handed batches and serves nothing else."""
+    create(url)
+    command = [sys.executable, "-m", "benchmarks._fleet", url, str(seconds)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(ROOT), stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout)
+
+
+def _hand(url: str, seconds: float) -> float:
+    from pydantic_core import from_json, to_json
+
+    from matroid_bandits.service import Service, Settings
+    from matroid_bandits.service import _actions as act
+    from matroid_bandits.service._operation import Operation
+
+    service = Service(Settings(db=url))
+    service.start()
+    n, weights = 0, [k / RANK for k in range(RANK)]
+
+    def serve(runs: list[Any], need: Any) -> list[Any]:
+        nonlocal n
+        operations = []
+        for run in runs:
+            n += 1
+            future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+            operations.append(Operation(run, "bench0", need, f"request {n}", f"{n:032x}", future))
+        for operation in operations:
+            service.writer.submit(operation)
+        return [operation.future.result() for operation in operations]  # type: ignore[union-attr]
+
+    began, n_before = 0.0, 0
+    end = time.perf_counter() + 1.0
+    while True:
+        if time.perf_counter() >= end:
+            if began:
+                break
+            began, n_before, end = time.perf_counter(), n, time.perf_counter() + seconds
+        answers = serve([act.read_ask(b"{}")[0] for _ in range(_BATCH)], "ask")
+        told = [to_json({"decision": from_json(answer.body)["decision"], "weights": weights}) for answer in answers]
+        serve([act.read_tell(content)[0] for content in told], "change")
+    rate = (n - n_before) / (time.perf_counter() - began)
+    service.stop()
+    return rate
+
+
+def judge(rows: list[Row], own: float, expect: Any) -> None:
+    """Tell `expect` what each figure is, and what is expected of it on this machine."""
+    at = {(row.kind, row.n_servers, row.n_campaigns): row.load for row in rows}
+    is_large = n_cores() >= 16
+    for n_campaigns in CAMPAIGNS:
+        one = at["other", 1, n_campaigns].rate
+        if is_large:
+            eight = at["workers", 8, n_campaigns]
+            what = f"8 workers, campaigns {n_campaigns} / one server"
+            expect(what, eight.rate / one, _LEAST_OF_EIGHT[n_campaigns])
+            least = min(row.load.rate for row in rows if row.n_campaigns == n_campaigns and row.kind != "other")
+            expect(f"the least of all, campaigns {n_campaigns} / one server", least / one, 1.0)
+            if n_campaigns == 1:
+                expect("8 workers, one campaign / its home's own rate", eight.rate / own, _LEAST_OF_HOME)
+        mine = at["workers", 1, n_campaigns].rate
+        expect(
+            f"two servers, campaigns {n_campaigns} / one", at["servers", 2, n_campaigns].rate / mine, _LEAST_OF_TWO
+        )
+    worst = max(rows, key=lambda row: row.load.p99 / row.load.p50 if row.kind != "other" else 0.0)
+    what = f"p99 / p50, at worst: {worst.n_servers} {worst.kind}, campaigns {worst.n_campaigns}"
+    expect(what, worst.load.p99 / worst.load.p50, _MOST_TAIL, is_most=True)
+
+
+if __name__ == "__main__":
+    print(_hand(sys.argv[1], float(sys.argv[2])))
