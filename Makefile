@@ -8,7 +8,7 @@ APART := long or cluster or browser or gpu
 # One process per core, each of which takes tests from the others when it has none left.
 SPREAD := -n logical --dist worksteal
 
-.PHONY: help reproduce test serve long cluster browser gpu-test torture soak coverage lint format bench science clean
+.PHONY: help reproduce test serve long cluster browser gpu-test torture soak coverage lint format bench science docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make science     regret at full size beside known figures, a script for each topic in science/ (minutes)"
 	@echo "make torture     servers killed under load (KILLS=200), statements that fail (EXAMPLES=500)"
 	@echo "make soak        a campaign that ages by a year: changes, settings, retention, restarts (DAYS=365)"
+	@echo "make docs        the documentation site, docs/_build/html/index.html"
 	@echo "make clean       remove .venv, caches and reports"
 
 $(BIN)/python:
@@ -101,6 +102,11 @@ DAYS ?= 365
 soak: $(VENV)/.test
 	MATROID_BANDITS_DAYS=$(DAYS) $(BIN)/python -m pytest -s tests/service/test_service_soak.py
 
+# Warnings are errors: a link that leads nowhere, a name that is not found, a page in no table of contents.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "The site is docs/_build/html/index.html."
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
+	rm -rf docs/_build docs/api $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
