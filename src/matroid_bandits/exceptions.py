@@ -49,6 +49,10 @@ class SimulationError(MatroidBanditsError, ValueError):
     """A simulation's settings are wrong."""
 
 
+class StoppingError(MatroidBanditsError, ValueError):
+    """A stopping rule does not fit: wrong settings, weights outside the law, a constraint that is no matroid."""
+
+
 class EvaluationError(MatroidBanditsError, ValueError):
     """A log cannot answer what is asked of it."""
 

@@ -145,6 +145,61 @@ def tree_path(forest, tails, heads, n_vertices, source, target, path):
 
 
 @njit(cache=True, nogil=True)
+def tree_exchanges(forest, tails, heads, n_vertices, leaves, enters):
+    """All pairs of an edge of a spanning forest and one outside whose ends it lies between; returns their number.
+
+    Empty arrays are not filled: the pairs are only counted.
+    """
+    starts = np.zeros(n_vertices + 1, np.int64)
+    is_inside = np.zeros(tails.shape[0], np.bool_)
+    for i in range(forest.shape[0]):
+        e = forest[i]
+        is_inside[e] = True
+        starts[tails[e] + 1] += 1
+        starts[heads[e] + 1] += 1
+    for v in range(n_vertices):
+        starts[v + 1] += starts[v]
+    cursor = starts[:n_vertices].copy()
+    incident = np.empty(2 * forest.shape[0], np.int64)
+    for i in range(forest.shape[0]):
+        e = forest[i]
+        for end in (tails[e], heads[e]):
+            incident[cursor[end]] = e
+            cursor[end] += 1
+    via = np.full(n_vertices, -1, np.int64)  # the edge towards the root
+    depth = np.full(n_vertices, -1, np.int64)
+    queue = np.empty(n_vertices, np.int64)
+    for root in range(n_vertices):
+        if depth[root] >= 0:
+            continue
+        depth[root], queue[0], first, last = 0, root, 0, 1
+        while first < last:
+            v = queue[first]
+            first += 1
+            for j in range(starts[v], starts[v + 1]):
+                e = incident[j]
+                w = tails[e] + heads[e] - v
+                if depth[w] < 0:
+                    depth[w], via[w] = depth[v] + 1, e
+                    queue[last] = w
+                    last += 1
+    n = 0
+    for f in range(tails.shape[0]):
+        if is_inside[f]:
+            continue
+        u, v = tails[f], heads[f]
+        while u != v:
+            if depth[u] < depth[v]:
+                u, v = v, u
+            e = via[u]
+            if leaves.shape[0] > 0:
+                leaves[n], enters[n] = e, f
+            n += 1
+            u = tails[e] + heads[e] - u
+    return n
+
+
+@njit(cache=True, nogil=True)
 def blocks(tails, heads, n_vertices, block):
     """Number the blocks (2-connected components) of the graph: block[e], and -1 for a self-loop.
 

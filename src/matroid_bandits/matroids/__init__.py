@@ -2,6 +2,7 @@
 
 from matroid_bandits.matroids._base import Matroid
 from matroid_bandits.matroids._edited import edited
+from matroid_bandits.matroids._exchanges import Exchanges
 from matroid_bandits.matroids._graphic import GraphicMatroid
 from matroid_bandits.matroids._laminar import LaminarMatroid
 from matroid_bandits.matroids._linear import LinearMatroid
@@ -22,6 +23,7 @@ __all__ = [
     "Contraction",
     "DirectSum",
     "Dual",
+    "Exchanges",
     "GraphicMatroid",
     "LaminarMatroid",
     "LinearMatroid",

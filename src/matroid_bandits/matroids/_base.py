@@ -52,6 +52,8 @@ class Matroid(Constraint):
     - `find_rank`, called once, when `rank` is first asked for; by default it runs `greedy` over all items, so a
       `greedy` that wants to know the rank must come with a `find_rank`;
     - `replaceable`, the members of a basis that an item could replace: behind `circuit` and explanations;
+    - `exchanges`, all that could replace each other in a basis, and `most_exchanges`, how many that can be: behind
+      stopping rules;
     - `spanned_after`, from when on each item is spanned as a set grows: behind bounds;
     - `content`, what two equal matroids have in common: behind ``==``;
     - `coloops`, the items without which the rank drops: behind duals;
@@ -159,6 +161,44 @@ class Matroid(Constraint):
                 members.append(member)
             keep[i] = True
         return np.array(members, np.int64)
+
+    def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
+        """All pairs of a member that can leave `basis` and an item that can enter for it; nothing is checked.
+
+        Pairs are in the order of the items that enter, then of those that leave. By default this calls `replaceable`
+        for each item outside.
+
+        Returns
+        -------
+        leaves, enters : int64 arrays (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> roads = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "d")])
+        >>> roads.exchanges(np.array([0, 1, 3]))
+        (array([0, 1]), array([2, 2]))
+        """
+        outside = np.setdiff1d(np.arange(self._n_items), basis)
+        members = [np.sort(self.replaceable(basis, item)) for item in outside.tolist()]
+        leaves = np.concatenate([_NOTHING, *members])
+        return leaves, np.repeat(outside, [each.size for each in members])
+
+    def most_exchanges(self) -> int:
+        """How many pairs of an item in a basis and one outside it can be exchanges, at most; the same for every basis.
+
+        By default the rank times the items left, without those that are in every basis or in none.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(20, 5).most_exchanges(), mb.PartitionMatroid("aaabb").most_exchanges()
+        (75, 3)
+        """
+        always, items = self.reduction()
+        rank = self.rank - always.size
+        return int(rank * (items.size - rank))
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
         """The items of a set without which its rank drops, ascending; of all items those that are in every basis.

@@ -142,6 +142,27 @@ class GraphicMatroid(Matroid):
         )
         return path[:n]
 
+    def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
+        """An edge replaces those on the path between its ends."""
+        tree = np.array(basis, np.int64), self._tails, self._heads, self._n_vertices
+        leaves, enters = np.empty(0, np.int64), np.empty(0, np.int64)
+        if n := graphic_kernels.tree_exchanges(*tree, leaves, enters):
+            leaves, enters = np.empty(n, np.int64), np.empty(n, np.int64)
+            graphic_kernels.tree_exchanges(*tree, leaves, enters)
+        order = np.lexsort((leaves, enters))
+        return leaves[order], enters[order]
+
+    def most_exchanges(self) -> int:
+        """The pairs inside each block: edges replace each other on a common cycle."""
+        block = np.empty(self._n_items, np.int64)
+        n_blocks = graphic_kernels.blocks(self._tails, self._heads, self._n_vertices, block)
+        most = 0
+        for b in range(n_blocks):
+            edges = np.flatnonzero(block == b)
+            rank = np.unique(np.append(self._tails[edges], self._heads[edges])).size - 1
+            most += rank * (edges.size - rank)
+        return most
+
     def parallel_classes(self, items: IntArray) -> IntArray:
         u, v = self._tails[items], self._heads[items]
         ends = np.minimum(u, v) * self.n_vertices + np.maximum(u, v)

@@ -154,6 +154,13 @@ class LinearMatroid(Matroid):
         members: IntArray = basis[self._circuits(basis, np.array([item]))[0]]
         return members
 
+    def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
+        members = np.sort(basis)
+        outside = np.setdiff1d(np.arange(self._n_items), members)
+        found = [np.empty((0, members.size), bool), *(self._circuits(members, piece) for piece in _pieces(outside))]
+        rows, columns = np.nonzero(np.concatenate(found))
+        return members[columns], outside[rows]
+
     def coloops(self, items: IntArray | None = None) -> IntArray:
         """The vectors of a basis that have no share in any other vector, found in one elimination."""
         X = np.arange(self._n_items) if items is None else items

@@ -430,6 +430,17 @@ class DirectSum(Matroid):
         members: IntArray = self._parts[i].replaceable(mine, int(item - lo)) + lo
         return members
 
+    def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
+        found = []
+        for i, (part, lo) in enumerate(zip(self._parts, self._starts.tolist(), strict=False)):
+            leaves, enters = part.exchanges(np.sort(basis[self._part_of[basis] == i]) - lo)
+            found.append((leaves + lo, enters + lo))
+        leaves, enters = (np.concatenate([np.empty(0, np.int64), *arrays]) for arrays in zip(*found, strict=True))
+        return leaves, enters
+
+    def most_exchanges(self) -> int:
+        return sum(part.most_exchanges() for part in self._parts)
+
     def to_dict(self) -> dict[str, Any]:
         form = super().to_dict()
         form.pop("labels", None)  # the parts carry them

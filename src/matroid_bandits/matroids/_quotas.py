@@ -32,6 +32,40 @@ class QuotaMatroid(Matroid):
         after[order] = np.arange(1, order.size + 1)
         return after
 
+    def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
+        """An item replaces the members inside the innermost full group around it."""
+        group, parent, _ = self.quotas()
+        room = room_beside(self.quotas(), basis)
+        is_outside = np.ones(self._n_items, bool)
+        is_outside[basis] = False
+        outside = np.flatnonzero(is_outside)
+        full = group[outside]
+        while (has_room := (full >= 0) & (room[full] > 0)).any():
+            full[has_room] = parent[full[has_room]]
+        members, places = {}, np.sort(basis)
+        for g in np.unique(full).tolist():
+            is_within = np.zeros(parent.size + 1, bool)  # the last cell answers for items in no group
+            laminar_kernels.groups_within(g, parent, is_within)
+            members[g] = places[is_within[group[places]]]
+        if len(members) == 1:
+            inside = next(iter(members.values()))
+            return np.tile(inside, outside.size), np.repeat(outside, inside.size)
+        listed = [members[g] for g in full.tolist()]
+        leaves = np.concatenate([np.empty(0, np.int64), *listed])
+        return leaves, np.repeat(outside, [each.size for each in listed])
+
+    def most_exchanges(self) -> int:
+        """The pairs inside each outermost group: items of different ones never replace each other."""
+        group, parent, _ = self.quotas()
+        outermost = np.arange(parent.size)
+        while (has_container := parent[outermost] >= 0).any():
+            outermost[has_container] = parent[outermost[has_container]]
+        basis = self._select(np.arange(self._n_items))
+        owners = np.append(outermost, parent.size)[group]  # the last for items in no group, which are always chosen
+        n = np.bincount(owners, minlength=parent.size + 1)[:-1]
+        k = np.bincount(owners[basis], minlength=parent.size + 1)[:-1]
+        return int((k * (n - k)).sum())
+
     def coloops(self, items: IntArray | None = None) -> IntArray:
         """The items in no group that could hold fewer than there are."""
         group, parent, capacities = self.quotas()

@@ -173,11 +173,21 @@ class TransversalMatroid(Matroid):
 
     def _reachable(self, independent: IntArray, items: IntArray) -> IntArray:
         """The members of an independent set that one or another of the items, which it spans, could replace."""
-        members = np.empty(independent.size, np.int64)
+        return self._reachable_in(self._slots(independent), independent.size, items)
+
+    def _reachable_in(self, slots: IntArray, n_members: int, items: IntArray) -> IntArray:
+        """The same in a matching that is known."""
+        members = np.empty(n_members, np.int64)
         n = transversal_kernels.reachable_items(
-            items, self._slots(independent), self._starts, self._codes, len(self._rights), members
+            items, slots, self._starts, self._codes, len(self._rights), members
         )
         return members[:n]
+
+    def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
+        outside, slots = np.setdiff1d(np.arange(self._n_items), basis), self._slots(basis)
+        members = [np.sort(self._reachable_in(slots, basis.size, outside[i : i + 1])) for i in range(outside.size)]
+        leaves = np.concatenate([np.empty(0, np.int64), *members])
+        return leaves, np.repeat(outside, [each.size for each in members])
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
         """The matched items that no alternating path from an unmatched one leads to."""

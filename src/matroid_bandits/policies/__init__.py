@@ -21,6 +21,8 @@ from matroid_bandits.policies._evaluate import (
 )
 from matroid_bandits.policies._fpl import FPL
 from matroid_bandits.policies._hybrid import Hybrid
+from matroid_bandits.policies._floors import ExposureFloors, check_floors
+from matroid_bandits.policies._identifying import CLUCB, SoftMinimum
 from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
 from matroid_bandits.policies._klucb import KLUCBPlusPlus
@@ -42,6 +44,7 @@ __all__ = [
     "AROQ",
     "BGCTS",
     "CLSG",
+    "CLUCB",
     "CUSUM",
     "DETECTORS",
     "ESCB",
@@ -61,6 +64,7 @@ __all__ = [
     "DiscountedOMM",
     "DiscountedThompson",
     "EpsilonGreedy",
+    "ExposureFloors",
     "Feedback",
     "FixedSet",
     "Hybrid",
@@ -73,6 +77,7 @@ __all__ = [
     "Restarting",
     "SingleSeedThompson",
     "SlidingWindowOMM",
+    "SoftMinimum",
     "State",
     "ThompsonSampling",
     "UniformRandom",
@@ -80,6 +85,7 @@ __all__ = [
     "as_rows",
     "available_of",
     "choose_sets",
+    "check_floors",
     "coefficient",
     "counted",
     "evaluate",

@@ -83,6 +83,9 @@ class Policy(LiveHooks, ABC):
         Whether sets come from `sets`; True of a class that writes that method, without being said.
     n_kept : int
         How many numbers `keep` returns for each choice; 0, the default, for a policy that keeps none.
+    forgets : bool
+        Whether what was seen counts less later, or not at all, since weights may change: then there is no set that is
+        best for good, and no learner with the policy says how sure it is of one.
     is_clairvoyant : bool
         Whether the policy knows the environment, such as the true means of these items, so that it is a yardstick and
         no learner: the suites leave out that costs are played as gains are and that items may come and go.
@@ -121,6 +124,7 @@ class Policy(LiveHooks, ABC):
     samples: bool = False
     chooses_sets: bool = False
     n_kept: int = 0
+    forgets: bool = False
     is_clairvoyant: bool = False
     n_features: int | None = None
     item_features: FloatArray | None = None

@@ -83,6 +83,7 @@ class DiscountedOMM(AffinePolicy):
         Memory("radii", initial=np.inf),
         Memory("clock", "time", shape=(4,), initial=(1.0, 0.0, 0.0, 0.0)),
     )
+    forgets = True
     takes_all = True
     tunable = ("scale",)
 

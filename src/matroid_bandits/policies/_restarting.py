@@ -61,6 +61,7 @@ class Restarting(PolicyWrapper):
             raise PolicyError(f"expected detector to be a Detector, such as CUSUM(), got {shown(detector)}")
         super().__init__(base)
         self._detector = detector
+        self.forgets = True
         self.takes_all = False  # a detector may refuse a gain
         self._own = tuple(
             Memory(f"detector_{name}", dtype=array.dtype, initial=array[0])

@@ -151,6 +151,7 @@ class DiscountedThompson(Policy):
     """
 
     samples = True
+    forgets = True
 
     support = (0.0, 1.0)
     tries_unseen = False

@@ -81,6 +81,7 @@ class SlidingWindowOMM(AffinePolicy):
         Memory("values", "growing", shape=(1, 1)),
     )
 
+    forgets = True
     tunable = ("scale",)
 
     def __init__(self, window: int, scale: float = 1.0) -> None:

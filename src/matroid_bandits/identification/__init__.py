@@ -1,0 +1,17 @@
+"""When to stop exploring: exchanges of the best basis against thresholds that hold, and the lower bound on rounds."""
+
+from matroid_bandits.identification._bound import RoundsBound, rounds_bound
+from matroid_bandits.identification._confidence import Confidence, Margin, confidence
+from matroid_bandits.identification._rule import StoppingRule, Threshold, Watch, as_delta
+
+__all__ = [
+    "Confidence",
+    "Margin",
+    "RoundsBound",
+    "StoppingRule",
+    "Threshold",
+    "Watch",
+    "as_delta",
+    "confidence",
+    "rounds_bound",
+]
