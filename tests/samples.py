@@ -83,6 +83,10 @@ POLICIES = {
     "own": Mixed(),
     "window": mb.SlidingWindowOMM(7, scale=0.5),
     "fading": mb.DiscountedThompson(0.9),
+    "soft": mb.SoftMinimum(),
+    "soft normal": mb.SoftMinimum(0.3),
+    "CLUCB": mb.CLUCB(0.1),
+    "floors": mb.ExposureFloors(mb.OMM(0.3), {}),
     "restarting": mb.Restarting(mb.OMM(), mb.CUSUM(n_first=3, tolerance=0.05, threshold=0.6)),
 }
 

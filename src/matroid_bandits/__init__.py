@@ -37,6 +37,14 @@ from matroid_bandits.environments import (
     TraceEnvironment,
 )
 from matroid_bandits.evaluation import read_log
+from matroid_bandits.identification import (
+    Confidence,
+    Endings,
+    Margin,
+    RoundsBound,
+    StoppingRule,
+    rounds_bound,
+)
 from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced, Holdout, Learner
 from matroid_bandits.matroids import (
     GraphicMatroid,
@@ -120,6 +128,7 @@ __all__ = [
     "Client",
     "CombLinTS",
     "CombLinUCB",
+    "Confidence",
     "Constraint",
     "ContextualEnvironment",
     "Decision",
@@ -128,6 +137,7 @@ __all__ = [
     "DiscountedOMM",
     "DiscountedThompson",
     "DriftingEnvironment",
+    "Endings",
     "Environment",
     "EpsilonGreedy",
     "Estimates",
@@ -147,6 +157,7 @@ __all__ = [
     "Learner",
     "LinearEnvironment",
     "LinearMatroid",
+    "Margin",
     "Matroid",
     "MatroidIntersection",
     "Memory",
@@ -163,6 +174,7 @@ __all__ = [
     "RandomWalkEnvironment",
     "Request",
     "Restarting",
+    "RoundsBound",
     "RowEnvironment",
     "SampleEnvironment",
     "SimulationResult",
@@ -170,6 +182,7 @@ __all__ = [
     "SlidingWindowOMM",
     "SoftMinimum",
     "State",
+    "StoppingRule",
     "Stream",
     "Sweep",
     "ThompsonSampling",
@@ -190,6 +203,7 @@ __all__ = [
     "policy_from_dict",
     "policy_to_dict",
     "read_log",
+    "rounds_bound",
     "simulate",
     "sweep",
     "testing",

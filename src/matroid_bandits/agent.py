@@ -183,8 +183,12 @@ class Agent:
 
     def part(self, first: int, last: int) -> Agent:
         """The runs from `first` up to `last` as an agent that shares this one's state; where answers are not late."""
+        return self.rows(slice(first, last))
+
+    def rows(self, rows: slice | IntArray) -> Agent:
+        """Some of the runs as an agent, where answers are not late; see `State.rows`."""
         part = copy.copy(self)
-        part.state = self.state.part(first, last)
+        part.state = self.state.rows(rows)
         part._engine = make_engine(self._engine_choice, self.state.constraint, self._policy, part.state)
         return part
 

@@ -18,7 +18,7 @@ class Noted(mb.Policy):
 
     support = (0.25, 0.75)
     tries_unseen = takes_priors = False
-    takes_all = is_clairvoyant = samples = chooses_sets = True
+    takes_all = is_clairvoyant = samples = chooses_sets = forgets = True
     n_features = n_kept = 3
     item_features = "rows"
     memory = (mb.Memory("a"),)

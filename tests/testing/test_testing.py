@@ -161,6 +161,10 @@ BUILT_IN = [
     mb.CombLinUCB(FEATURES),
     mb.CombLinTS(FEATURES),
     mb.FixedSet([0]),
+    mb.SoftMinimum(),
+    mb.SoftMinimum(deviation=0.5),
+    mb.CLUCB(0.1),
+    mb.ExposureFloors(mb.ThompsonSampling("normal"), {0: 0.3}),
 ]
 
 

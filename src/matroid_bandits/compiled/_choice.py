@@ -10,11 +10,15 @@ from matroid_bandits.compiled._families import check_cpu, kernel_of
 from matroid_bandits.compiled._forms import Misfit, ProblemForms
 from matroid_bandits.compiled._slices import Settings
 from matroid_bandits.engines import EngineChoice
+from matroid_bandits.identification import StoppingRule
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
 #: Seconds that a simulation takes, about, from which on a kernel is loaded from disk, and from which on compiled.
 LEAST_LOADED_S, LEAST_COMPILED_S = 0.5, 60.0
+
+#: Why runs that end when they are sure are not compiled.
+UNTIL = "a stopping rule looks at the runs after every episode"
 
 #: Seconds of an episode, about: of each, and of each item in it.
 _EPISODE_S, _ITEM_S = 2e-6, 1e-8
@@ -35,6 +39,8 @@ def choose(settings: Settings, policy: Policy) -> tuple[str, str]:
     """
     if settings.engine != "auto":
         return "agent", "an engine was named"
+    if settings.until is not None:
+        return "agent", UNTIL
     return _choose(settings.forms, policy, settings.n_episodes, settings.n_runs)
 
 
@@ -45,6 +51,7 @@ def explain(
     n_episodes: int,
     n_runs: int,
     engine: EngineChoice = "auto",
+    until: StoppingRule | None = None,
 ) -> dict[str, tuple[str, str]]:
     """How ``simulate`` plays each policy on the CPU, "compiled" or "agent", and why.
 
@@ -58,6 +65,8 @@ def explain(
         How long and how often.
     engine : str, or class, default "auto"
         As in `simulate`.
+    until : StoppingRule, optional
+        As in `simulate`.
 
     Examples
     --------
@@ -69,6 +78,8 @@ def explain(
     named = policies if isinstance(policies, Mapping) else {type(policies).__name__: policies}
     if engine != "auto":
         return dict.fromkeys(named, ("agent", "an engine was named"))
+    if until is not None:
+        return dict.fromkeys(named, ("agent", UNTIL))
     forms = ProblemForms(problem)
     return {name: _choose(forms, policy, n_episodes, n_runs) for name, policy in named.items()}
 

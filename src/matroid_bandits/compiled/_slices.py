@@ -14,6 +14,7 @@ from matroid_bandits.compiled._forms import ProblemForms
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.identification import Endings, StoppingRule
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
@@ -43,6 +44,8 @@ class Settings:
         How decisions are found, as in `simulate`.
     by_run : bool
         Whether the choices of every run are kept apart.
+    until : StoppingRule, or None
+        When runs end; None for all of them in the last episode.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Settings:
     checkpoints: IntArray
     engine: EngineChoice = "auto"
     by_run: bool = False
+    until: StoppingRule | None = None
 
     @cached_property
     def forms(self) -> ProblemForms:
@@ -120,6 +124,8 @@ class Part:
         policy has no detector.
     engine : str
         What found the decisions: "compiled", where whole episodes are played in compiled code, or "agent".
+    endings : Endings, or None
+        When and with which set each run ended; None where all end in the last episode.
 
     Examples
     --------
@@ -139,6 +145,7 @@ class Part:
     alarms: IntArray | None = None
     item_alarms: IntArray | None = None
     engine: str = "agent"
+    endings: Endings | None = None
 
 
 class Stopped(Exception):

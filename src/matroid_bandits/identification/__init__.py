@@ -2,10 +2,12 @@
 
 from matroid_bandits.identification._bound import RoundsBound, rounds_bound
 from matroid_bandits.identification._confidence import Confidence, Margin, confidence
+from matroid_bandits.identification._endings import Endings
 from matroid_bandits.identification._rule import StoppingRule, Threshold, Watch, as_delta
 
 __all__ = [
     "Confidence",
+    "Endings",
     "Margin",
     "RoundsBound",
     "StoppingRule",

@@ -8,7 +8,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray
+from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.environments import BernoulliEnvironment, Environment, GaussianEnvironment
 from matroid_bandits.exceptions import StoppingError
 from matroid_bandits.identification._rule import as_delta
@@ -80,8 +80,8 @@ def rounds_bound(problem: Problem, delta: float = 0.05, *, n_steps: int = 5_000)
     law = _law(problem.environment)
     if law is None:
         raise StoppingError(
-            "expected Bernoulli weights, or normal ones that all have one deviation, for which the bound is known; got "
-            f"{problem.environment!r}"
+            "expected Bernoulli weights, or normal ones that all have one deviation, for which the bound is known; "
+            f"got {problem.environment!r}"
         )
     means = np.array(problem.gains)
     if law[0] == exchange.UNIT and problem.minimize:
@@ -93,15 +93,15 @@ def rounds_bound(problem: Problem, delta: float = 0.05, *, n_steps: int = 5_000)
         return RoundsBound(0.0, 0.0, np.zeros(n_items))
     if (means[leaves] <= means[enters]).any():
         return RoundsBound(math.inf, math.inf, np.zeros(n_items))
-    shares, least, most = _allocation(matroid, means, leaves, enters, law, n_steps)
+    shares, most = _allocation(matroid, means, leaves, enters, law, n_steps)
     kl = delta * math.log(delta / (1.0 - delta)) + (1.0 - delta) * math.log((1.0 - delta) / delta)
     return RoundsBound(max(kl, 0.0) / most, 1.0 / most, shares)
 
 
 def _allocation(
-    matroid: Matroid, means: FloatArray, leaves: FloatArray, enters: FloatArray, law: tuple[int, float], n_steps: int
-) -> tuple[FloatArray, float, float]:
-    """Shares of the plays, the least exchange there, and what no shares exceed."""
+    matroid: Matroid, means: FloatArray, leaves: IntArray, enters: IntArray, law: tuple[int, float], n_steps: int
+) -> tuple[FloatArray, float]:
+    """Shares of the plays, and the least exchange that no shares exceed."""
     n_items = means.size
     # every item that can be chosen is played at first, as mixtures of greedy bases around it allow
     shares = np.zeros(n_items)
@@ -123,7 +123,7 @@ def _allocation(
         step = 1.0 / (t + 2.0) if t > 50 else 0.02
         shares *= 1.0 - step
         shares[chosen] += step
-    return best, least, most
+    return best, most
 
 
 @singledispatch
@@ -140,4 +140,5 @@ def _(environment: BernoulliEnvironment) -> tuple[int, float] | None:
 @_law.register
 def _(environment: GaussianEnvironment) -> tuple[int, float] | None:
     noise = environment.parameters(environment.mean_weights)[1]
-    return (exchange.GAUSSIAN, float(noise[0])) if noise.size and noise[0] > 0.0 and (noise == noise[0]).all() else None
+    is_one = noise.size and noise[0] > 0.0 and (noise == noise[0]).all()
+    return (exchange.GAUSSIAN, float(noise[0])) if is_one else None

@@ -66,8 +66,10 @@ class Margin:
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Margin:
         """The margin that `to_dict` described."""
-        numbers = (math.nan if form[key] is None else float(form[key]) for key in ("statistic", "threshold"))
-        return cls(decode(form["inside"]), decode(form["outside"]), *numbers, form["plays"])
+        statistic, threshold = (
+            math.nan if form[key] is None else float(form[key]) for key in ("statistic", "threshold")
+        )
+        return cls(decode(form["inside"]), decode(form["outside"]), statistic, threshold, form["plays"])
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Confidence:
     unanswered : tuple of labels
         Items that no answer counts for; while there are any, no rule stops.
     catalogue : int
-        The order of arrival of the learner's items: 1, and one more after each change or restart. The n-th has a share
+        The order of arrival of the learner's items: 1, and one more after each change or restart. The n-th spends
         6 / (pi^2 n^2) of delta; 0 for an experiment, which spends all on one.
     is_proven : bool
         Whether errors are proven to stay below delta.
@@ -129,7 +131,9 @@ class Confidence:
             return "there is no other set"
         if self.unanswered:
             names = ", ".join(map(_name, self.unanswered[:3])) + (", ..." if len(self.unanswered) > 3 else "")
-            return f"it would not stop at any delta: {counted(len(self.unanswered), 'item')} without an answer, {names}"
+            return (
+                f"it would not stop at any delta: {counted(len(self.unanswered), 'item')} without an answer, {names}"
+            )
         assert self.closest is not None
         call = f"the closest call is {_name(self.closest.inside)} over {_name(self.closest.outside)}"
         if self.delta >= 1.0:
@@ -201,9 +205,7 @@ class Tested:
 
     def _test(self, level: float) -> tuple[FloatArray, FloatArray]:
         statistics, thresholds = np.empty(self.leaves.size), np.empty(self.leaves.size)
-        exchange.tested(
-            self.counts, self.means, self.leaves, self.enters, *self._law, level, statistics, thresholds
-        )
+        exchange.tested(self.counts, self.means, self.leaves, self.enters, *self._law, level, statistics, thresholds)
         return statistics, thresholds
 
     def least_delta(self) -> float:

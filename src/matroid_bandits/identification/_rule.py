@@ -1,4 +1,4 @@
-"""When to stop: every exchange that could improve the best basis is ruled out, at a chance of error that is chosen."""
+"""When to stop: all exchanges that could improve the best basis are ruled out, at a chosen chance of error."""
 
 from __future__ import annotations
 
@@ -169,8 +169,8 @@ class Watch:
     ) -> None:
         if not isinstance(constraint, Matroid):
             raise StoppingError(
-                "expected a matroid, where a set is best if no single exchange improves it; how sure one can be of the "
-                f"best set under {constraint!r} is not known"
+                "expected a matroid, where a set is best if no single exchange improves it; how sure one can be of "
+                f"the best set under {constraint!r} is not known"
             )
         self.rule, self.matroid, self.minimize, self.factor = rule, constraint, minimize, factor
         self.exchanges = Exchanges(constraint)

@@ -1,8 +1,8 @@
 """Exchanges of a basis: how sure it is that no item outside should replace one inside, and what to play to learn it.
 
 An exchange is a pair (e, f): e leaves the basis, f enters, and the outcome is a basis. Row r has the exchanges
-``leaves[first[r]:last[r]]``, ``enters[...]``, int64. `counts` and `means` are float64 (R, L): answered plays and their
-mean gain; gains of the law `UNIT` lie in [0, 1]. `deviation` is that of a weight under the law `GAUSSIAN`.
+``leaves[first[r]:last[r]]``, ``enters[...]``, int64. `counts` and `means` are float64 (R, L): answered plays and
+their mean gain; gains of the law `UNIT` lie in [0, 1]. `deviation` is that of a weight under the law `GAUSSIAN`.
 """
 
 import math
@@ -100,7 +100,7 @@ def _radius(test, deviation, rho, level, n):
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def _tested(law, test, deviation, rho, tolerance, level, n, x, k, y):
     """The statistic of an exchange, and the threshold that it must exceed."""
-    if test == MIXTURE or test == RATIO:
+    if test in (MIXTURE, RATIO):
         n_e, n_f = _effective(law, test, rho, n), _effective(law, test, rho, k)
         statistic = _ratio(law, deviation, tolerance, n_e, x, n_f, y)
         threshold = level
@@ -169,9 +169,7 @@ def plays_needed(counts, means, leaves, enters, law, test, deviation, rho, toler
             continue
         low, high = -1, 0  # not enough, enough
         while high < 2**52:
-            statistic, threshold = _tested(
-                law, test, deviation, rho, tolerance, level, n + high, x, k + high, y
-            )
+            statistic, threshold = _tested(law, test, deviation, rho, tolerance, level, n + high, x, k + high, y)
             if statistic > threshold:
                 break
             low, high = high, max(1, 2 * high)
@@ -179,9 +177,7 @@ def plays_needed(counts, means, leaves, enters, law, test, deviation, rho, toler
             continue
         while high - low > 1:
             middle = (low + high) // 2
-            statistic, threshold = _tested(
-                law, test, deviation, rho, tolerance, level, n + middle, x, k + middle, y
-            )
+            statistic, threshold = _tested(law, test, deviation, rho, tolerance, level, n + middle, x, k + middle, y)
             if statistic > threshold:
                 high = middle
             else:

@@ -186,7 +186,7 @@ class Matroid(Constraint):
         return leaves, np.repeat(outside, [each.size for each in members])
 
     def most_exchanges(self) -> int:
-        """How many pairs of an item in a basis and one outside it can be exchanges, at most; the same for every basis.
+        """How many pairs of an item in a basis and one outside can be exchanges, at most; the same for every basis.
 
         By default the rank times the items left, without those that are in every basis or in none.
 

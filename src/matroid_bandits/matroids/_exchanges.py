@@ -38,17 +38,24 @@ class Exchanges:
 
     def of(self, bases: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Where the exchanges of each row of `bases` (R, K) begin and end, and all pairs (n,), (n,)."""
+        rows = np.ascontiguousarray(bases)
+        if len(rows) > 1 and rows.shape[1]:  # few of the rows differ
+            whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)
+            _, firsts, which = np.unique(whole, return_index=True, return_inverse=True)
+            rows = rows[firsts]
+        else:
+            which = np.zeros(len(rows), np.int64)
+            rows = rows[:1]
         with self._lock:
             if self._n_pairs > _MOST_PAIRS:
                 self._clear()
-            width = bases.shape[1] * bases.itemsize
-            listed = np.ascontiguousarray(bases).tobytes()
-            keys = [listed[i : i + width] for i in range(0, len(listed), width)] if width else [b""] * len(bases)
-            for row, key in enumerate(keys):
+            places = np.empty((len(rows), 2), np.int64)
+            for i, row in enumerate(rows):
+                key = row.tobytes()
                 if key not in self._places:
-                    self._add(key, bases[row])
-            places = np.array([self._places[key] for key in keys], np.int64).reshape(-1, 2)
-            return places[:, 0].copy(), places[:, 1].copy(), self._leaves, self._enters
+                    self._add(key, row)
+                places[i] = self._places[key]
+            return places[which, 0], places[which, 1], self._leaves, self._enters
 
     def _clear(self) -> None:
         self._places: dict[bytes, tuple[int, int]] = {}

@@ -178,9 +178,7 @@ class TransversalMatroid(Matroid):
     def _reachable_in(self, slots: IntArray, n_members: int, items: IntArray) -> IntArray:
         """The same in a matching that is known."""
         members = np.empty(n_members, np.int64)
-        n = transversal_kernels.reachable_items(
-            items, slots, self._starts, self._codes, len(self._rights), members
-        )
+        n = transversal_kernels.reachable_items(items, slots, self._starts, self._codes, len(self._rights), members)
         return members[:n]
 
     def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:

@@ -103,7 +103,7 @@ class ExposureFloors(PolicyWrapper):
         return U
 
     def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
-        """Let the debts of what was available grow; the set of this episode, which is counted later, pays next time."""
+        """Let the debts of what was available grow; this episode's set is counted later, and pays then."""
         moved = self._base.advance(state, request)
         owed = self._rates(state.constraint)
         if request.excluded is not None:
@@ -228,7 +228,8 @@ def _check(constraint: Constraint, rates: FloatArray, items: IntArray, most: int
     if total > most + _SLACK:
         names = ", ".join(str(constraint.labels[e]) for e in items[:6].tolist()) + (", ..." if items.size > 6 else "")
         raise PolicyError(
-            f"expected floors that sets can meet, got {total:.6g} for items {names}, of which a set has at most {most}"
+            f"expected floors that sets can meet, got {total:.6g} for items {names}, of which a set has at most "
+            f"{most}"
         )
 
 

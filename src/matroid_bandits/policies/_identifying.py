@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
@@ -26,8 +28,8 @@ class SoftMinimum(Policy):
     Parameters
     ----------
     deviation : float, optional
-        The standard deviation of a weight, for normal weights or others whose tails are no heavier. By default weights
-        lie in [0, 1] and the law is the Bernoulli one.
+        The standard deviation of a weight, for normal weights or others whose tails are no heavier. By default
+        weights lie in [0, 1] and the law is the Bernoulli one.
 
     Notes
     -----
@@ -57,7 +59,7 @@ class SoftMinimum(Policy):
         rows = np.flatnonzero(~state.is_unseen.any(axis=1))
         if not rows.size:  # items never seen come first
             return U
-        known: Exchanges = state.prepared
+        known = cast("Exchanges", state.prepared)
         means, plays = state.means[rows], state.plays[rows].astype(np.float64)
         law, deviation = exchange.GAUSSIAN, self._deviation
         if deviation is None:
@@ -102,10 +104,10 @@ class CLUCB(Policy):
         return _exchanges(self, constraint)
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        matroid, means = state.prepared.matroid, state.means
+        matroid, means = cast("Exchanges", state.prepared).matroid, state.means
         plays = np.where(state.is_unseen, 1.0, state.plays)  # items never seen come first whatever is here
         t = np.maximum(plays.sum(axis=1, keepdims=True), 1.0)
-        radii = self._deviation * np.sqrt(2.0 * np.log(4.0 * state.n_items * t**3 / self._delta) / plays)
+        radii = self._deviation * np.sqrt(2.0 * np.log(4.0 * max(state.n_items, 1) * t**3 / self._delta) / plays)
         is_best = _inside(matroid.best_sets(means)[0], means.shape)
         is_other = _inside(matroid.best_sets(np.where(is_best, means - radii, means + radii))[0], means.shape)
         U: FloatArray = np.where(is_best != is_other, radii, 0.0) + 1e-9 / plays
@@ -136,7 +138,8 @@ def _deviation_or_none(value: float | None) -> float | None:
 def _exchanges(policy: Policy, constraint: Constraint) -> Exchanges:
     if not isinstance(constraint, Matroid):
         raise PolicyError(
-            f"{policy!r} needs a matroid, where the best set is one that no single exchange improves; got {constraint!r}"
+            f"{policy!r} needs a matroid, where the best set is one that no single exchange improves; got "
+            f"{constraint!r}"
         )
     return Exchanges(constraint)
 

@@ -309,10 +309,15 @@ class State:
 
     def part(self, first: int, last: int) -> State:
         """The runs from `first` up to `last` as a state that shares this one's arrays, where nothing waits."""
+        return self.rows(slice(first, last))
+
+    def rows(self, rows: slice | IntArray) -> State:
+        """Some of the runs as a state, where nothing waits; it shares the arrays of a slice, and copies others."""
         part = copy.copy(self)
         for name in _BY_RUN:
-            setattr(part, name, getattr(self, name)[first:last])
-        part.extra = {name: array[first:last] for name, array in self.extra.items()}
+            array = getattr(self, name)
+            setattr(part, name, array[rows] if array.size else array)
+        part.extra = {name: array[rows] for name, array in self.extra.items()}
         return part
 
     def rejoin(self, parts: Sequence[State]) -> None:

@@ -29,6 +29,8 @@ def choose_device(device: Any, named: Mapping[str, Policy], settings: Settings, 
         A GPU was asked for, and a policy or the problem does not fit on it.
     """
     cpu_only = "executor" if executor is not None else "engine" if settings.engine != "auto" else None
+    if settings.until is not None:
+        cpu_only = "until"
     if not _may_use_gpu(device, cpu_only):
         return "cpu"
     if device == "auto":

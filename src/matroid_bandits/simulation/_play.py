@@ -19,6 +19,7 @@ from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request
 from matroid_bandits.simulation._answers import Answers
+from matroid_bandits.simulation._ending import Ending
 from matroid_bandits.simulation._regret import make_score
 from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, POLICY, START, Stream
 
@@ -44,7 +45,9 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
 
 
 def can_be_parted(settings: Settings, policy: Policy) -> bool:
-    """Whether a `Game` can go on in parts: no answer is late, and no array of the policy grows."""
+    """Whether a `Game` can go on in parts: no answer is late, no array of the policy grows, all runs end together."""
+    if settings.until is not None:
+        return False
     nothing = np.empty((1, 0), np.int64)
     late = delays_of(settings.problem.environment, Stream(settings.seed, [0], DELAY), 1, nothing)
     return late is None and all(each.kind != "growing" for each in policy.memory)
@@ -94,6 +97,7 @@ class Game:
         self._optimum_at = None if self._score.optimum is None else np.empty(shape)
         self._alarms = self._agent.state.alarms
         self._alarms_at = None if self._alarms is None else np.empty(shape, np.int64)
+        self._ending = None if settings.until is None else Ending(settings, n_batch)
 
     def _set_streams(self, stream: Stream) -> None:
         self._stream = stream
@@ -139,19 +143,50 @@ class Game:
                 agent.learn(chosen, weights)
             else:
                 self._answers.expect(chosen, weights)
+            if self._ending is not None:
+                self._end(self._ending, point)
+                agent, score = self._agent, self._score
             if t == points[point]:
                 self._mark(point)
                 point += 1
             since += n_batch
+            if self._ending is not None and not self._ending.goes_on.any():
+                self._tick_off(since + (until - t) * n_batch, tick)
+                self.t = until
             if since >= _TICK or t % _TICK_EACH == 0 or t == until:
-                if tick(since):
-                    raise Stopped
+                self._tick_off(since, tick)
                 since = 0
+
+    def _tick_off(self, n: int, tick: Callable[[int], bool]) -> None:
+        if tick(n):
+            raise Stopped
+
+    def _end(self, ending: Ending, point: int) -> None:
+        """End the runs whose stopping rule is sure: what they have earned stays what it is."""
+        score = self._score
+        ended = ending.look(self._agent.state, score.surplus, self.t)
+        if not ended.size:
+            return
+        check_totals(self._settings.problem.environment, score.returns, self.t)
+        at = ending.rows[ended]
+        self._returns_at[at, point:], self._regret_at[at, point:] = (
+            score.returns[ended, None],
+            score.regret[ended, None],
+        )
+        if ending.is_thin and ending.goes_on.any() and self._answers is None:
+            kept = ending.thin()
+            self._agent, self._score = self._agent.rows(kept), score.rows(kept)
+            self._set_streams(Stream(self._settings.seed, self.slice.first + ending.rows))
 
     def _mark(self, point: int) -> None:
         """Take down where the runs are at a checkpoint."""
         score = self._score
         check_totals(self._settings.problem.environment, score.returns, self.t)
+        if self._ending is not None:
+            played = np.flatnonzero(self._ending.goes_on)
+            at = self._ending.rows[played]
+            self._returns_at[at, point], self._regret_at[at, point] = score.returns[played], score.regret[played]
+            return
         self._returns_at[:, point], self._regret_at[:, point] = score.returns, score.regret
         if self._optimum_at is not None:
             self._optimum_at[:, point] = score.optimum
@@ -185,15 +220,19 @@ class Game:
         settings, agent, alarms = self._settings, self._agent, self._alarms
         agent.settle()
         n_before = 1 if settings.start == "observe" else 0  # how often each item was seen before the first episode
-        choices = agent.state.asked if settings.by_run else agent.state.asked.sum(axis=0)
+        ending = self._ending
+        asked, surplus = (
+            (agent.state.asked, self._score.surplus) if ending is None else (ending.asked, ending.surplus)
+        )
+        choices = asked if settings.by_run else asked.sum(axis=0)
         choices = choices - (n_before if settings.by_run else n_before * self.slice.n_runs)
         by_item = None if alarms is None else (alarms[0].copy() if settings.by_run else alarms[0].sum(axis=0))
         if settings.by_run:  # in as few bytes as hold one for each episode
             choices = choices.astype(np.min_scalar_type(settings.n_episodes))
         curves = self._returns_at, self._regret_at
         return Part(
-            self.slice.first, self.slice.last, *curves, choices, self._score.surplus, self._optimum_at,
-            self._alarms_at, by_item,
+            self.slice.first, self.slice.last, *curves, choices, surplus, self._optimum_at,
+            self._alarms_at, by_item, endings=None if ending is None else ending.endings,
         )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, FloatArray
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.agent import Play
 from matroid_bandits.environments import means_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
@@ -60,10 +60,14 @@ class Score:
 
     def part(self, first: int, last: int) -> Score:
         """The score of the runs from `first` up to `last`, which is written to this one's arrays."""
+        return self.rows(slice(first, last))
+
+    def rows(self, rows: slice | IntArray) -> Score:
+        """The score of some runs, where means stay; it shares the arrays of a slice, and copies others."""
         part = copy.copy(self)
-        part.returns, part.regret = self.returns[first:last], self.regret[first:last]
-        part.surplus = self.surplus[first:last]
-        part._best = self._best[first:last]
+        part.returns, part.regret = self.returns[rows], self.regret[rows]
+        part.surplus = self.surplus[rows]
+        part._best = self._best[rows]
         vars(part).pop("_gains", None)
         return part
 

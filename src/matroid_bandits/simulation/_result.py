@@ -14,6 +14,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.text import counted, number, printable, with_error
 from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits.identification import Endings
 from matroid_bandits.simulation import _plot, _result_file, _statistics
 from matroid_bandits.simulation._statistics import Difference, Interval, Method
 
@@ -54,6 +55,8 @@ class PolicyResult:
         How often each item started anew, over all runs.
     engine : str, or None
         How its episodes were played, as in `SimulationResult`.
+    endings : Endings, or None
+        When each run ended, and with which set; None where all ended with the last episode.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class PolicyResult:
     alarms: FloatArray | None = None
     item_alarms: IntArray | None = None
     engine: str | None = None
+    endings: Endings | None = None
 
     def __repr__(self) -> str:
         regret = _regret_text(self.regret[-1], self.regret_se[-1]).replace("\u00a0", " ")
@@ -137,6 +141,11 @@ class SimulationResult:
     world_runs : int, or None
         Where a sweep played worlds that were drawn from a law (see `Worlds`), the number of runs in each of them;
         what is called a run above is then a world, with the means over its runs. None otherwise.
+    endings : Endings, or None
+        When each run of each policy ended, and with which set, where ``simulate(..., until=...)`` let them end; None
+        where all ended with the last episode.
+    until : dict, or None
+        The form of the stopping rule.
 
     Examples
     --------
@@ -179,9 +188,12 @@ class SimulationResult:
     no_bounds: str = ""
     engine: tuple[str, ...] | None = None
     world_runs: int | None = None
+    endings: Endings | None = None
+    until: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        for value in vars(self).values():
+        endings = () if self.endings is None else vars(self.endings).values()
+        for value in (*vars(self).values(), *endings):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
@@ -257,10 +269,24 @@ class SimulationResult:
         for p, name in enumerate(self.policies):
             value = with_error(float(per_step[p, -1]), float(errors[p, -1]), ".4f")
             rows.append((printable(name), value, _regret_text(self.regret[p, -1], self.regret_se[p, -1])))
+        if self.endings is not None:
+            texts = [("rounds", "errors"), *(self._ended(p) for p in range(len(self.policies)))]
+            rows = [(*row, *text) for row, text in zip(rows, texts, strict=True)]
         if self.alarms is not None:
             column = ["alarms per run", *(number(n, ".2f") for n in self.alarms[:, -1].tolist())]
             rows = [(*row, text) for row, text in zip(rows, column, strict=True)]
         return rows
+
+    def _ended(self, p: int) -> tuple[str, str]:
+        """The rounds of a policy's runs, and how many ended with a wrong set, with the exact interval."""
+        assert self.endings is not None
+        own = self.endings[p]
+        low, high = own.error_interval()
+        errors = f"{own.n_errors}/{own.n_runs} ({low:.1%} to {high:.1%})"
+        n_unsure = own.n_runs - int(own.is_sure.sum())
+        return with_error(own.mean_rounds, own.rounds_se, ".1f"), errors + (
+            f", {n_unsure} not sure" if n_unsure else ""
+        )
 
     @property
     def measure(self) -> str:

@@ -14,6 +14,7 @@ from matroid_bandits._util import archives
 from matroid_bandits._util.archives import Layout
 from matroid_bandits._util.checks import as_flag, as_integer, as_number
 from matroid_bandits._util.text import shown
+from matroid_bandits.identification import Endings
 
 if TYPE_CHECKING:
     from matroid_bandits.simulation._result import SimulationResult
@@ -24,18 +25,23 @@ _VERSION = 1
 _KEYS = (
     "policies", "n_episodes", "n_runs", "seed", "start", "minimize", "optimal_value", "wall_time", "versions"
 )  # fmt: skip
-_LATER_KEYS = ("device", "no_bounds", "engine", "world_runs")  # not in files of earlier versions
+_LATER_KEYS = ("device", "no_bounds", "engine", "world_runs", "until")  # not in files of earlier versions
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
 _RUNS = ("run_returns", "run_regret")  # both or neither
 _ALARMS = ("alarms", "item_alarms")  # both or neither
-_OPTIONAL = (*_RUNS, *_ALARMS, "optimum")
+_OPTIONAL = (*_RUNS, *_ALARMS, "optimum", "endings")
+_ENDINGS = ("rounds", "is_sure", "is_wrong", "bases", "counts", "sums")  # of Endings, all or none
 
 
 def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     """Write a result to one file, atomically, unless it is one that `load` would refuse."""
     arrays = {name: value for name, value in vars(result).items() if isinstance(value, np.ndarray)}
     header = {name: value for name, value in vars(result).items() if name not in arrays and name not in _OPTIONAL}
+    if result.endings is None:
+        del header["until"]
+    else:
+        arrays |= {f"endings/{name}": getattr(result.endings, name) for name in _ENDINGS}
     if not result.is_regret_known:
         header["optimal_value"] = None  # JSON has no NaN
     with archives.malformed("simulation"):
@@ -57,7 +63,9 @@ def load(kind: type[SimulationResult], path: str | PathLike[str]) -> SimulationR
         if header["optimal_value"] is None:
             header["optimal_value"] = math.nan
         tuples = {name: tuple(header[name]) for name in ("policies", "engine") if header.get(name) is not None}
-        return kind(**{**header, **arrays, **tuples})
+        ended = {name: arrays.pop(f"endings/{name}") for name in _ENDINGS if f"endings/{name}" in arrays}
+        endings = {"endings": Endings(**ended)} if ended else {}
+        return kind(**{**header, **arrays, **tuples, **endings})
 
 
 def _check_header(header: Mapping[str, Any]) -> None:
@@ -104,6 +112,15 @@ def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> 
         expected |= dict.fromkeys(_RUNS, Layout(floats, (P, R, *n_points)))
     if "optimum" in layouts and header["optimal_value"] is not None:
         expected["optimum"] = Layout(floats, n_points)
+    if any(name.startswith("endings/") for name in layouts):
+        K = layouts["endings/bases"].shape[-1:] if "endings/bases" in layouts else ()
+        flags = np.dtype(np.bool_)
+        kinds = (integers, flags, flags, integers, integers, floats)
+        shapes = ((), (), (), K, n_items, n_items)
+        expected |= {
+            f"endings/{name}": Layout(kind, (P, R, *shape))
+            for name, kind, shape in zip(_ENDINGS, kinds, shapes, strict=True)
+        }
     if any(name in layouts for name in _ALARMS):
         expected |= {"alarms": expected["regret"], "item_alarms": expected["choices"]}
     for name in {**expected, **layouts}:
@@ -135,6 +152,8 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
     for name in (*measured, *(f"final_{name}" for name in measured)):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"expected {name} to be finite")
+    if "endings/rounds" in arrays:
+        _check_endings(header, arrays)
     if "alarms" in arrays:
         _check_alarms(arrays["alarms"], arrays["item_alarms"], n_runs * (header.get("world_runs") or 1))
     for name in measured:
@@ -151,6 +170,20 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
             raise ValueError(f"expected {name}_se to end in the standard error of final_{name}")
         if f"run_{name}" in arrays:
             _check_runs(name, arrays)
+
+
+def _check_endings(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+    """Rounds that were played, items that there are, and plays that can have been answered."""
+    rounds, bases, counts = (arrays[f"endings/{name}"] for name in ("rounds", "bases", "counts"))
+    n_items = counts.shape[-1]
+    if type(header.get("until")) is not dict:
+        raise ValueError(f"expected until to be the form of a stopping rule, got {shown(header.get('until'))}")
+    if (rounds < 1).any() or (rounds > header["n_episodes"]).any():
+        raise ValueError(f"expected runs to end in 1..{header['n_episodes']}, got others")
+    if (bases < 0).any() or (bases >= n_items).any() or (counts < 0).any():
+        raise ValueError(f"expected the sets of runs to have items in 0..{n_items - 1}, and plays of 0 or more")
+    if not np.isfinite(arrays["endings/sums"]).all():
+        raise ValueError("expected finite gains of runs, got others")
 
 
 def _check_alarms(alarms: AnyArray, by_item: AnyArray, n_runs: int) -> None:

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from matroid_bandits.compiled import Settings, Start
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import PolicyError, SimulationError
+from matroid_bandits.identification import StoppingRule
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation._ending import check_until
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._on_gpu import DeviceChoice, choose_device, run_anywhere
 from matroid_bandits.simulation._progress import Progress, Reporter
@@ -42,6 +45,7 @@ def simulate(
     engine: EngineChoice = "auto",
     keep_runs: bool = False,
     device: DeviceChoice = "cpu",
+    until: StoppingRule | None = None,
 ) -> SimulationResult:
     """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
 
@@ -88,6 +92,10 @@ def simulate(
     device : "cpu", "gpu" or "auto", default "cpu"
         Where to play; the numbers are the same. "auto" takes a GPU where one is there, the simulation fits on it and
         is long enough to pay; `gpu.explain` says why it does or does not, and `device` of the result where it was.
+    until : StoppingRule, optional
+        Each run ends when this rule is sure of its best set, or after `n_episodes`; `endings` of the result has the
+        rounds and the errors. A run that has ended adds nothing to the curves. Such runs are played one episode at a
+        time, on the CPU.
 
     Examples
     --------
@@ -99,7 +107,11 @@ def simulate(
     True
     """
     named = check_policies(problem, policies)
+    for policy in named.values():
+        check_until(until, problem, policy)
     settings = check_settings(problem, n_episodes, n_runs, as_seed(seed), start, checkpoints, engine)
+    if until is not None:
+        settings = replace(settings, until=until)
     n_episodes, n_runs = settings.n_episodes, settings.n_runs
     where = choose_device(device, named, settings, executor)
     began = time.perf_counter()

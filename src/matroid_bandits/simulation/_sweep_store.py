@@ -160,7 +160,7 @@ class Store:
                 raise ValueError(f"expected the header {expected}, got {shown(archive.header)}")
             _check_layouts(archive.layouts, last - first, settings)
             rows = slice(taken[0] - first, taken[1] - first)
-            arrays = {name: array[rows] for name, array in archive.read().items()}
+            arrays: dict[str, Any] = {name: array[rows] for name, array in archive.read().items()}
             for name in ("choices", "item_alarms"):
                 if name in arrays:
                     arrays[name] = arrays[name].sum(axis=0, dtype=np.int64)

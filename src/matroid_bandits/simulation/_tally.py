@@ -7,6 +7,7 @@ import numpy as np
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.versions import versions
 from matroid_bandits.compiled import Part, Settings
+from matroid_bandits.identification import Endings
 from matroid_bandits.simulation._result import SimulationResult
 
 
@@ -22,6 +23,7 @@ class Tally:
         self._alarms, self._item_alarms = (np.zeros((len(names), n), np.int64) for n in (n_points, n_items))
         self._has_alarms = False
         self._engines: list[set[str]] = [set() for _ in names]
+        self._endings: Endings | None = None
 
     def add(self, name: str, part: Part) -> None:
         """Take what the policy of this name did in some runs."""
@@ -34,10 +36,20 @@ class Tally:
             if self._optimum is None:
                 self._optimum = np.empty(self._curves.shape[2:])
             self._optimum[rows] = part.optimum
+        if part.endings is not None:
+            self._add_endings(p, rows, part.endings)
         if part.alarms is not None and part.item_alarms is not None:
             self._has_alarms = True
             self._alarms[p] += part.alarms.sum(axis=0)
             self._item_alarms[p] += part.item_alarms
+
+    def _add_endings(self, p: int, rows: slice, endings: Endings) -> None:
+        """Take when some runs of a policy ended, and with what."""
+        if self._endings is None:
+            shape, found = self._curves.shape[1:3], vars(endings).values()
+            self._endings = Endings(*(np.zeros((*shape, *array.shape[1:]), array.dtype) for array in found))
+        for name, array in vars(endings).items():
+            getattr(self._endings, name)[p, rows] = array
 
     def result(self, wall_time: float, keep_runs: bool, device: str = "cpu") -> SimulationResult:
         """The whole, once all runs of all policies were added."""
@@ -71,6 +83,8 @@ class Tally:
             device=device,
             no_bounds=settings.problem.no_bounds,
             engine=tuple(" and ".join(sorted(engines)) for engines in self._engines),
+            endings=self._endings,
+            until=None if settings.until is None else settings.until.to_dict(),
         )
 
     def _optima(self) -> tuple[float, FloatArray | None]:
