@@ -45,7 +45,7 @@ EVERY = [
     mb.SoftMinimum(),
     mb.SoftMinimum(deviation=0.5),
     mb.CLUCB(0.1),
-    mb.ExposureFloors(mb.ThompsonSampling(), {"a": 0.1}, eta=10.0, away={"b": 0.2}),
+    mb.ExposureFloors(mb.ThompsonSampling(), 0.05, eta=10.0, away={"b": 0.2}),
     mb.Restarting(mb.OMM(), mb.CUSUM(n_first=3)),
     mb.Restarting(mb.CombLinTS(FEATURES)),
     mb.Restarting(mb.FixedSet([("a", "b")])),

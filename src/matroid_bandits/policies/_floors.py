@@ -75,6 +75,8 @@ class ExposureFloors(PolicyWrapper):
         super().__init__(base)
         if isinstance(base, ExposureFloors):
             raise PolicyError(f"expected base to be a policy without floors, got {shown(base)}")
+        if base.chooses_sets:
+            raise PolicyError(f"expected base to be a policy with an index for every item, got {shown(base)}")
         is_one = isinstance(floors, (int, float, np.integer, np.floating))
         self._floors = _as_rate("floors", floors) if is_one else _as_floors(floors)
         self._away = _as_floors(away)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_va
 
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import MatroidBanditsError
-from matroid_bandits.policies import DETECTORS, POLICIES, Detector, Policy, Restarting, known_as
+from matroid_bandits.policies import DETECTORS, POLICIES, Detector, Policy, known_as
 from matroid_bandits.specs._code import check_arguments, check_code, import_class, made, parameters
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
@@ -44,8 +44,8 @@ class PolicySpec(Spec):
     """A policy by its name, and its constructor's parameters.
 
     Where a parameter is called `features`, names of columns stand for the numbers in them; in `items`, the items'
-    names stand for their numbers. The `base` of a `Restarting` policy is a policy again, its `detector` a
-    `DetectorSpec`.
+    names stand for their numbers. The `base` of a policy around another, such as `Restarting`, is a policy again,
+    and a `detector` is a `DetectorSpec`.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class PolicySpec(Spec):
             for key in _needed(POLICIES[name]):
                 if key not in data and key not in (data.get("vary") or {}):
                     raise mistake("expected a value, but the key is missing", key)
-            if POLICIES[name] is Restarting:
+            if "base" in parameters(POLICIES[name]):
                 for key, model in (("base", PolicySpec), ("detector", DetectorSpec)):
                     if key in data:
                         data = data | {key: nested(model, data, key, info)}
@@ -83,7 +83,7 @@ class PolicySpec(Spec):
             POLICIES[self.policy] if ":" not in self.policy else import_class(self.policy, place.at("policy"), Policy)
         )
         check_arguments("policy", values, kind, place)
-        if kind is Restarting:
+        if "base" in parameters(kind) and isinstance(values.get("base"), PolicySpec):
             values["base"] = values["base"].make(ground, place.at("base"))
             if "detector" in values:
                 values["detector"] = values["detector"].make(place.at("detector"))
