@@ -19,9 +19,9 @@ from matroid_bandits.policies._evaluate import (
     solve,
     wrong_sets,
 )
+from matroid_bandits.policies._floors import ExposureFloors, check_floors
 from matroid_bandits.policies._fpl import FPL
 from matroid_bandits.policies._hybrid import Hybrid
-from matroid_bandits.policies._floors import ExposureFloors, check_floors
 from matroid_bandits.policies._identifying import CLUCB, SoftMinimum
 from matroid_bandits.policies._json import policy_from_dict, policy_to_dict
 from matroid_bandits.policies._klosm import KLOSM
