@@ -51,8 +51,11 @@ def measure(url: str, tree: Path | None, seconds: float = _SECONDS, rounds: int 
     rows = []
     for n_campaigns in CAMPAIGNS:
         jobs = [("other", 1, tree or ROOT)]
-        jobs += [("workers", n, ROOT) for n in SERVERS if n <= most]
-        jobs += [("servers", n, ROOT) for n in sorted({2, SERVERS[-1]} - {1}) if n <= most]
+        if "://" in url:
+            jobs += [("workers", n, ROOT) for n in SERVERS if n <= most]
+            jobs += [("servers", n, ROOT) for n in (2, SERVERS[-1]) if n <= most]
+        else:
+            jobs += [("workers", n, ROOT) for n in (1, min(SERVERS[-1], most))]
         for kind, n_servers, checkout in jobs:
             with _fleet(url, kind, n_servers, n_campaigns, checkout) as (ports, names, key):
                 loads = [
