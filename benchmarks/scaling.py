@@ -79,6 +79,12 @@ def _coins(matroid: mb.Matroid) -> mb.Problem:
     return mb.Problem(matroid, mb.BernoulliEnvironment(np.random.default_rng(1).beta(2, 6, matroid.n_items)))
 
 
+def _late(problem: mb.Problem) -> mb.Problem:
+    """The same with answers that come 10 episodes late and more, 30 on average; one in twenty never does."""
+    world = mb.DelayedEnvironment(problem.environment, 10, mean=20, never=0.05)
+    return mb.Problem(problem.constraint, world, problem.minimize)
+
+
 def _loans() -> mb.Problem:
     allowed = np.random.default_rng(12).random((232, 51)) < 0.42
     return _coins(mb.TransversalMatroid([np.flatnonzero(row).tolist() for row in allowed]))
@@ -115,6 +121,12 @@ SERIES: dict[str, Series] = {
     for name, make in _PROBLEMS.items()
     for n_runs in (100, 2_000)
 } | {
+    "late answers, uniform 1,000/10, 100 runs": Series(
+        _with(lambda: _late(_PROBLEMS["uniform 1,000/10"]()), OMM=mb.OMM()), 100
+    ),
+    "late answers, graph 108/153, 100 runs": Series(
+        _with(lambda: _late(_PROBLEMS["graph 108/153"]()), OMM=mb.OMM()), 100
+    ),
     "transversal 232/51, 100 runs": Series(_with(_loans, OMM=mb.OMM()), 100),
     "linear 100 x 18, 100 runs": Series(_with(_movies, OMM=mb.OMM()), 100),
     "NumPy policy, uniform 1,000/10, 100 runs": Series(

@@ -1,5 +1,6 @@
 """Matroids, policies and worlds that have a compiled form, and cases in which every two of them meet."""
 
+import heapq
 from itertools import combinations, product
 
 import numpy as np
@@ -80,6 +81,20 @@ WORLDS = {
 WIDE = ("exponential", "gaussian", "linear", "extreme", "seasons", "slow latency")
 #: Policies that need weights in [0, 1].
 NARROW = ("beta", "KL", "KL-UCB++", "CL-SG", "single seed", "fading")
+#: Name to what makes a world answer late, of (world, random numbers); for the CPU alone.
+DELAYS = {
+    "fixed": lambda world, rng: mb.DelayedEnvironment(world, 2),
+    "by item": lambda world, rng: mb.DelayedEnvironment(world, rng.integers(0, 4, world.n_items), never=0.2),
+    "geometric": lambda world, rng: mb.DelayedEnvironment(world, mean=1.5),
+    "twice": lambda world, rng: mb.DelayedEnvironment(
+        mb.DelayedEnvironment(world, mean=2 * rng.random(world.n_items), never=rng.random(world.n_items) / 3),
+        rng.integers(0, 2, world.n_items),
+        mean=0.5,
+    ),
+    "in pieces": lambda world, rng: mb.PiecewiseEnvironment(
+        [mb.DelayedEnvironment(world, 3), world, mb.DelayedEnvironment(world, mean=1, never=0.1)], [3, 5]
+    ),
+}
 STARTS = ("observe", "explore")
 DIRECTIONS = (False, True)
 
@@ -87,12 +102,30 @@ DIRECTIONS = (False, True)
 def pairwise(families=FAMILIES, policies=POLICIES, worlds=WORLDS):
     """Cases (family, policy, world, start, minimize) in which every two values that can meet do."""
     every = [case for case in product(families, policies, worlds, STARTS, DIRECTIONS) if is_sound(case)]
-    missing = {pair for case in every for pair in _pairs(case)}
-    chosen = []
+    pairs = [_pairs(case) for case in every]
+    missing, chosen = set().union(*pairs), []
+    most = [(-len(each), i) for i, each in enumerate(pairs)]  # a heap: how many a case adds never grows
     while missing:
-        best = max(every, key=lambda case: len(missing & _pairs(case)))
-        chosen.append(best)
-        missing -= _pairs(best)
+        _, i = most[0]
+        added = len(missing & pairs[i])
+        if (-added, i) > most[0]:
+            heapq.heapreplace(most, (-added, i))
+        else:
+            chosen.append(every[i])
+            missing -= pairs[i]
+    return chosen
+
+
+def crossed(cases, values):
+    """The cases, each with one of the values behind it, so that each value meets all that the cases are made of."""
+    missing = {((i, part), value) for case in cases for i, part in enumerate(case) for value in values}
+    chosen = []
+    for case in cases:
+        pairs = {value: {(part, value) for part in enumerate(case)} for value in values}
+        best = max(values, key=lambda value: len(missing & pairs[value]))
+        chosen.append((*case, best))
+        missing -= pairs[best]
+    assert not missing
     return chosen
 
 

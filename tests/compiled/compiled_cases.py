@@ -9,17 +9,20 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from episode_cases import FAMILIES, WORLDS
+from episode_cases import DELAYS, FAMILIES, WORLDS
 from matroid_bandits import compiled
 from matroid_bandits.compiled import Settings, Slice
 from matroid_bandits.simulation._play import play as play_slice
 
 
 def problem_of(case, n_items, seed=0):
-    """The problem of a case, with so many items."""
-    family, _, world, _, minimize = case
+    """The problem of a case, with so many items; a sixth value of a case says how late answers are."""
+    family, _, world, _, minimize, *delay = case
     rng = np.random.default_rng([n_items, seed])
-    return mb.Problem(FAMILIES[family](n_items, rng), WORLDS[world](n_items, rng), minimize=minimize)
+    matroid, environment = FAMILIES[family](n_items, rng), WORLDS[world](n_items, rng)
+    for name in delay:
+        environment = DELAYS[name](environment, rng)
+    return mb.Problem(matroid, environment, minimize=minimize)
 
 
 def settings_of(case, n_items, n_episodes, n_runs, seed=1, checkpoints=(), by_run=False):

@@ -48,6 +48,13 @@ class Shifted(mb.BernoulliEnvironment):
         return 1.0 + super().draw_around(stream, t, items, means)
 
 
+class Slow(mb.DelayedEnvironment):
+    """Delays that are twice as long."""
+
+    def delays(self, stream, t, items):
+        return 2 * super().delays(stream, t, items)
+
+
 class Backwards(mb.UniformMatroid):
     """Takes the last of an order."""
 
@@ -83,6 +90,16 @@ class Failing(mb.AffinePolicy):
             mb.Problem(mb.UniformMatroid(4, 2), mb.AvailabilityEnvironment(COINS, 0.5)),
             mb.OMM(),
             "AvailabilityEnvironment has no compiled form",
+        ),
+        (
+            mb.Problem(mb.UniformMatroid(4, 2), mb.DelayedEnvironment(COINS, lambda stream, t, items: 0 * items)),
+            mb.OMM(),
+            "the delays of DelayedEnvironment are a function, which has no compiled form",
+        ),
+        (
+            mb.Problem(mb.UniformMatroid(4, 2), Slow(COINS, 2)),
+            mb.OMM(),
+            "Slow has delays() of its own, which its compiled form does not know",
         ),
     ],
 )

@@ -7,22 +7,24 @@ from hypothesis import strategies as st
 
 import matroid_bandits as mb
 from compiled_cases import differences, kernels, play_agent, play_compiled, settings_of  # noqa: F401 - a fixture
-from episode_cases import DIRECTIONS, FAMILIES, POLICIES, STARTS, WORLDS, is_sound, pairwise
-from matroid_bandits.compiled import Misfit, Settings, _orders, _quotas, _ready
+from episode_cases import DELAYS, DIRECTIONS, FAMILIES, POLICIES, STARTS, WORLDS, crossed, is_sound, pairwise
+from matroid_bandits.compiled import Misfit, Settings, _late, _orders, _quotas, _ready
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection
 
 
-@pytest.mark.parametrize("case", pairwise(), ids=lambda case: " ".join(map(str, case)))
+@pytest.mark.parametrize("case", crossed(pairwise(), DELAYS), ids=lambda case: " ".join(map(str, case)))
 def test_decisions_and_totals_are_those_of_an_agent(case):
+    """At once and late, whole and in parts."""
     policy = POLICIES[case[1]]
-    common = settings_of(case, 9, 6, 3, checkpoints=[1, 2, 4])
-    whole = play_agent(policy, common)
-    assert differences(play_compiled(policy, common), whole) == []
-    apart = settings_of(case, 9, 6, 3, by_run=True)
-    cuts = [play_compiled(policy, apart, *cut) for cut in ((0, 1), (1, 3))]
-    assert differences(cuts[1], play_agent(policy, apart, 1, 3)) == []
-    assert np.array_equal(np.concatenate([each.choices for each in cuts]).sum(axis=0), whole.choices)
+    for same in (case[:5], case):
+        common = settings_of(same, 9, 6, 3, checkpoints=[1, 2, 4])
+        whole = play_agent(policy, common)
+        assert differences(play_compiled(policy, common), whole) == []
+        apart = settings_of(same, 9, 6, 3, by_run=True)
+        cuts = [play_compiled(policy, apart, *cut) for cut in ((0, 1), (1, 3))]
+        assert differences(cuts[1], play_agent(policy, apart, 1, 3)) == []
+        assert np.array_equal(np.concatenate([each.choices for each in cuts]).sum(axis=0), whole.choices)
 
 
 @pytest.mark.compiled
@@ -36,7 +38,22 @@ def test_longer_runs_of_more_items(family, policy, n_items):
         assert differences(play_compiled(POLICIES[policy], common), play_agent(POLICIES[policy], common)) == []
 
 
-_NAMES = st.tuples(*(st.sampled_from(list(each)) for each in (FAMILIES, POLICIES, WORLDS, STARTS, DIRECTIONS)))
+@pytest.mark.compiled
+@pytest.mark.parametrize("family", ["uniform", "graph"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_longer_runs_of_late_answers(family, policy):
+    """Plays that wait beside others of the same item, weights that fade to nothing, windows that are over."""
+    for delay in DELAYS:
+        common = settings_of(
+            (family, policy, "rows", "explore", delay == "fixed", delay), 40, 200, 3, checkpoints=[7]
+        )
+        assert differences(play_compiled(POLICIES[policy], common), play_agent(POLICIES[policy], common)) == []
+
+
+_NAMES = st.tuples(
+    *(st.sampled_from(list(each)) for each in (FAMILIES, POLICIES, WORLDS, STARTS, DIRECTIONS)),
+    st.sampled_from([None, *DELAYS]),
+).map(lambda case: case if case[5] else case[:5])
 
 
 @pytest.mark.compiled
@@ -92,6 +109,37 @@ def test_the_wrong_order_of_equals_is_noticed_in_orders(monkeypatch):
     assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
 
 
+def _early(expect):
+    """Answers that are learnt an episode before they are due."""
+
+    def found(queue, delays, *rest):
+        return expect(queue, (delays[0] - 1, *delays[1:]), *rest)
+
+    return found
+
+
+def _patient(wait):
+    """Plays that wait and narrow no radius."""
+
+    def found(policy, row, state, *rest):
+        radii = state[3].copy()
+        wait(policy, row, state, *rest)
+        state[3][:] = radii
+
+    return found
+
+
+@pytest.mark.parametrize(("name", "mutation"), [("expect", _early), ("wait", _patient)])
+def test_answers_that_come_early_and_radii_that_do_not_narrow_are_noticed(monkeypatch, name, mutation):
+    common = settings_of(("uniform", "OMM", "bernoulli", "observe", False, "fixed"), 9, 6, 2)
+    _interpreted(monkeypatch, "play_quotas", _quotas)
+    learn_late = _late.learn_late
+    monkeypatch.setattr(_quotas, "learn_late", getattr(learn_late, "py_func", learn_late))
+    assert differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common)) == []
+    monkeypatch.setattr(_late, name, mutation(getattr(_late, name)))
+    assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("policy", [mb.OMM(), mb.DiscountedOMM(0.5)], ids=repr)
 @pytest.mark.parametrize("world", ["ties", "gaussian"])
@@ -105,24 +153,42 @@ def test_tournaments_of_many_items(policy, world):
 
 
 @pytest.mark.parametrize(
-    ("policy", "n_episodes", "words"),
+    ("policy", "delay", "words"),
     [
-        (mb.SlidingWindowOMM(2**40), 2**30, "has more plays than are kept in memory"),
-        (mb.DiscountedThompson(0.5), 2**30, "over more episodes than are tabulated"),
+        (mb.SlidingWindowOMM(2**40), (), "has more plays than are kept in memory"),
+        (mb.DiscountedThompson(0.5), (), "over more episodes than are tabulated"),
+        (mb.DiscountedOMM(0.5), ("fixed",), "over more episodes than are tabulated"),
     ],
 )
-def test_memory_that_would_not_fit_is_left_to_an_agent(policy, n_episodes, words):
-    case = ("uniform", "OMM", "bernoulli", "observe", False)
+def test_memory_that_would_not_fit_is_left_to_an_agent(policy, delay, words):
+    case = ("uniform", "OMM", "bernoulli", "observe", False, *delay)
     with pytest.raises(Misfit, match=words):
-        play_compiled(policy, settings_of(case, 9, n_episodes, 1))
+        play_compiled(policy, settings_of(case, 9, 2**30, 1))
 
 
-def test_many_items_of_nested_quotas_or_of_a_window_are_left_to_the_kinetic_engine():
+def test_plays_that_wait_have_room_for_the_longest_delay():
+    world = mb.BernoulliEnvironment(np.full(9, 0.5))
+    most = int(52 * np.log(2) / np.log1p(2.0**-20))  # of the largest uniform, 1 - 2**-53, where half never come
+    geometric = mb.DelayedEnvironment(world, mean=2**20, never=0.5)
+    for delays, longest in ((mb.DelayedEnvironment(world, 2**40), 2**30 - 1), (geometric, most)):
+        settings = Settings(mb.Problem(mb.UniformMatroid(9, 3), delays), 2**30, 1, 1, "observe", np.array([2**30]))
+        assert settings.forms.longest_delay(2**30) == longest
+        with pytest.raises(Misfit, match=f"up to {longest:,} episodes late have more plays waiting than are kept"):
+            play_compiled(mb.OMM(), settings)
+        assert settings.forms.longest_delay(7) == 6
+
+
+def test_many_items_of_nested_quotas_of_a_window_or_late_are_left_to_the_kinetic_engine():
     n = 40_000
     nested = mb.LaminarMatroid(n, [(range(n), 2), (range(n // 2), 1)])
     world = mb.BernoulliEnvironment(np.full(n, 0.5))
-    for matroid, policy in ((nested, mb.OMM()), (mb.UniformMatroid(n, 2), mb.SlidingWindowOMM(5))):
-        common = Settings(mb.Problem(matroid, world), 2, 1, 5, "observe", np.array([2]))
+    uniform, late = mb.UniformMatroid(n, 2), mb.DelayedEnvironment(world, 1)
+    for matroid, environment, policy in (
+        (nested, world, mb.OMM()),
+        (uniform, world, mb.SlidingWindowOMM(5)),
+        (uniform, late, mb.OMM()),
+    ):
+        common = Settings(mb.Problem(matroid, environment), 2, 1, 5, "observe", np.array([2]))
         with pytest.raises(Misfit, match="followed by the kinetic engine"):
             play_compiled(policy, common)
 

@@ -92,7 +92,12 @@ DRIFT = mb.DriftingEnvironment(COINS, to=[0.1, 0.2, 0.3, 0.4], over=9)
             "Unknown has no compiled form",
         ),
         (PROBLEM.constraint, OwnPieces([COINS, COINS], [2]), mb.OMM(), r"OwnPieces has draw\(\) of its own"),
-        (PROBLEM.constraint, mb.DelayedEnvironment(COINS, 2), mb.OMM(), "DelayedEnvironment "),
+        (
+            PROBLEM.constraint,
+            mb.DelayedEnvironment(COINS, 2),
+            mb.OMM(),
+            "answers that come late are played on the CPU alone",
+        ),
         (
             PROBLEM.constraint,
             mb.AvailabilityEnvironment(COINS, 0.5),
@@ -138,7 +143,7 @@ def test_a_sweep_names_the_policy_and_the_problem_that_do_not_fit(tmp_path):
     for store in (None, tmp_path / "store"):
         with pytest.raises(DeviceError, match=r"'KLOSM on ads' cannot be simulated on a GPU: KLOSM "):
             mb.sweep({"ads": PROBLEM}, [mb.OMM(), mb.KLOSM()], device="gpu", store=store, **SETTINGS)
-        with pytest.raises(DeviceError, match=r"'OMM on late' cannot .*: DelayedEnvironment has no compiled form"):
+        with pytest.raises(DeviceError, match=r"'OMM on late' cannot .*: answers that come late are played on"):
             mb.sweep(problems, mb.OMM(), device="gpu", store=store, **SETTINGS)
 
 

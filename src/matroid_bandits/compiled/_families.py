@@ -13,11 +13,11 @@ from matroid_bandits.compiled._forms import Misfit, ProblemForms
 from matroid_bandits.compiled._orders import BITS, FLOATS, FOREST, MATCHING, NESTED, RESIDUES
 from matroid_bandits.engines import KineticEngine, WarmEngine
 from matroid_bandits.kernels import graphic, kinetic, laminar
-from matroid_bandits.kernels.forms import FADING, WINDOW, GraphForm, MatchingForm, QuotaForm, ResidueForm
+from matroid_bandits.kernels.forms import DISCOUNTED, FADING, WINDOW, GraphForm, MatchingForm, QuotaForm, ResidueForm
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy
 
-#: How many episodes plays are faded over, and how many plays of a window a run may keep.
+#: How many episodes plays are faded over, and how many plays of a window, or that wait, a run may keep.
 _MOST_POWERS, _MOST_RING = 2**22, 2**22
 
 #: Stand for arrays that a family has not.
@@ -57,10 +57,18 @@ def check_cpu(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
     is_large = problem.n_items >= KineticEngine.LEAST_ITEMS and KineticEngine.fits(problem.constraint, policy)
     if is_large and (family.kernel != "play_quotas" or form.kind == WINDOW):
         raise Misfit(f"{problem.n_items:,} items of nested quotas or of a window are followed by the kinetic engine")
-    if form.kind == FADING and n_episodes > _MOST_POWERS:
+    if is_large and forms.is_late:
+        raise Misfit(f"{problem.n_items:,} items with answers that come late are followed by the kinetic engine")
+    is_fading = form.kind == FADING or (form.kind == DISCOUNTED and forms.is_late)
+    if is_fading and n_episodes > _MOST_POWERS:
         raise Misfit(f"plays fade over more episodes than are tabulated, {_MOST_POWERS:,}")
     if form.kind == WINDOW and min(form.window, n_episodes) * problem.rank > _MOST_RING:
         raise Misfit(f"a window of {form.window:,} episodes has more plays than are kept in memory, {_MOST_RING:,}")
+    if forms.is_late and forms.longest_delay(n_episodes) >= _MOST_RING // problem.rank:
+        raise Misfit(
+            f"answers that come up to {forms.longest_delay(n_episodes):,} episodes late have more plays waiting than "
+            f"are kept in memory, {_MOST_RING:,}"
+        )
     return family
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,16 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.declared import override
 from matroid_bandits._util.text import counted
 from matroid_bandits.environments import Environment
-from matroid_bandits.kernels.forms import FADING, MatroidForm, MovingForm, PiecesForm, PolicyForm, WorldForm
+from matroid_bandits.kernels import random
+from matroid_bandits.kernels.forms import (
+    FADING,
+    DelayedForm,
+    MatroidForm,
+    MovingForm,
+    PiecesForm,
+    PolicyForm,
+    WorldForm,
+)
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import FREE, Policy
 from matroid_bandits.problem import Problem
@@ -95,17 +104,30 @@ class ProblemForms:
     def worlds(self) -> list[World]:
         """The environment from episode 1 on, a world for each stretch of episodes in which it stays the same."""
         made: dict[int, World] = {}  # pieces that come back are made once
+        late: dict[tuple[int, ...], Delays] = {}
         worlds = []
-        for first, environment, form in self.stretches:
+        for first, environment, form, layers in self.stretches:
             if id(environment) not in made:
                 made[id(environment)] = World(first, self.problem, environment, form)
-            worlds.append(made[id(environment)].beginning(first))
+            key = tuple(id(layer.fixed) for layer in layers)
+            if key not in late:
+                late[key] = Delays(layers, self.problem.n_items if self.is_late else 1)
+            worlds.append(made[id(environment)].beginning(first, late[key]))
         return worlds
 
     @cached_property
-    def stretches(self) -> list[tuple[int, Environment, WorldForm | MovingForm]]:
+    def stretches(self) -> list[Stretch]:
         """The environments that take turns, from which episode on, and what they declare."""
         return list(_stretches(self.problem.environment, 1, np.inf))
+
+    @property
+    def is_late(self) -> bool:
+        """Whether any answer may be late."""
+        return any(stretch.layers for stretch in self.stretches)
+
+    def longest_delay(self, n_episodes: int) -> int:
+        """How late the last answer may be that comes before the end."""
+        return min(max(world.delays.longest for world in self.worlds), n_episodes - 1)
 
     def schedule(self, policy: Policy) -> Schedule:
         """The compiled form of a policy on this problem; the same object for the same policy."""
@@ -142,19 +164,85 @@ def _declared(thing: Any, free: tuple[str, ...]) -> Any:
     return form
 
 
+class Stretch(NamedTuple):
+    """An environment that holds from episode `first` on, and the delays around it; see `kernels.forms`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import ProblemForms
+    >>> world = mb.DelayedEnvironment(mb.BernoulliEnvironment([0.2, 0.5, 0.8]), 7)
+    >>> stretch, = ProblemForms(mb.Problem(mb.UniformMatroid(3, 1), world)).stretches
+    >>> stretch.environment, [layer.fixed.tolist() for layer in stretch.layers]
+    (<BernoulliEnvironment: 3 items, means 0.2 to 0.8>, [[7, 7, 7]])
+    """
+
+    first: int
+    environment: Environment
+    form: WorldForm | MovingForm
+    layers: tuple[DelayedForm, ...] = ()
+
+
 def _stretches(
-    environment: Environment, first: int, end: float
-) -> Iterator[tuple[int, Environment, WorldForm | MovingForm]]:
+    environment: Environment, first: int, end: float, layers: tuple[DelayedForm, ...] = ()
+) -> Iterator[Stretch]:
     """The environments that hold from some episode on, in the episodes from `first` up to `end`."""
-    form = _declared(environment, _FREE_OF_ENVIRONMENTS)
+    form, name = _declared(environment, _FREE_OF_ENVIRONMENTS), type(environment).__name__
     if form is None:
-        raise Misfit(f"{type(environment).__name__} has no compiled form")
-    if not isinstance(form, PiecesForm):
-        yield first, environment, form
-        return
-    for piece, begin, stop in zip(form.environments, form.begins, (*form.begins[1:], np.inf), strict=True):
-        if max(begin, first) < min(stop, end):
-            yield from _stretches(piece, max(begin, first), min(stop, end))
+        raise Misfit(f"{name} has no compiled form")
+    if isinstance(form, DelayedForm):
+        if form.fixed is None:
+            raise Misfit(f"the delays of {name} are a function, which has no compiled form")
+        yield from _stretches(form.environment, first, end, (*layers, form) if form.is_late else layers)
+    elif isinstance(form, PiecesForm):
+        for piece, begin, stop in zip(form.environments, form.begins, (*form.begins[1:], np.inf), strict=True):
+            if max(begin, first) < min(stop, end):
+                yield from _stretches(piece, max(begin, first), min(stop, end), layers)
+    else:
+        yield Stretch(first, environment, form, layers)
+
+
+class Delays:
+    """How late answers are, as kernels take it; nothing is late where there are no layers.
+
+    Attributes
+    ----------
+    fixed : int64 array (L,)
+        The part of an item's delays that is always the same.
+    never, rate : float64 arrays (D, L)
+        Of each part that is drawn, as in `kernels.forms.DelayedForm`.
+    firsts : int64 array (D,)
+        By how much the numbers of items are larger where each of these is drawn.
+    longest : int
+        The longest delay of all items.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import ProblemForms
+    >>> world = mb.DelayedEnvironment(mb.BernoulliEnvironment([0.2, 0.5, 0.8]), [7, 0, 2])
+    >>> ProblemForms(mb.Problem(mb.UniformMatroid(3, 1), world)).worlds[0].delays.longest
+    7
+    """
+
+    def __init__(self, layers: tuple[DelayedForm, ...], n_items: int) -> None:
+        # copies that can be written: kernels are compiled for these
+        self.fixed: IntArray = np.zeros(n_items, np.int64)
+        for layer in layers:
+            self.fixed += layer.fixed
+        drawn = [layer for layer in layers if layer.rate is not None]
+        self.never: FloatArray = np.array([layer.never for layer in drawn]).reshape(-1, n_items)
+        self.rate: FloatArray = np.array([layer.rate for layer in drawn]).reshape(-1, n_items)
+        self.firsts: IntArray = np.array([layer.first for layer in drawn], np.int64)
+        most, last = np.empty(self.rate.shape, np.int64), np.full(self.rate.shape, 1.0 - 2.0**-53)
+        for never, rate, u, out in zip(self.never, self.rate, last, most, strict=True):
+            random.geometrics(u[None], np.arange(n_items)[None], never, rate, out[None])
+        self.longest = int((self.fixed + np.maximum(most, 0).sum(axis=0)).max(initial=0))
+
+    @property
+    def arrays(self) -> tuple[AnyArray, ...]:
+        """The arrays, in the order in which kernels take them."""
+        return self.fixed, self.never, self.rate, self.firsts
 
 
 @dataclass(frozen=True)
@@ -202,6 +290,8 @@ class World:
         The same; of one entry where there are none.
     moves : bool
         Whether means change from episode to episode.
+    delays : Delays
+        How late answers are.
 
     Examples
     --------
@@ -214,7 +304,7 @@ class World:
 
     def __init__(self, first: int, problem: Problem, environment: Environment, form: WorldForm | MovingForm) -> None:
         self.first, self.kind, self._problem, self._form = first, form.kind, problem, form
-        self.n_rows, self.moves = 0, isinstance(form, MovingForm)
+        self.n_rows, self.moves, self.delays = 0, isinstance(form, MovingForm), Delays((), 1)
         self.table, self.indptr, self.indices = np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64)
         if isinstance(form, WorldForm):
             self.n_rows = form.n_rows
@@ -222,10 +312,10 @@ class World:
             self.indptr, self.indices = _flat(form.indptr, self.indptr), _flat(form.indices, self.indices)
             self._rows = self._make(environment.mean_weights[None], form.values, form.spread)
 
-    def beginning(self, first: int) -> World:
-        """The same world from another episode on."""
+    def beginning(self, first: int, delays: Delays) -> World:
+        """The same world from another episode on, with its delays."""
         other = object.__new__(World)
-        other.__dict__ |= self.__dict__ | {"first": first}
+        other.__dict__ |= self.__dict__ | {"first": first, "delays": delays}
         return other
 
     def rows(self, t: int, n: int) -> Rows:

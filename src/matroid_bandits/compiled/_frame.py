@@ -2,7 +2,8 @@
 
 A policy, a world and a run's state are tuples of numbers and arrays; `_play.py` makes them. Of a state: sums, counts,
 means and radii (L,), and what the policy keeps besides: `extra` (X, L) float64, `whole` (Y, L) int64, the cells of
-`kernels.discount` (L, 7), the ring of `kernels.window` (C, K) in two arrays.
+`kernels.discount` (L, 7), the ring of `kernels.window` (C, K) in two arrays; and how many plays of each item wait for
+an answer (L,), or (1,) where no answer is late.
 
 A function that is called counts a reference to every array that it is handed, also in a tuple, at some nanoseconds
 each. So the common kinds have small functions of their own, which are inlined, and kernels borrow their arrays. Loops
@@ -108,6 +109,12 @@ def draw_simple(kind, values, seed, t, purpose, items, run, out):
 
 
 @inlined
+def radius(n):
+    """1 / sqrt(n) for a whole number of plays."""
+    return _RADII[n] if n < _N_RADII else radius_of(n)
+
+
+@inlined
 def count_plays(sums, counts, means, radii, items, weights, is_cost):
     """Count the weights of some items, as `kernels.statistics.absorb` does."""
     for k in range(items.shape[0]):
@@ -117,7 +124,7 @@ def count_plays(sums, counts, means, radii, items, weights, is_cost):
         counts[e] = n
         sums[e] = total
         means[e] = total / n
-        radii[e] = _RADII[n] if n < _N_RADII else radius_of(n)
+        radii[e] = radius(n)
 
 
 @inlined
@@ -129,6 +136,12 @@ def add_up(items, weights, mean_weights, best, sign, total):
         mean += mean_weights[np.uint64(items[k])]
     total[0] += worth
     total[1] += sign * (best - mean)
+
+
+@inlined
+def n_plays(counts, waiting, e):
+    """How many plays are behind the mean of an item, answered or not."""
+    return counts[e] + (waiting[e] if waiting.shape[0] == counts.shape[0] else 0)
 
 
 @inlined
@@ -147,18 +160,18 @@ def fill_indices(policy, row, state, items, seed, t, run, room, out):
     `row` is the episode's row of the schedule, `room` (2, n) work space.
     """
     kind, number, n = policy[0], policy[1], items.shape[0]
-    counts, means, radii = state[1], state[2], state[3]
+    counts, means, radii, waiting = state[1], state[2], state[3], state[9]
     if kind == KL:
         for i in range(n):
             e = np.uint64(items[i])
-            room[0, i], room[1, i] = means[e], counts[e]
+            room[0, i], room[1, i] = means[e], n_plays(counts, waiting, e)
         kl_indices(room[0:1, :n], room[1:2, :n], number, row[0], out.reshape(1, n))
         return
     if kind in (SHARE, KL_SHARE, ONE_NORMAL, ONE_QUANTILE):
         x = number_of_run(kind, row[0], seed, t, run)
         for i in range(n):
             e = np.uint64(items[i])
-            out[i] = index_at_plays(kind, number, x, means[e], np.float64(counts[e]))
+            out[i] = index_at_plays(kind, number, x, means[e], np.float64(n_plays(counts, waiting, e)))
         return
     if kind in (BETA, FADING):
         extra, whole, powers = state[4], state[5], policy[3]
@@ -200,7 +213,7 @@ def fill_indices(policy, row, state, items, seed, t, run, room, out):
 def advance(policy, row, state, t, everything):
     """Let an episode pass after its set was chosen, as the policy's `advance` does."""
     kind, length = policy[0], policy[2]
-    _, _, means, radii, extra, whole, cells, codes, values = state
+    _, _, means, radii, extra, whole, cells, codes, values, _ = state
     n_items = means.shape[0]
     none = np.empty((0, 0))
     a, b = means.reshape(1, n_items), radii.reshape(1, n_items)
@@ -278,7 +291,7 @@ def learn(policy, row, state, everything, items, weights, is_cost, seed, t, run)
     counts, means, radii = state[1], state[2], state[3]
     if kind in (DISCOUNTED, WINDOW):
         n_items = means.shape[0]
-        _, _, _, _, extra, whole, cells, codes, values = state
+        extra, whole, cells = state[4], state[5], state[6]
         runs, gains, none = np.zeros(n, np.int64), np.empty(n), np.empty((0, 0))
         for k in range(n):
             gains[k] = -weights[k] if is_cost else weights[k]
@@ -288,8 +301,6 @@ def learn(policy, row, state, everything, items, weights, is_cost, seed, t, run)
             cell = cells.reshape(1, n_items, cells.shape[1])
             discounted_answer(runs, items, gains, row[1], row[2], whole[WAITING : WAITING + 1], cell, none, a, b)
             return
-        in_window, waiting = whole[COUNTS : COUNTS + 1], whole[WAITING : WAITING + 1]
-        lost, totals = whole[LOST : LOST + 1], extra[SUMS : SUMS + 1]
         if t == 0:
             for k in range(n):
                 e = items[k]
@@ -297,40 +308,64 @@ def learn(policy, row, state, everything, items, weights, is_cost, seed, t, run)
                 extra[SUMS, e] += gains[k]
                 whole[FIRST_COUNTS, e] += 1
                 extra[FIRST_SUMS, e] += gains[k]
+            in_window, waiting = whole[COUNTS : COUNTS + 1], whole[WAITING : WAITING + 1]
+            lost, totals = whole[LOST : LOST + 1], extra[SUMS : SUMS + 1]
+            update_lines(runs, items, in_window, waiting, lost, totals, none, none, a, b)
         else:
-            n_rows, width = codes.shape
-            ring, kept = codes.reshape(1, n_rows, width), values.reshape(1, n_rows, width)
-            ids, kind_of_play, start = everything.reshape(1, n_items), np.int64(_ANSWERED), np.int64(0)
-            enter(
-                runs, items, gains, kind_of_play, t % n_rows, ids, ring, kept, in_window, waiting, lost, totals, start
-            )
-        update_lines(runs, items, in_window, waiting, lost, totals, none, none, a, b)
+            enter_plays(state, everything, items, gains, np.int64(_ANSWERED), t)
         return
     count_plays(state[0], counts, means, radii, items, weights, is_cost)
     if kind in (BETA, FADING):
-        extra, whole, powers = state[4], state[5], policy[3]
-        c1, c2, c3, k0 = address(seed, t, ROUNDING)
+        gains = np.empty(n)
         for k in range(n):
-            e = items[k]
-            chance = chance_of(-weights[k] if is_cost else weights[k], is_cost)
-            is_success = uniform_at(np.uint64(e) & _WORD, c1, c2, c3, k0, run) < chance
-            left = 1.0 if kind == BETA else powers[t - whole[KNOWN_AT, e]]
-            extra[SUCCESSES, e] = times(extra[SUCCESSES, e], left) + (1.0 if is_success else 0.0)
-            if kind == FADING:
-                extra[FAILURES, e] = times(extra[FAILURES, e], left) + (0.0 if is_success else 1.0)
-                whole[KNOWN_AT, e] = t
+            gains[k] = -weights[k] if is_cost else weights[k]
+        believe(policy, state, items, gains, is_cost, seed, t, t, run)
+
+
+@kernel
+def enter_plays(state, everything, items, gains, kind_of_play, t):
+    """Write plays of episode t into the ring of a window, as `SlidingWindowOMM` does."""
+    _, _, means, radii, extra, whole, _, codes, values, _ = state
+    n_items, (n_rows, width) = means.shape[0], codes.shape
+    runs, none, start = np.zeros(items.shape[0], np.int64), np.empty((0, 0)), np.int64(0)
+    ids, ring, kept = (
+        everything.reshape(1, n_items),
+        codes.reshape(1, n_rows, width),
+        values.reshape(1, n_rows, width),
+    )
+    counts, waiting = whole[COUNTS : COUNTS + 1], whole[WAITING : WAITING + 1]
+    lost, sums = whole[LOST : LOST + 1], extra[SUMS : SUMS + 1]
+    enter(runs, items, gains, kind_of_play, t % n_rows, ids, ring, kept, counts, waiting, lost, sums, start)
+    a, b = means.reshape(1, n_items), radii.reshape(1, n_items)
+    update_lines(runs, items, counts, waiting, lost, sums, none, none, a, b)
+
+
+@kernel
+def believe(policy, state, items, gains, is_cost, seed, then, t, run):
+    """Count the gains of plays of episode `then` as successes and failures, as beliefs do in episode t."""
+    kind, powers, extra, whole = policy[0], policy[3], state[4], state[5]
+    c1, c2, c3, k0 = address(seed, then, ROUNDING)
+    share = 1.0 if kind == BETA else powers[t - then]
+    for k in range(items.shape[0]):
+        e = items[k]
+        is_success = uniform_at(np.uint64(e) & _WORD, c1, c2, c3, k0, run) < chance_of(gains[k], is_cost)
+        left = 1.0 if kind == BETA else powers[t - whole[KNOWN_AT, e]]
+        extra[SUCCESSES, e] = times(extra[SUCCESSES, e], left) + (share if is_success else 0.0)
+        if kind == FADING:
+            extra[FAILURES, e] = times(extra[FAILURES, e], left) + (0.0 if is_success else share)
+            whole[KNOWN_AT, e] = t
 
 
 @kernel
 def begin(policy, world, state, everything, weights, is_seen, is_cost, seed, run):
     """Bring a run's state to where episode 1 finds it; `weights` (L,) is work space."""
-    sums, counts, means, radii, extra, whole, cells, codes, values = state
+    sums, counts, means, radii, extra, whole, cells, codes, values, waiting = state
     for e in range(sums.shape[0]):
         sums[e], counts[e], means[e], radii[e] = 0.0, 0, 0.0, np.inf
     for flat in (extra.reshape(-1), cells.reshape(-1), values.reshape(-1)):
         for i in range(flat.shape[0]):
             flat[i] = 0.0
-    for flat in (whole.reshape(-1), codes.reshape(-1)):
+    for flat in (whole.reshape(-1), codes.reshape(-1), waiting):
         for i in range(flat.shape[0]):
             flat[i] = 0
     if is_seen:

@@ -17,6 +17,7 @@ from matroid_bandits.compiled._frame import (
     kernel,
     learn,
 )
+from matroid_bandits.compiled._late import begin_waiting, borrowed_late, learn_late
 from matroid_bandits.kernels import graphic, laminar, linear, order, selection, transversal, warm
 from matroid_bandits.kernels.compiling import borrowed, hold
 from matroid_bandits.stream import WEIGHTS
@@ -49,7 +50,9 @@ def _first_of_classes(order, class_of, is_met, classes):
 
 
 @kernel
-def play_orders(family, policy, schedule, world, start, score, when, points, all_state, all_classes, totals, curves):
+def play_orders(
+    family, policy, schedule, world, start, score, when, points, late, all_state, all_classes, totals, curves
+):
     """Play an episode per row of `schedule` in every run, run by run; `_play.py` says what the arguments are.
 
     Of this family: its number; how many items may be chosen or not; these items, `pool`, and after them those in
@@ -72,6 +75,7 @@ def play_orders(family, policy, schedule, world, start, score, when, points, all
     )
     met_room, mark_room = np.empty(n_classes, np.bool_), np.zeros(n_items, np.bool_)
     chosen_room, weight_room = np.empty((2, rank), np.int64), np.empty(rank)
+    due_items, due_gains = np.empty(rank, np.int64), np.empty(rank)
     vertex_room, group_room = (
         np.empty((3, size if number == FOREST else 1), np.uint32),
         np.empty(zs.shape[0], np.int64),
@@ -108,7 +112,9 @@ def play_orders(family, policy, schedule, world, start, score, when, points, all
         borrowed(all_state[3]),
     )
     extra, whole, cells = borrowed(all_state[4]), borrowed(all_state[5]), borrowed(all_state[6])
-    codes, kept = borrowed(all_state[7]), borrowed(all_state[8])
+    codes, kept, waiting = borrowed(all_state[7]), borrowed(all_state[8]), borrowed(all_state[9])
+    is_late, last, past, delays, queues = borrowed_late(late)
+    items_due, gains_due = borrowed(due_items), borrowed(due_gains)
     pool, class_order, is_all = ground[:n_pool], order[:n_classes], n_pool == n_items
     order_bits, us, vs, residuals = (
         order.view(np.uint64),
@@ -135,10 +141,13 @@ def play_orders(family, policy, schedule, world, start, score, when, points, all
     for r in range(sums.shape[0]):
         run, total = np.uint64(first_run + r), totals[r]
         s, m, a, b = sums[r], counts[r], means[r], radii[r]
-        state = (s, m, a, b, extra[r], whole[r], cells[r], codes[r], kept[r])
+        state = (s, m, a, b, extra[r], whole[r], cells[r], codes[r], kept[r], waiting[r])
+        expected = (queues[0][r], queues[1][r], queues[2][r], queues[3][r], queues[4][r])
         classes = all_classes[r]
         if is_first:
             begin(policy, start, state, everything, space[0], is_seen, is_cost, seed, run)
+            if is_late:
+                begin_waiting(expected, space[0], is_seen, is_cost)
             for c in range(classes.shape[0]):
                 classes[c] = c
         point = first_point
@@ -183,7 +192,10 @@ def play_orders(family, policy, schedule, world, start, score, when, points, all
                 draw_simple(world_kind, values, seed, t, purpose, items, run, weights)
             else:
                 draw(world, place, seed, t, purpose, items, run, weights)
-            if has_plain_counts:
+            if is_late:
+                learn_late(policy, schedule[i], past, state, expected, delays, everything, items, weights,
+                           items_due, gains_due, is_cost, seed, t, run, last)  # fmt: skip
+            elif has_plain_counts:
                 count_plays(s, m, a, b, items, weights, is_cost)
             else:
                 learn(policy, schedule[i], state, everything, items, weights, is_cost, seed, t, run)
@@ -193,5 +205,6 @@ def play_orders(family, policy, schedule, world, start, score, when, points, all
                 point += 1
     hold(every_item, all_always, room, index_room, sort_room, key_room, word_room, digit_room, order_room, met_room)
     hold(mark_room, chosen_room, weight_room, vertex_room, group_room, right_room, slot_room, taken_room)
+    hold(due_items, due_gains)
     hold(echelon_room, pivot_room, remainder_room, found_room, alive_room, row_room, column_room, rest_room)
     return -1

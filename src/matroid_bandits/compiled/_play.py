@@ -14,7 +14,7 @@ from matroid_bandits.compiled._families import Family, check_cpu
 from matroid_bandits.compiled._forms import Misfit, Optimum, Rows, World, powers_of
 from matroid_bandits.compiled._slices import Part, Settings, Slice, Stopped, check_returns
 from matroid_bandits.engines import KineticEngine
-from matroid_bandits.kernels import discount
+from matroid_bandits.kernels import discount, statistics
 from matroid_bandits.kernels import forms as codes
 
 #: Seconds that a call of a kernel takes, about: what Ctrl-C and progress wait for.
@@ -51,7 +51,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     forms, n_episodes, points = settings.forms, settings.n_episodes, settings.checkpoints
     family, n_items = check_cpu(forms, slice.policy, n_episodes), settings.problem.n_items
     form, moves = forms.schedule(slice.policy).form, any(world.moves for world in forms.worlds)
-    n_cells = n_items + (min(form.window, n_episodes) * settings.problem.rank)
+    n_ring = min(form.window, n_episodes) + (forms.longest_delay(n_episodes) if forms.is_late else 0)
+    n_cells = n_items + n_ring * settings.problem.rank
     returns, regret = np.empty((2, slice.n_runs, points.size))
     choices = np.zeros((slice.n_runs, n_items) if settings.by_run else n_items, np.int64)
     n_before = 1 if settings.start == "observe" else 0
@@ -68,7 +69,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
                 raise Stopped
         rows = np.s_[first - slice.first : first - slice.first + size]
         returns[rows], regret[rows] = group.curves[:, 0], group.curves[:, 1]
-        counts = group.counts - n_before
+        counts = group.asked - n_before
         if settings.by_run:
             choices[rows] = counts
         else:
@@ -114,14 +115,13 @@ class _Group:
         n_runs, n_items = last - first, settings.problem.n_items
         self._n_runs, self.t = n_runs, 1
         form, shape = self._schedule.form, (n_runs, n_items)
-        self.counts: IntArray = np.empty(shape, np.int64)
         n_extra = 2 if form.kind in (codes.BETA, codes.FADING, codes.WINDOW) else 0
         n_whole = 4 if form.kind in (codes.WINDOW, codes.FADING, codes.DISCOUNTED) else 0
         n_rows = min(form.window, settings.n_episodes + 1)
         ring = (n_runs, n_rows, settings.problem.rank) if form.kind == codes.WINDOW else (n_runs, 1, 1)
         self._state = (
             np.empty(shape),
-            self.counts,
+            np.empty(shape, np.int64),
             np.empty(shape),
             np.empty(shape),
             np.empty((n_runs, n_extra, n_items)),
@@ -129,7 +129,9 @@ class _Group:
             np.empty((n_runs, n_items if form.kind == codes.DISCOUNTED else 1, discount.WIDTH)),
             np.empty(ring, np.int64),
             np.empty(ring),
+            np.empty(shape if settings.forms.is_late else (n_runs, 1), np.int64),
         )
+        self._queues = _queues(settings, n_runs)
         self._room = _room(family, n_runs, n_items)
         self._totals = np.zeros((n_runs, 2))
         self.curves = np.empty((n_runs, 2, settings.checkpoints.size))
@@ -137,6 +139,12 @@ class _Group:
         number = float(settings.problem.minimize) if form.kind in codes.UNIT else form.number  # of gains in [-1, 0]
         powers = powers_of(settings.forms, slice.policy, settings.n_episodes)
         self._policy = (form.kind, number, form.window, powers)
+
+    @property
+    def asked(self) -> IntArray:
+        """How often each item was asked for, answered or not, (n, L)."""
+        counts, waiting = self._state[1], self._state[9]
+        return counts + waiting if self._settings.forms.is_late else counts
 
     def advance(self, pace: _Pace) -> int:
         """Play the next episodes, up to where the world changes at most; returns how many, over all runs."""
@@ -147,17 +155,20 @@ class _Group:
             n = min(n, max(1, _MOST_ROWS // settings.problem.n_items))
         try:
             schedule = self._schedule.rows(t, n)
+            is_faded = settings.forms.is_late and self._policy[0] == codes.DISCOUNTED
+            past = self._schedule.rows(1, t + n - 1) if is_faded else schedule
         except Exception as error:  # an `Agent` meets it in its episode
             raise Misfit(str(error)) from error
         began = time.perf_counter()
         rows = world.rows(t, n)
-        self._call(world, rows, t, schedule)
+        late = (settings.forms.is_late, settings.n_episodes, past, world.delays.arrays, self._queues)
+        self._call(world, rows, t, schedule, late)
         pace.learn(n * self._n_runs, time.perf_counter() - began)
         self.optimum.add(rows.best, t, n)
         self.t += n
         return n * self._n_runs
 
-    def _call(self, world: World, rows: Rows, t: int, schedule: AnyArray) -> None:
+    def _call(self, world: World, rows: Rows, t: int, schedule: AnyArray, late: tuple[Any, ...]) -> None:
         settings = self._settings
         minimize = settings.problem.minimize
         point = int(np.searchsorted(settings.checkpoints, t))
@@ -173,6 +184,7 @@ class _Group:
             (rows.means, rows.best, -1.0 if minimize else 1.0),
             (np.uint64(settings.seed), self._first, t, point, t == 1, settings.start == "observe", minimize),
             settings.checkpoints,
+            late,
             self._state,
             self._room,
             self._totals,
@@ -180,6 +192,19 @@ class _Group:
         )
         if failed >= 0:
             raise Misfit(f"run {self._first + failed} found less than a basis")
+
+
+def _queues(settings: Settings, n_runs: int) -> tuple[AnyArray, ...]:
+    """What `_late.py` calls the queues of runs: places for as many answers as may wait at a time."""
+    n_due = settings.forms.longest_delay(settings.n_episodes) + 1 if settings.forms.is_late else 1
+    n_places = n_due * settings.problem.rank if settings.forms.is_late else 1
+    return (
+        np.empty((n_runs, statistics.N_PARTIALS + 2)),
+        np.empty((n_runs, n_due, 2), np.int64),
+        np.empty((n_runs, n_places, 3), np.int64),
+        np.empty((n_runs, n_places)),
+        np.empty((n_runs, 2), np.int64),
+    )
 
 
 def _room(family: Family, n_runs: int, n_items: int) -> Any:

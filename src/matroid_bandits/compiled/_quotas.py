@@ -21,6 +21,7 @@ from matroid_bandits.compiled._frame import (
     kernel,
     learn,
 )
+from matroid_bandits.compiled._late import begin_waiting, borrowed_late, learn_late
 from matroid_bandits.kernels import discount, kinetic, selection
 from matroid_bandits.kernels.compiling import borrowed, hold
 from matroid_bandits.stream import WEIGHTS
@@ -73,7 +74,9 @@ def choose_by_tournaments(family, c, means, radii, power, clock, is_out, nodes, 
 
 
 @kernel
-def play_quotas(family, policy, schedule, world, start, score, when, points, all_state, kept_room, totals, curves):
+def play_quotas(
+    family, policy, schedule, world, start, score, when, points, late, all_state, kept_room, totals, curves
+):
     """Play an episode per row of `schedule` in every run, run by run; `_play.py` says what the arguments are.
 
     Of this family: where the items of each cell start in `members`, how many of each cell are chosen, whether item i
@@ -89,6 +92,7 @@ def play_quotas(family, policy, schedule, world, start, score, when, points, all
     float_room, more_floats = np.empty((3, n_items + 1)), np.empty(2 * n_items + 1026)
     whole_room, more_whole = np.empty((2, n_items + 1), np.int64), np.empty(n_items, np.int64)
     mark_room, item_room, weight_room = np.zeros(n_items, np.bool_), np.empty(rank, np.int64), np.empty((2, rank))
+    due_items, due_gains = np.empty(rank, np.int64), np.empty(rank)
     # and all that is used in the loops, without counting references
     starts, members, capacities = borrowed(starts), borrowed(members), borrowed(capacities)
     family = (starts, members, capacities, is_sorted, rank, borrowed(places_in), borrowed(tree_starts),
@@ -110,7 +114,9 @@ def play_quotas(family, policy, schedule, world, start, score, when, points, all
         borrowed(all_state[3]),
     )
     extra, whole, cells = borrowed(all_state[4]), borrowed(all_state[5]), borrowed(all_state[6])
-    codes, kept = borrowed(all_state[7]), borrowed(all_state[8])
+    codes, kept, waiting = borrowed(all_state[7]), borrowed(all_state[8]), borrowed(all_state[9])
+    is_late, last, past, delays, queues = borrowed_late(late)
+    items_due, gains_due = borrowed(due_items), borrowed(due_gains)
     marks, clocks, is_out, nodes = (
         borrowed(kept_room[0]),
         borrowed(kept_room[1]),
@@ -134,9 +140,12 @@ def play_quotas(family, policy, schedule, world, start, score, when, points, all
     for r in range(sums.shape[0]):
         run, total = np.uint64(first_run + r), totals[r]
         s, m, a, b = sums[r], counts[r], means[r], radii[r]
-        state = (s, m, a, b, extra[r], whole[r], cells[r], codes[r], kept[r])
+        state = (s, m, a, b, extra[r], whole[r], cells[r], codes[r], kept[r], waiting[r])
+        expected = (queues[0][r], queues[1][r], queues[2][r], queues[3][r], queues[4][r])
         if is_first:
             begin(policy, start, state, everything, space[0], is_seen, is_cost, seed, run)
+            if is_late:
+                begin_waiting(expected, space[0], is_seen, is_cost)
             for j in range(clocks.shape[1]):
                 clocks[r, j] = 0.0
             clocks[r, _C], clocks[r, _REST] = np.inf, FIRST_REST
@@ -178,7 +187,10 @@ def play_quotas(family, policy, schedule, world, start, score, when, points, all
                 draw_simple(world_kind, values, seed, t, purpose, items, run, weights)
             else:
                 draw(world, place, seed, t, purpose, items, run, weights)
-            if has_plain_counts:
+            if is_late:
+                learn_late(policy, schedule[i], past, state, expected, delays, everything, items, weights,
+                           items_due, gains_due, is_cost, seed, t, run, last)  # fmt: skip
+            elif has_plain_counts:
                 count_plays(s, m, a, b, items, weights, is_cost)
             else:
                 learn(policy, schedule[i], state, everything, items, weights, is_cost, seed, t, run)
@@ -187,4 +199,5 @@ def play_quotas(family, policy, schedule, world, start, score, when, points, all
                 curves[r, 0, point], curves[r, 1, point] = total[0], total[1]
                 point += 1
     hold(every_item, room, float_room, more_floats, whole_room, more_whole, mark_room, item_room, weight_room)
+    hold(due_items, due_gains)
     return -1

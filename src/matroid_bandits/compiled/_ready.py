@@ -18,12 +18,12 @@ from types import ModuleType
 from typing import Any
 
 from matroid_bandits import kernels
-from matroid_bandits.compiled import _frame, _orders, _quotas
+from matroid_bandits.compiled import _frame, _late, _orders, _quotas
 
 #: Kernels by name.
 KERNELS: dict[str, Any] = {"play_quotas": _quotas.play_quotas, "play_orders": _orders.play_orders}
 
-_MODULES = (_frame, _orders, _quotas)
+_MODULES = (_frame, _late, _orders, _quotas)
 
 _lock = threading.Lock()
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, as_numbers, per_item, sized
 from matroid_bandits.environments._wrapper import Wrapper
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels import forms, random
 from matroid_bandits.stream import Stream
 
 #: Delays of items chosen in an episode, int64 (R, K); negative for an answer that never comes.
@@ -45,6 +48,10 @@ class DelayedEnvironment(Wrapper):
     Notes
     -----
     Wrappers nest. Delays add up, their draws are independent, and an answer comes when none of them says never.
+
+    Simulations play whole episodes in compiled code around any environment that has a compiled form, with the same
+    bits, unless the delays are a function or may be too long for the plays that wait to be kept in memory;
+    `compiled.explain` says so.
 
     Examples
     --------
@@ -90,14 +97,23 @@ class DelayedEnvironment(Wrapper):
             mine = np.where((mine < 0) | (drawn < 0), -1, mine + drawn)
         return mine if inner is None else np.where((mine < 0) | (inner < 0), -1, mine + inner)
 
+    def compiled(self) -> forms.DelayedForm:
+        fixed = self._fixed if self._schedule is None else None
+        rate = self._rate if self._is_random else None
+        return forms.DelayedForm(self._environment, fixed, self._never, rate, self._first)
+
+    @cached_property
+    def _rate(self) -> FloatArray:
+        """The rate (L,) at which probabilities of longer delays fall, infinite for a mean of 0."""
+        with np.errstate(divide="ignore"):
+            return frozen(np.log1p(1.0 / self._mean))
+
     def _drawn(self, u: FloatArray, items: IntArray) -> IntArray:
         """Geometric numbers of uniform ones; the least of those, a share `never`, become -1 for never."""
-        never, mean = self._never[items], self._mean[items]
-        is_never = u < never
-        share = np.where(is_never, 1.0, 1.0 - u) / np.where(is_never, 1.0, 1.0 - never)  # in (0, 1], to a rounding
-        with np.errstate(divide="ignore"):  # a mean of 0 has an infinite rate
-            waits = np.maximum(-np.log(share), 0.0) / np.log1p(1.0 / mean)
-        return np.where(is_never, -1, waits.astype(np.int64))
+        drawn = np.empty(u.shape, np.int64)
+        rows = np.ascontiguousarray(np.atleast_2d(items))
+        random.geometrics(u, rows, self._never, self._rate, drawn)
+        return drawn
 
     def _scheduled(self, stream: Stream, t: int, items: IntArray, shape: tuple[int, int]) -> IntArray:
         if self._schedule is None:

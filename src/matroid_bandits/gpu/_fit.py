@@ -56,6 +56,8 @@ class Family:
 def check_fit(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
     """The matroid as the GPU's kernels take it; `Misfit` where it, the policy or the environment does not fit."""
     forms.check(policy, n_episodes)
+    if forms.is_late:
+        raise Misfit("answers that come late are played on the CPU alone")
     kind, name = forms.schedule(policy).form.kind, type(policy).__name__
     if kind in (codes.KL, codes.KL_SHARE, codes.ONE_QUANTILE):
         raise Misfit(f"{name} takes logarithms, which have other last digits on a GPU")
@@ -68,7 +70,7 @@ def check_fit(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
 def is_general(forms: ProblemForms, policy: Policy) -> bool:
     """Whether it takes a kernel that knows more than the simple policies and worlds."""
     return forms.schedule(policy).form.kind not in _PLAIN_POLICIES or any(
-        form.kind not in _PLAIN_WORLDS or not hasattr(form, "table") for _, _, form in forms.stretches
+        form.kind not in _PLAIN_WORLDS or not hasattr(form, "table") for _, _, form, _ in forms.stretches
     )
 
 

@@ -104,6 +104,26 @@ class PiecesForm(NamedTuple):
     begins: tuple[int, ...]
 
 
+class DelayedForm(NamedTuple):
+    """An environment whose answers come late: the environment, and the delay of each item's answers.
+
+    A delay is the number `fixed` (L,) int64 and `kernels.random.geometric` of `never` and `rate` (L,) with the
+    uniform of an item whose number is `first` larger. `fixed` is None where delays are a function, `rate` is None
+    where nothing is random.
+    """
+
+    environment: Any
+    fixed: Any
+    never: Any
+    rate: Any
+    first: int
+
+    @property
+    def is_late(self) -> bool:
+        """Whether any answer may be late."""
+        return self.fixed is None or self.rate is not None or bool(self.fixed.any())
+
+
 class QuotaForm(NamedTuple):
     """Nested quotas, as `Matroid.quotas` has them."""
 
@@ -143,4 +163,4 @@ class FloatForm(NamedTuple):
 
 
 MatroidForm: TypeAlias = QuotaForm | GraphForm | MatchingForm | ResidueForm | FloatForm
-EnvironmentForm: TypeAlias = WorldForm | MovingForm | PiecesForm
+EnvironmentForm: TypeAlias = WorldForm | MovingForm | PiecesForm | DelayedForm

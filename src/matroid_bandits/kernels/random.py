@@ -137,6 +137,25 @@ def betas(seed, runs, t, items, purpose, alpha, beta, out):
     return bad
 
 
+@_kernel
+def geometrics(u, items, never, rate, out):
+    """Fill `out` (R, K) int64 with `geometric` numbers of the uniforms u (R, K) of `items` (R, K), or (1, K) for all
+    runs alike; `never` and `rate` are (L,)."""
+    shared = items.shape[0] == 1
+    for r in range(out.shape[0]):
+        row = items[0 if shared else r]
+        for k in range(row.size):
+            out[r, k] = geometric(u[r, k], never[row[k]], rate[row[k]])
+
+
+@_inlined
+def geometric(u, never, rate):
+    """A geometric number of a uniform u, k or more with probability exp(-rate k); a share `never` of them is -1."""
+    if u < never:
+        return np.int64(-1)
+    return np.int64(max(-_log((1.0 - u) / (1.0 - never)), 0.0) / rate)
+
+
 @_inlined
 def uniform_at(c0, c1, c2, c3, k0, k1):
     """The uniform in [0, 1) of one address: the item's word and those of `address`."""

@@ -107,9 +107,7 @@ def answer(runs, items, gains, was_waiting, counts, waiting, sums, means, radii,
         means[run, e] = total / n
         radii[run, e] = _radius(n + waiting[run, e] if n_waiting[run] > 0 else n)  # mostly nothing to look up
     for i in range(items.shape[0]):  # apart, so that the lines are fetched from memory side by side
-        row = totals[runs[i]]
-        row[N_PARTIALS] = _add_exactly(gains[i], row, int(row[N_PARTIALS]))
-        row[N_PARTIALS + 1] += 1.0
+        add_gain(gains[i], totals[runs[i]])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -140,6 +138,13 @@ def _add_exactly(x, partials, n):
         x = high
     partials[kept] = x
     return kept + 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+def add_gain(gain, total):
+    """Count a gain in a row of totals."""
+    total[N_PARTIALS] = _add_exactly(gain, total, int(total[N_PARTIALS]))
+    total[N_PARTIALS + 1] += 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
