@@ -12,8 +12,9 @@ from matroid_bandits.service import Database
 from matroid_bandits.service._homes import Registry, Server, View, least_busy
 from matroid_bandits.service._remembered import FRONT_MARK
 from matroid_bandits.service._tables import homes, requests, servers
+from matroid_bandits.specs import CampaignSpec, parse
 from service_databases import fresh_postgres
-from service_kit import create, started, until
+from service_kit import ADS, create, started, until
 from service_nursery import nursery, wait_until_ready
 
 
@@ -94,6 +95,19 @@ def test_ids_that_servers_made_are_forgotten_after_minutes(url):
                 f"{FRONT_MARK}new",
                 "a client's",
             ]
+
+
+def test_writes_of_a_server_of_the_first_version_are_refused(url):
+    """The statements with which 45f5556 appends to a log: it does not know hashes, or whose an id is."""
+    first = "UPDATE campaigns SET seq = 2, decisions = 1, waiting = 1, status = 'active', reason = NULL WHERE id = 1"
+    second = "INSERT INTO requests (id, digest, status, answer, at) VALUES ('an id', '', 200, '{}', 0)"
+    with started(url) as service:
+        service.create(parse(CampaignSpec, {"name": "ads", "matroid": ADS, "policy": "OMM"}))
+        for statement in (first, second):
+            with pytest.raises(sa.exc.DBAPIError), service.database.writing() as connection:
+                connection.exec_driver_sql(statement)
+        with service.database.reading() as connection:
+            assert service.database.get(connection, "ads").seq == 1
 
 
 def free_ports(n):

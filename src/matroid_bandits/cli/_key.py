@@ -27,7 +27,7 @@ def create(
         str | None, typer.Option("--campaign", metavar="NAME", help="The only campaign it is for.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option("--rate", metavar="N", help="Requests a second, of each server.")
+        float | None, typer.Option("--rate", metavar="N", help="Requests a second, of each serve command.")
     ] = None,
     about: Annotated[str, typer.Option("--about", metavar="TEXT", help="What it is for.")] = "",
     days: Annotated[

@@ -168,11 +168,11 @@ def _serve(
                 failures.append(error)
                 server.should_exit = True
         else:
+            if visitors is not None:
+                visitors.start()
             _freeze(service)
 
     def ready() -> None:
-        if visitors is not None:
-            visitors.start()
         threading.Thread(target=prepare, daemon=True).start()
         say_ready()
 
