@@ -19,20 +19,27 @@ from matroid_bandits.environments import (
     ContextualEnvironment,
     DelayedEnvironment,
     Environment,
+    PhasesEnvironment,
     PiecewiseEnvironment,
     RandomWalkEnvironment,
 )
 from matroid_bandits.matroids import GraphicMatroid, Matroid, PartitionMatroid, UniformMatroid
 from matroid_bandits.policies import (
+    AROQ,
+    BGCTS,
     CLSG,
+    ESCB,
+    FPL,
     KLOSM,
     MOSS,
     OMM,
+    UCBV,
     CombLinTS,
     CombLinUCB,
     DiscountedOMM,
     DiscountedThompson,
     EpsilonGreedy,
+    Hybrid,
     KLUCBPlusPlus,
     Policy,
     Restarting,
@@ -186,6 +193,31 @@ def rivals(problem: Problem, n_episodes: int) -> Players:
     }
 
 
+def _more_rivals(problem: Problem, n_episodes: int) -> Players:
+    """Those, and two that are played episode by episode."""
+    return {**rivals(problem, n_episodes), "UCB-V": [UCBV(c) for c in (1.0, 1 / 6)], "BG-CTS": BGCTS()}
+
+
+def _costly(problem: Problem, n_episodes: int) -> Players:
+    """Policies that search, or plan for an adversary, beside some of the others."""
+    known = rivals(problem, n_episodes)
+    return {name: known[name] for name in ("OMM", "OMM, tuned", "KL-UCB++", "MOSS", "Thompson")} | {
+        "ESCB": ESCB(),
+        "AROQ": AROQ(n_episodes),
+        "FPL": FPL(n_episodes),
+        "HYBRID": Hybrid(),
+    }
+
+
+def _wary(problem: Problem, n_episodes: int) -> Players:
+    known = rivals(problem, n_episodes)
+    return {name: known[name] for name in ("OMM", "OMM, tuned", "KLOSM", "MOSS", "Thompson", "CL-SG")} | {
+        "discounted OMM": forgetful(problem, n_episodes)["discounted OMM"],
+        "FPL": FPL(n_episodes),
+        "HYBRID": Hybrid(),
+    }
+
+
 def forgetful(problem: Problem, n_episodes: int) -> Players:
     """Policies that forget, each with two horizons and the scales, beside some that do not."""
     horizons = (max(2, n_episodes // 50), max(4, n_episodes // 15))
@@ -215,6 +247,12 @@ def _seeing(problem: Problem, n_episodes: int) -> Players:
     }
 
 
+def _recommending(problem: Problem, n_episodes: int) -> Players:
+    """Policies that play the paper's horizons quickly: whole episodes in compiled code, and cheap indices."""
+    slow = ("CombUCB1", "single-seed Thompson")
+    return {name: each for name, each in rivals(problem, n_episodes).items() if name not in slow}
+
+
 def _routing(problem: Problem, n_episodes: int) -> Players:
     return {
         "OMM": OMM(),
@@ -223,6 +261,14 @@ def _routing(problem: Problem, n_episodes: int) -> Players:
         "Thompson": ThompsonSampling("normal"),
         "ε-greedy": EpsilonGreedy(0.1),
     }
+
+
+def _phases(_: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
+    return {"uniform, 5 of 20": Problem(UniformMatroid(20, 5), PhasesEnvironment(20, best=range(5)))}
+
+
+def _quotas(_: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
+    return {name: each for name, each in _staying((), n_worlds, n_episodes).items() if name != "graphic"}
 
 
 def _given(datasets: Sequence[Dataset], n_worlds: int, n_episodes: int) -> dict[str, Track]:
@@ -236,7 +282,28 @@ _MEANS = (
 _TWENTY, _LONG = Size(20, 20, 5_000), Size(20, 100, 20_000)
 
 HEATS = (
-    Heat("stationary", f"Means that stay. {_MEANS}", _staying, rivals, Size(4, 4, 500), _TWENTY, _LONG),
+    Heat("stationary", f"Means that stay. {_MEANS}", _staying, _more_rivals, Size(4, 4, 500), _TWENTY, _LONG),
+    Heat(
+        "costly",
+        "Means that stay, and policies that take longer for a decision: ESCB searches for the set of largest index,"
+        " AROQ solves for few sets, FPL and HYBRID are made for an adversary. Worlds as before, one item from each of"
+        " four blocks of six (partition) and six of thirty (uniform).",
+        _quotas,
+        _costly,
+        Size(3, 2, 200),
+        Size(20, 10, 2_000),
+        Size(20, 20, 20_000),
+    ),
+    Heat(
+        "phases",
+        "A world made against averages (Zimmert, Luo and Wei 2019): five of twenty items, means 1 and 0.9, then 0.1"
+        " and 0, by turns, in phases that grow by 1.6. The best set is the same all the time.",
+        _phases,
+        _wary,
+        Size(1, 6, 300),
+        Size(1, 40, 10_000),
+        Size(1, 100, 20_000),
+    ),
     Heat(
         "changes",
         f"Means that change at once. {_MEANS} All means are drawn anew five times, at even distances; regret is"
@@ -257,7 +324,7 @@ HEATS = (
         _wandering,
         forgetful,
         Size(3, 3, 300),
-        Size(10, 10, 5_000),
+        Size(10, 10, 3_000),
         _LONG,
     ),
     Heat(
@@ -276,7 +343,7 @@ HEATS = (
         _contextual,
         _seeing,
         Size(3, 3, 200),
-        Size(10, 10, 2_000),
+        Size(20, 20, 2_000),
         _LONG,
     ),
     Heat(
@@ -294,7 +361,7 @@ HEATS = (
         "partners",
         "The paper's lending partners (Kiva), each with a cluster of lenders of its own.",
         _given,
-        rivals,
+        _recommending,
         Size(1, 4, 500),
         Size(1, 100, 15_000),
         Size(1, 100, 15_000),
@@ -304,7 +371,7 @@ HEATS = (
         "movies",
         "The paper's movies (MovieLens 1M), popular and of linearly independent genres.",
         _given,
-        rivals,
+        _recommending,
         Size(1, 4, 500),
         Size(1, 100, 50_000),
         Size(1, 100, 50_000),

@@ -86,7 +86,7 @@ class Race:
     --------
     >>> from matroid_bandits.paper import RACE
     >>> [heat.name for heat in RACE.heats][:3], RACE.size(RACE.heats[0])
-    (['stationary', 'changes', 'wandering'], Size(n_worlds=20, n_runs=20, n_episodes=5000))
+    (['stationary', 'costly', 'phases'], Size(n_worlds=20, n_runs=20, n_episodes=5000))
     """
 
     heats: tuple[Heat, ...] = HEATS
@@ -150,7 +150,8 @@ def run_race(
     --------
     >>> from dataclasses import replace
     >>> from matroid_bandits.paper import RACE, run_race
-    >>> short = replace(RACE, heats=RACE.heats[4:5]).resized(length="quick", n_episodes=5, n_runs=1)
+    >>> context = tuple(heat for heat in RACE.heats if heat.name == "context")
+    >>> short = replace(RACE, heats=context).resized(length="quick", n_episodes=5, n_runs=1)
     >>> [lap.name for outcome in run_race(short) for lap in outcome.laps]
     ['uniform']
     """

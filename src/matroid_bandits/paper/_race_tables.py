@@ -56,6 +56,18 @@ CLAIMS: tuple[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str, ...]], ...
     ),
     (("stationary",), "Where means stay, KL-UCB++ has less regret than KL-OSM.", ("KL-UCB++",), ("KLOSM",)),
     (
+        ("costly",),
+        "Where means stay, policies made for an adversary have more regret than a tuned radius.",
+        ("OMM, tuned",),
+        ("FPL", "HYBRID"),
+    ),
+    (
+        ("phases",),
+        "Against averages, HYBRID has less regret than policies for means that stay.",
+        ("HYBRID",),
+        ("OMM", "OMM, tuned", "KLOSM", "MOSS", "Thompson", "CL-SG"),
+    ),
+    (
         ("changes",),
         "Where means change at once, policies that forget have less regret than those that do not.",
         ("discounted OMM", "windowed OMM", "discounted Thompson"),
