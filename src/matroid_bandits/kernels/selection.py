@@ -441,14 +441,6 @@ def _rank(gains, n, k, picked):
         j += n_before < k
 
 
-@njit(cache=True, nogil=True)
-def _fill_top_of(values, first, size, k, floats, integers, picked):
-    """`_fill_top` of the `size` values from `first` on; `floats` and `integers` are room."""
-    n = values.shape[0]
-    rest, scratch, sample = floats[:n], floats[n : 2 * n], floats[2 * n : 2 * n + 1024]
-    _fill_top(values[first : first + size], k, sample, rest, scratch, integers[:n], picked)
-
-
 @njit(cache=True, nogil=True, forceinline=True)
 def _next_mark(marks, b, least, n_found, k, size):
     """Set the mark of cell b, whose least chosen value is `least`, and in which `n_found` reached the threshold."""
@@ -475,14 +467,13 @@ def clear_marks(marks):
             marks[run, b, _THRESHOLD], marks[run, b, _SLACK], marks[run, b, _REST] = FIRST_MARK
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def choose_cells(row, starts, members, capacities, marks, maxima, gains, places, picked, floats, integers, items):
+def _choose_cells(row, starts, members, capacities, marks, maxima, gains, places, picked, floats, integers, items):
     """The best `capacities[b]` items of every cell of one run, whose items have the values `row` (L,).
 
     Cell b has the items members[starts[b]:starts[b + 1]], ascending, and `row` has the values in the order of
     `members`. What is chosen goes into `items` (K,), ascending in each cell. `marks` (B, 3) are kept from one choice
     to the next (see above). Room: `maxima` and `gains` float64, `places` and `picked` int64, all (L + 1,); `floats`
-    (2L + 1026,), `integers` (L,). As in `order.argsort_row` there are no slices.
+    (2L + 1026,), `integers` (L,). As in `order.argsort_row` there are no slices where a threshold serves.
     """
     k = 0
     for b in range(capacities.shape[0]):
@@ -511,15 +502,15 @@ def choose_cells(row, starts, members, capacities, marks, maxima, gains, places,
                     n_found = _collect(row, first, size, marks[b, _THRESHOLD], maxima, gains, places)
             if not is_done:
                 is_part = n_found >= m
-                if not is_part:
-                    _fill_top_of(row, first, size, m, floats, integers, picked)
-                elif n_found <= _MOST_RANKED:
+                if is_part and n_found <= _MOST_RANKED:
                     _rank(gains, n_found, m, picked)
                 elif n_found == m:
                     for i in range(m):
                         picked[i] = i
                 else:
-                    _fill_top_of(gains, 0, n_found, m, floats, integers, picked)
+                    values = gains[:n_found] if is_part else row[first : first + size]
+                    rest, scratch, sample = floats[:size], floats[size : 2 * size], floats[2 * size : 2 * size + 1024]
+                    _fill_top(values, m, sample, rest, scratch, integers, picked)
                 least = np.inf
                 for i in range(m):
                     place = picked[i]
@@ -529,6 +520,12 @@ def choose_cells(row, starts, members, capacities, marks, maxima, gains, places,
                     _next_mark(marks, b, least, n_found, m, size)
                 marks[b, _THRESHOLD] = least - marks[b, _SLACK] if abs(least) < np.inf else least
         k += m
+
+
+#: For kernels that play whole episodes, in which nothing is called; and for others, since it is compiled sooner. The
+#: latter is not kept on disk, where Numba does not tell it from the former.
+choose_cells = njit(cache=True, nogil=True, forceinline=True)(_choose_cells)
+_choose = njit(nogil=True)(_choose_cells)
 
 
 @njit(cache=True, nogil=True)
@@ -548,8 +545,7 @@ def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats,
             for i in range(n):
                 gathered[i] = weights[run, members[i]]
         row = weights[run] if is_sorted else gathered
-        choose_cells(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots,
-                     items[run])  # fmt: skip
+        _choose(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -571,8 +567,7 @@ def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks,
             for i in range(n):
                 e = np.uint64(members[i])
                 row[i] = index(a[e], b[e], c)
-        choose_cells(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots,
-                     items[run])  # fmt: skip
+        _choose(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run])
 
 
 @njit(cache=True, nogil=True)
