@@ -29,7 +29,7 @@ class Margin:
     inside, outside : label
         The item of the set, and the one that could replace it.
     statistic, threshold : float
-        The test passes where the first exceeds the second; NaN while an item has no answer.
+        The test passes where the first exceeds the second, which is infinite while an item has no answer.
     plays : int, or None
         How many more answers of both items it takes at the means of today; 0 where it passes, None where no number
         is enough or an item has no answer.
@@ -53,23 +53,20 @@ class Margin:
         return self.statistic > self.threshold
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form; null is a number that is not known."""
-        statistic, threshold = (x if math.isfinite(x) else None for x in (self.statistic, self.threshold))
+        """A plain JSON form; null is a threshold that is infinite."""
         return {
             "inside": encode(self.inside, "label"),
             "outside": encode(self.outside, "label"),
-            "statistic": statistic,
-            "threshold": threshold,
+            "statistic": self.statistic,
+            "threshold": self.threshold if math.isfinite(self.threshold) else None,
             "plays": self.plays,
         }
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Margin:
         """The margin that `to_dict` described."""
-        statistic, threshold = (
-            math.nan if form[key] is None else float(form[key]) for key in ("statistic", "threshold")
-        )
-        return cls(decode(form["inside"]), decode(form["outside"]), statistic, threshold, form["plays"])
+        threshold = math.inf if form["threshold"] is None else float(form["threshold"])
+        return cls(decode(form["inside"]), decode(form["outside"]), form["statistic"], threshold, form["plays"])
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,9 @@ class Confidence:
     n_exchanges, n_passed : int
         How many exchanges there are, and how many of them pass at `at`.
     margins : tuple of Margin
-        The exchanges that are farthest from passing at `at`, these first.
+        The exchanges that are farthest from passing at `at`, these first; all of them, some, or those of one item.
+    closest : Margin, or None
+        The exchange that is farthest from passing of all; None where there is none.
     at : float
         The delta that the margins are for.
     unanswered : tuple of labels
@@ -112,6 +111,7 @@ class Confidence:
     n_exchanges: int
     n_passed: int
     margins: tuple[Margin, ...]
+    closest: Margin | None
     at: float
     unanswered: tuple[Label, ...] = ()
     catalogue: int = 0
@@ -120,11 +120,6 @@ class Confidence:
     def is_sure(self, delta: float) -> bool:
         """Whether the rule would stop at this delta now."""
         return self.delta < as_delta(delta)
-
-    @property
-    def closest(self) -> Margin | None:
-        """The exchange that is farthest from passing; None where there is none."""
-        return self.margins[0] if self.margins else None
 
     def __str__(self) -> str:
         if self.n_exchanges == 0:
@@ -149,6 +144,7 @@ class Confidence:
             "n_exchanges": self.n_exchanges,
             "n_passed": self.n_passed,
             "margins": [margin.to_dict() for margin in self.margins],
+            "closest": None if self.closest is None else self.closest.to_dict(),
             "at": self.at,
             "unanswered": [encode(label, "label") for label in self.unanswered],
             "catalogue": self.catalogue,
@@ -163,6 +159,7 @@ class Confidence:
         return cls(
             items=tuple(decode(form["items"])),
             margins=tuple(Margin.from_dict(each) for each in form["margins"]),
+            closest=None if form["closest"] is None else Margin.from_dict(form["closest"]),
             unanswered=tuple(decode(form["unanswered"])),
             **fields,
         )
@@ -213,7 +210,7 @@ class Tested:
         if not self.leaves.size:
             return 0.0
         shortfall = self.thresholds - self.statistics
-        if np.isnan(shortfall).any():
+        if np.isinf(shortfall).any():
             return 1.0
         if self.watch.is_level_log:  # thresholds are a level plus what does not depend on delta
             log_delta = math.log(self.delta) + float(shortfall.max())
@@ -284,19 +281,15 @@ def confidence(
     leaves, enters = watch.matroid.exchanges(basis)
     tested = Tested(watch, n[0], means[0], basis, leaves, enters, t, as_delta(delta))
     shortfall = tested.thresholds - tested.statistics
-    order = np.argsort(np.where(np.isnan(shortfall), -np.inf, -shortfall), kind="stable")
+    order = np.argsort(-shortfall, kind="stable")
+    first = order[:1]
     if of is not None:
         order = order[(leaves[order] == of) | (enters[order] == of)]
     shown = order[:n_margins]
-    labels, needed = watch.matroid.labels, tested.needed(shown)
-    can_matter = np.zeros(n.shape[1], bool)
-    can_matter[leaves], can_matter[enters] = True, True
-    return Confidence(
-        delta=tested.least_delta(),
-        items=tuple(labels[e] for e in basis.tolist()),
-        n_exchanges=int(leaves.size),
-        n_passed=int((tested.statistics > tested.thresholds).sum()),
-        margins=tuple(
+    labels = watch.matroid.labels
+
+    def margins(chosen: IntArray) -> tuple[Margin, ...]:
+        return tuple(
             Margin(
                 labels[leaves[j]],
                 labels[enters[j]],
@@ -304,8 +297,18 @@ def confidence(
                 float(tested.thresholds[j]),
                 None if plays < 0 else plays,
             )
-            for j, plays in zip(shown.tolist(), needed.tolist(), strict=True)
-        ),
+            for j, plays in zip(chosen.tolist(), tested.needed(chosen).tolist(), strict=True)
+        )
+
+    can_matter = np.zeros(n.shape[1], bool)
+    can_matter[leaves], can_matter[enters] = True, True
+    return Confidence(
+        delta=tested.least_delta(),
+        items=tuple(labels[e] for e in basis.tolist()),
+        n_exchanges=int(leaves.size),
+        n_passed=int((tested.statistics > tested.thresholds).sum()),
+        margins=margins(shown),
+        closest=margins(first)[0] if first.size else None,
         at=tested.delta,
         unanswered=tuple(labels[e] for e in np.flatnonzero(can_matter & (n[0] == 0.0)).tolist()),
         catalogue=catalogue,

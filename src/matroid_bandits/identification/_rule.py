@@ -91,6 +91,8 @@ class StoppingRule:
                 raise StoppingError("expected deviation to be above 0, got 0")
             object.__setattr__(self, "deviation", deviation)
         tolerance = as_number("tolerance", self.tolerance, 0.0, MOST_WEIGHT, error=StoppingError)
+        if self.weights == "unit" and tolerance >= 1.0:
+            raise StoppingError(f"expected tolerance to be below 1 for weights in [0, 1], got {tolerance:g}")
         object.__setattr__(self, "tolerance", tolerance)
         object.__setattr__(self, "independent", as_flag("independent", self.independent, error=StoppingError))
         if self.threshold not in ("proven", "unproven", "CLUCB"):

@@ -144,11 +144,11 @@ def all_pass(counts, means, first, last, leaves, enters, law, test, deviation, r
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def tested(counts, means, leaves, enters, law, test, deviation, rho, tolerance, level, statistics, thresholds):
-    """The statistic and the threshold of every exchange of one row; NaN of an item without plays."""
+    """The statistic and the threshold of every exchange of one row; 0 and infinity of an item without plays."""
     for j in range(leaves.shape[0]):
         e, f = leaves[j], enters[j]
         if counts[e] == 0.0 or counts[f] == 0.0:
-            statistics[j] = thresholds[j] = np.nan
+            statistics[j], thresholds[j] = 0.0, np.inf
             continue
         statistics[j], thresholds[j] = _tested(
             law, test, deviation, rho, tolerance, level, counts[e], means[e], counts[f], means[f]

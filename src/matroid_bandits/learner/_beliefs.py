@@ -39,20 +39,35 @@ def estimates(core: Core, request: Request) -> Estimates:
     return Estimates(labels, counts, waiting, means, sign * U + 0.0, radii, alarms, last, state.minimize)
 
 
-def best_basis(core: Core) -> BestSet:
-    """The set of best means; items without one come last in a matroid, and are left out elsewhere."""
+def best_basis(core: Core, pessimism: float | None = None, deviation: float = 0.5) -> BestSet:
+    """The set of best means; items without one come last in a matroid, and are left out elsewhere.
+
+    With `pessimism`, the set of best lower bounds on the means of answered plays.
+    """
     state = core.agent.state
     means = _means(core)
     sign = -1.0 if state.minimize else 1.0
-    is_known = ~np.isnan(means)
+    gains = sign * means
+    if pessimism is not None:
+        gains = _lower_bounds(core, pessimism, deviation)
+    is_known = ~np.isnan(gains)
     if isinstance(core.constraint, Matroid):
-        items, sizes = core.constraint.best_sets(np.where(is_known, sign * means, -np.inf)[None])
+        items, sizes = core.constraint.best_sets(np.where(is_known, gains, -np.inf)[None])
     else:
-        gains = np.where(is_known, sign * means, 0.0)
+        gains = np.where(is_known, gains, 0.0)
         items, sizes = core.constraint.solve(gains[None], available=is_known)
     best: IntArray = items[0, : sizes[0]].copy()
     labels = core.constraint.labels
     return BestSet(best, tuple(labels[e] for e in best.tolist()), means[best], state.counts[0, best])
+
+
+def _lower_bounds(core: Core, delta: float, deviation: float) -> FloatArray:
+    """What the mean gain of each item exceeds, all at once but for a chance of delta; NaN without an answer."""
+    state, n_items = core.agent.state, core.constraint.n_items
+    counts = np.where(state.counts[0] > 0, state.counts[0], np.nan)
+    radii = deviation * np.sqrt(2.0 * np.log(2.0 * max(n_items, 1) / delta) / counts)
+    bounds: FloatArray = state.sums[0] / counts - radii
+    return bounds
 
 
 def explain(core: Core, item: int, request: Request, wanted: Wanted | None) -> Explanation:

@@ -85,6 +85,10 @@ class Core:
         How often items changed or started anew, and the last decision before items changed.
     n_steps : int
         How often the state has begun to change.
+    n_known : int
+        How many items have ever arrived.
+    has_forgotten : bool
+        Whether something was learnt by a policy that forgets, so that what is counted is not all that was seen.
     n_unknown : int
         How often requests have named items that were not there, and were served.
     is_replaying : bool
@@ -130,6 +134,7 @@ class Core:
         self.departed = Departed()
         self.reader = Reader(self)
         self.episode = self.n_changes = self.changed_at = 0
+        self.n_known, self.has_forgotten = constraint.n_items, policy.forgets
         self.control = self._made_control(self.holdout, priors)
         self.record: Record | None = None
         if record is not None:
@@ -388,6 +393,7 @@ class Core:
             raise
         self.n_steps += 1
         self.control = control
+        self.n_known += int(is_new.sum())
         self.departed.turn_over(turnover)
         self.reader = self.reader.renewed(self)
         self.n_changes += 1
@@ -440,7 +446,11 @@ class Core:
         self._set_holdout(share, control)
         if self.features is not None and self.features.shape[1] != new.n_features:
             self.features = None
+        extremes = self.reader.extremes
         self.reader = Reader(self)  # whose range is the new policy's
+        if not is_anew:
+            self.reader.extremes = extremes
+        self.has_forgotten = new.forgets or (self.has_forgotten and not is_anew)
         self.n_changes += is_anew
 
     def _control_for(self, holdout: Holdout, policy: Policy | None = None) -> Core | None:
@@ -476,6 +486,8 @@ class Core:
         _items.restart(self.agent, which)
         if which is None:
             self.departed.restart(self.policy, self.episode)
+            self.reader.forget()
+            self.has_forgotten = self.policy.forgets
         self.n_changes += 1
 
     def apply(self, event: Mapping[str, Any], trust: bool) -> Any:
@@ -577,6 +589,7 @@ class Core:
         for play in plays:
             places = play.untold()
             if default is not None:
+                self.reader.count(default)
                 self._learn(play, np.full(places.size, default), places)
                 continue
             if (of_control := self._control_play(play)) is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray, Label
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.exceptions import MissingDependencyError
+from matroid_bandits.identification import Confidence
 
 if TYPE_CHECKING:
     import pandas
@@ -281,6 +282,8 @@ class Explanation:
         with the item forced in would be, or, of a chosen item, without it.
     missing : str
         What can no longer be said of an open decision, and why; empty where nothing is missing.
+    confidence : Confidence, or None
+        How sure the best set is, with the margins of the exchanges of this item, where a stopping rule was given.
 
     Examples
     --------
@@ -305,6 +308,7 @@ class Explanation:
     last_alarm: int = 0
     missing: str = ""
     forced: Forced | None = None
+    confidence: Confidence | None = None
 
     @property
     def is_chosen(self) -> bool:
@@ -332,7 +336,7 @@ class Explanation:
             "last_alarm": self.last_alarm,
             "missing": self.missing,
             "forced": None if self.forced is None else self.forced.to_dict(),
-        }
+        } | ({} if self.confidence is None else {"confidence": self.confidence.to_dict()})
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Explanation:
@@ -352,9 +356,24 @@ class Explanation:
             form["last_alarm"],
             form["missing"],
             None if form["forced"] is None else Forced.from_dict(form["forced"]),
+            Confidence.from_dict(form["confidence"]) if "confidence" in form else None,
         )
 
     def __str__(self) -> str:
+        return self._why() if self.confidence is None else f"{self._why()}; {self._how_sure(self.confidence)}"
+
+    def _how_sure(self, confidence: Confidence) -> str:
+        """How sure the best set is, and the closest call of this item."""
+        if not confidence.margins:
+            return f"{confidence}; nothing could replace it, or be replaced by it"
+        own = confidence.margins[0]
+        plays = "an unknown number of" if own.plays is None else own.plays
+        return (
+            f"{confidence}; its own closest call is {_name(own.inside)} over {_name(own.outside)}, statistic "
+            f"{own.statistic:.3g} against {own.threshold:.3g} at delta {confidence.at:g}, {plays} more plays of both"
+        )
+
+    def _why(self) -> str:
         name = _name(self.label)
         known = f"mean {self.mean:.4g} over {self.plays:g} plays"
         if self.index == self.index:

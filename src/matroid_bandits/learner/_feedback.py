@@ -40,7 +40,9 @@ class Reader:
         self._find, self._find_departed = core.item, core.departed_item
         low, high = self._policy.support
         self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
-        self._seen = math.inf, -math.inf  # the least and the largest weight so far
+        self._seen = math.inf, -math.inf  # the least and the largest weight that this policy was found to take
+        #: The least and the largest weight that was counted; infinite both ways where that is not known.
+        self.extremes = math.inf, -math.inf
         self._has_warned = False
 
     def read(
@@ -127,8 +129,16 @@ class Reader:
     def renewed(self, core: Core) -> Reader:
         """A reader for other items that has seen the same weights."""
         reader = Reader(core)
-        reader._seen, reader._has_warned = self._seen, self._has_warned
+        reader._seen, reader._has_warned, reader.extremes = self._seen, self._has_warned, self.extremes
         return reader
+
+    def count(self, weight: float) -> None:
+        """Take note of a weight that counts without being told."""
+        self.extremes = min(self.extremes[0], weight), max(self.extremes[1], weight)
+
+    def forget(self) -> None:
+        """Take note that no weight counts any more."""
+        self._seen = self.extremes = math.inf, -math.inf
 
     @cached_property
     def all_items(self) -> IntArray:
@@ -172,7 +182,9 @@ class Reader:
 
     def _widen(self, values: FloatArray) -> None:
         """Take note of weights beyond those seen so far, and warn once when all of them do not fit the policy."""
-        self._seen = min(self._seen[0], float(values.min())), max(self._seen[1], float(values.max()))
+        low, high = float(values.min()), float(values.max())
+        self._seen = min(self._seen[0], low), max(self._seen[1], high)
+        self.extremes = min(self.extremes[0], low), max(self.extremes[1], high)
         if not self._has_warned and (problem := scale_problem(self._policy, *self._seen)):
             self._has_warned = True
             warnings.warn(problem, ScaleWarning, stacklevel=6)

@@ -63,6 +63,11 @@ def _parts(core: Core) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     }
     if header["constraint"] is None:
         header["fingerprint"] = _fingerprint(constraint)
+    header["evidence"] = {
+        "weights": None if core.reader.extremes[0] > core.reader.extremes[1] else _finite(core.reader.extremes),
+        "n_known": core.n_known,
+        "has_forgotten": core.has_forgotten,
+    }
     if core.departed.restarted_at:
         header["restarted_at"] = core.departed.restarted_at
     arrays |= {name: getattr(state, name)[0] for name in _validate.PLAYS}
@@ -183,10 +188,29 @@ def _restore(core: Core, header: Mapping[str, Any], arrays: Mapping[str, AnyArra
     labels = decode_any(header["departed"])
     core.departed = Departed(labels, columns, header.get("restarted_at", 0))
     core.reader = Reader(core)
+    _restore_evidence(core, header.get("evidence"), int(arrays["totals/n_answers"]))
     core.episode, core.n_changes = header["episode"], header["n_changes"]
     core.changed_at = header.get("changed_at", core.episode if core.n_changes else 0)
     core.features = arrays.get("features")
     _restore_open(core, arrays)
+
+
+def _restore_evidence(core: Core, form: Mapping[str, Any] | None, n_answers: int) -> None:
+    """What a learner needs to say how sure it is. Files of earlier versions do not say which weights were told."""
+    if form is None:
+        core.n_known += len(core.departed.labels)
+        if n_answers or len(core.departed.labels):
+            core.reader.extremes = core.policy.support
+        return
+    core.n_known, core.has_forgotten = form["n_known"], form["has_forgotten"]
+    if form["weights"] is not None:
+        low, high = form["weights"]
+        core.reader.extremes = -np.inf if low is None else low, np.inf if high is None else high
+
+
+def _finite(extremes: tuple[float, float]) -> list[float | None]:
+    """The least and the largest weight, None where they are not known."""
+    return [end if np.isfinite(end) else None for end in extremes]
 
 
 def _open_arrays(core: Core) -> dict[str, AnyArray]:

@@ -15,7 +15,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.archives import PLAIN_KINDS, Layout
 from matroid_bandits._util.arrays import offsets
-from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer
+from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer, as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.learner._holdout import Holdout, read_tags
@@ -34,7 +34,7 @@ _KEYS = (
     "constraint", "n_items", "policy", "minimize", "seed", "id", "holdout", "max_departed", "episode",
     "n_changes", "departed",
 )  # fmt: skip
-_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at", "control")
+_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at", "control", "evidence")
 
 
 def check_header(header: Mapping[str, Any]) -> None:
@@ -61,9 +61,30 @@ def check_header(header: Mapping[str, Any]) -> None:
     as_integer("n_changes", header["n_changes"])
     for key in ("restarted_at", "changed_at"):
         as_integer(key, header.get(key, 0), 0, episode)
+    if "evidence" in header:
+        _check_evidence(header["evidence"])
     _check_type("departed", header["departed"], list)
     if len(header["departed"]) > header["max_departed"]:
         raise ValueError(f"expected at most {header['max_departed']} departed items, got {len(header['departed'])}")
+
+
+def _check_evidence(form: Any) -> None:
+    """What a learner's confidence rests on besides counts and sums."""
+    if not isinstance(form, dict) or form.keys() != {"weights", "n_known", "has_forgotten"}:
+        raise ValueError(f"expected evidence to have weights, n_known and has_forgotten, got {shown(form)}")
+    as_integer("n_known", form["n_known"])
+    as_flag("has_forgotten", form["has_forgotten"])
+    ends = form["weights"]
+    if ends is None:
+        return
+    if type(ends) is not list or len(ends) != 2 or not all(end is None or type(end) in (int, float) for end in ends):
+        raise ValueError(f"expected the least and the largest weight, got {shown(ends)}")
+    low, high = (
+        limit if end is None else as_number("a weight", end, -MOST_WEIGHT, MOST_WEIGHT)
+        for end, limit in zip(ends, (-MOST_WEIGHT, MOST_WEIGHT), strict=True)
+    )
+    if low > high:
+        raise ValueError(f"expected the least and the largest weight, got {shown(ends)}")
 
 
 def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) -> None:
