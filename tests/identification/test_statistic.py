@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.samples import MATROIDS
 
 import matroid_bandits as mb
 from matroid_bandits._util.binomial import exact_interval
 from matroid_bandits.exceptions import StoppingError
 from matroid_bandits.identification import Watch, confidence
 from matroid_bandits.matroids import Exchanges, Matroid
+from samples import MATROIDS
 
 PLAIN = mb.StoppingRule(delta=0.1, deviation=0.7, threshold="unproven")
 

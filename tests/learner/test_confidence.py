@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from tests import saved_files
 
 import matroid_bandits as mb
+import saved_files
 from matroid_bandits.exceptions import StoppingError
 from matroid_bandits.identification import Watch, confidence
 
@@ -246,7 +246,7 @@ def test_a_file_of_an_earlier_version_does_not_know_its_weights(tmp_path):
         if is_known:  # such a policy takes no others
             assert loaded.confidence(**UNIT) == learner.confidence(**UNIT)
             continue
-        with pytest.raises(StoppingError, match="of an earlier version, .* say deviation=0.5"):
+        with pytest.raises(StoppingError, match=r"of an earlier version, .* say deviation=0\.5"):
             loaded.confidence(**UNIT)
         assert loaded.confidence(deviation=0.5) == learner.confidence(deviation=0.5)
         loaded.restart()
