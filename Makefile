@@ -90,12 +90,16 @@ endif
 science: $(VENV)/.test
 	@for script in science/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Kill servers under load, KILLS times for each database; EXAMPLES random histories of two servers whose statements fail.
+# Kill servers under load, KILLS times for each database; EXAMPLES random histories of two servers whose statements
+# fail; and FAULTS times each fault of a campaign's home, which stops for STOP_S seconds where it stops.
 KILLS ?= 200
 EXAMPLES ?= 500
+FAULTS ?= 3
+STOP_S ?= 60
 torture: $(VENV)/.test
-	MATROID_BANDITS_KILLS=$(KILLS) MATROID_BANDITS_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -s \
-	  tests/service/test_service_kills.py tests/service/test_service_model.py tests/service/test_service_servers.py
+	MATROID_BANDITS_KILLS=$(KILLS) MATROID_BANDITS_EXAMPLES=$(EXAMPLES) MATROID_BANDITS_FAULTS=$(FAULTS) \
+	  MATROID_BANDITS_STOP_S=$(STOP_S) $(BIN)/python -m pytest -s tests/service/test_service_kills.py \
+	  tests/service/test_service_model.py tests/service/test_service_servers.py tests/service/test_service_moves.py
 
 # A campaign that ages by DAYS simulated days, on both databases.
 DAYS ?= 365

@@ -15,6 +15,9 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
 
+#: Signals to a server: die between the next commit and its answer; stop inside the next transaction.
+DIES, STOPS = signal.SIGUSR1, signal.SIGUSR2
+
 
 class Nursery:
     """Starts servers of its own, and ends those that are left."""
@@ -87,11 +90,35 @@ def _main():
         pid = os.fork()
         if pid == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _arm()
             try:
                 run_server(Settings(**json.loads(line)), say=lambda words: None)
             finally:
                 os._exit(0)
         print(pid, flush=True)
+
+
+def _arm():
+    """Let two signals choose a moment: the next batch is committed and not answered, or stops half written."""
+    from matroid_bandits.service import _store, _writer
+
+    answer, append = _writer.Writer._answer, _store.Database.append
+    armed = set()
+
+    def answer_or_die(self, batch):
+        if DIES in armed and any(operation.is_write for operation in batch):
+            os.kill(os.getpid(), signal.SIGKILL)
+        answer(self, batch)
+
+    def append_or_stop(self, connection, rows):
+        append(self, connection, rows)
+        if STOPS in armed:
+            armed.discard(STOPS)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    _writer.Writer._answer, _store.Database.append = answer_or_die, append_or_stop
+    for each in (DIES, STOPS):
+        signal.signal(each, lambda sig, _: armed.add(sig))
 
 
 if __name__ == "__main__":

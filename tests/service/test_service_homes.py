@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import socket
 
 import httpx
 import pytest
@@ -16,6 +15,7 @@ from matroid_bandits.specs import CampaignSpec, parse
 from service_databases import fresh_postgres
 from service_kit import ADS, create, started, until
 from service_nursery import nursery, wait_until_ready
+from service_visitors import free_ports
 
 
 @pytest.fixture
@@ -108,14 +108,6 @@ def test_writes_of_a_server_of_the_first_version_are_refused(url):
                 connection.exec_driver_sql(statement)
         with service.database.reading() as connection:
             assert service.database.get(connection, "ads").seq == 1
-
-
-def free_ports(n):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 class Servers:

@@ -9,11 +9,13 @@ import asyncio
 import json
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import httpx
 import hypothesis.strategies as st
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
     Bundle,
@@ -25,10 +27,14 @@ from hypothesis.stateful import (
 )
 
 import matroid_bandits as mb
-from matroid_bandits.service import Service, create_app, export_campaign
+from matroid_bandits.service import Database, Service, create_app, export_campaign
+from matroid_bandits.service._homes import Registry
+from matroid_bandits.service._tables import homes
 from service_databases import fresh_postgres
 from service_injection import Faults
 from service_kit import settings_for
+from service_nursery import nursery, wait_until_ready
+from service_visitors import free_ports
 
 N_EXAMPLES = int(os.environ.get("MATROID_BANDITS_EXAMPLES", "5"))
 
@@ -239,16 +245,105 @@ class Machine(RuleBasedStateMachine):
             return
         for server in self.servers:
             server.faults.count()
-        lines = [json.loads(line) for line in export_campaign(self.servers[0].service.database, "ads")][1:-1]
+        self.check_log(self.servers[0].service.database)
+        while self.servers:
+            self.close_server(0)
+        self.runner.close()
+
+    def check_log(self, database):
+        lines = [json.loads(line) for line in export_campaign(database, "ads")][1:-1]
         own = ("paused", "resumed", "alarm")
         replica = mb.Learner.replay([event for event in lines if event["event"] not in own])
         ours, theirs = self.learner.estimates(), replica.estimates()
         assert [event["seq"] for event in lines] == list(range(1, len(lines) + 1))
         assert ours.means.tobytes() == theirs.means.tobytes()
         assert ours.indices.tobytes() == theirs.indices.tobytes()
+
+
+class Process:
+    """A server that is a process, of several with homes."""
+
+    def __init__(self, url, nursery):
+        (self.port,) = free_ports(1)
+        self._nursery, self.n_again = nursery, 0
+        self.pid = nursery.start(url, self.port, takeover=0.5, snapshot_every=7)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60.0)
+        wait_until_ready(self.port)
+
+    def post(self, path, **more):
+        return self.send("POST", path, **more)
+
+    def get(self, path):
+        return self.send("GET", path)
+
+    def send(self, method, path, **more):
+        """Send, and send again what was not served, as clients do."""
+        for self.n_again in range(200):
+            answer = self.client.request(method, path, **more)
+            if answer.status_code != 503:
+                return answer
+            time.sleep(0.05)
+        raise AssertionError(answer.text)
+
+    def close(self):
+        self.client.close()
+        self._nursery.end(self.pid)
+
+
+class Moves(Machine):
+    """Three processes on one PostgreSQL, killed and replaced, and a home that moves at any time."""
+
+    nursery = None
+
+    def open_server(self):
+        if len(self.servers) < 2:  # the third has no front that is asked
+            self.servers.append(Process(self.url, self.nursery))
+        if len(self.servers) == 2 and not hasattr(self, "third"):
+            self.third, self.database = Process(self.url, self.nursery), Database(self.url)
+
+    @rule(n=st.integers(0, 2))
+    def fail_a_statement(self, n):
+        """The home moves to another server, whatever it does."""
+        registry = Registry(self.database, 0.5)
+        with self.database.writing() as connection:
+            connection.execute(sa.update(homes).values(since=0.0))
+        alive = sorted(registry.view().alive(registry.silent))
+        if alive and "ads" in registry.view().homes:
+            registry.place(registry.view().homes["ads"], alive[n % len(alive)])
+
+    @rule()
+    def restart_third(self):
+        self.third.close()
+        self.third = Process(self.url, self.nursery)
+
+    def teardown(self):
+        if not hasattr(self, "third"):
+            return
+        self.check_log(self.database)
+        self.third.close()
+        self.database.close()
         while self.servers:
             self.close_server(0)
         self.runner.close()
+
+
+@pytest.mark.compiled
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
+def test_servers_whose_homes_move_do_what_a_plain_learner_does(postgres):
+    with nursery() as Moves.nursery:
+        Moves.urls = staticmethod(lambda: fresh_postgres(postgres))
+        run_state_machine_as_test(Moves, settings=the_settings(max(N_EXAMPLES // 10, 1)))
+
+
+def the_settings(n_examples):
+    return settings(
+        max_examples=n_examples,
+        stateful_step_count=25,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 @pytest.mark.compiled
@@ -265,13 +360,4 @@ def test_servers_do_what_a_plain_learner_does(kind, way, request, monkeypatch):
         else:
             uri = request.getfixturevalue("postgres")
             Machine.urls = staticmethod(lambda: fresh_postgres(uri))
-        run_state_machine_as_test(
-            Machine,
-            settings=settings(
-                max_examples=N_EXAMPLES,
-                stateful_step_count=25,
-                deadline=None,
-                derandomize=True,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        run_state_machine_as_test(Machine, settings=the_settings(N_EXAMPLES))

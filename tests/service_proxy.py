@@ -1,0 +1,81 @@
+"""A proxy between servers, which can cut connections, let none through, and make them slow."""
+
+import asyncio
+import contextlib
+import threading
+
+
+class Proxy:
+    """Passes bytes from a port of its own to another.
+
+    Attributes
+    ----------
+    port : int
+        Where it listens.
+    delay : float
+        Seconds that every piece takes on its way.
+    is_cut : bool
+        Whether connections are closed at once.
+    """
+
+    def __init__(self, to):
+        self.to, self.delay, self.is_cut, self.port = to, 0.0, False, 0
+        self._loop = asyncio.new_event_loop()
+        self._writers = set()
+        begun = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(begun,), daemon=True)
+        self._thread.start()
+        begun.wait()
+
+    def _run(self, begun):
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(asyncio.start_server(self._pass, "127.0.0.1", 0))
+        self.port = server.sockets[0].getsockname()[1]
+        begun.set()
+        self._loop.run_forever()
+        server.close()
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.run_until_complete(asyncio.sleep(0.01))
+        self._loop.close()
+
+    async def _pass(self, reader, writer):
+        if self.is_cut:
+            writer.close()
+            return
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self.to)
+        except OSError:
+            writer.close()
+            return
+        self._writers |= {writer, back}
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(self._copy(reader, back), self._copy(there, writer))
+        self._writers -= {writer, back}
+
+    async def _copy(self, reader, writer):
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                if self.delay:
+                    await asyncio.sleep(self.delay)
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    def cut(self):
+        """Close every connection, and those that come, until `mend`."""
+        self.is_cut = True
+
+        def close():
+            for writer in self._writers:
+                writer.transport.abort()
+
+        self._loop.call_soon_threadsafe(close)
+
+    def mend(self):
+        """Let connections through again, as fast as they are."""
+        self.is_cut, self.delay = False, 0.0
+
+    def close(self):
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10.0)
