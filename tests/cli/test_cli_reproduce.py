@@ -101,6 +101,7 @@ def test_the_race(monkeypatch):
     assert Path("store/store.json").exists()
     for options, message in (
         (["linear", "--full"], "expected race among what to reproduce"),
+        (["linear", "--store", "store"], "expected beyond or race among what to reproduce"),
         (["race", "--full", "--quick"], "expected --quick or --full"),
     ):
         assert message in " ".join(call("reproduce", *options).output.split())

@@ -77,8 +77,8 @@ def reproduce(
         typer.Option(
             "--store",
             metavar="DIR",
-            help="Folder to keep the runs of the race in and go on from; by default none, with --full race-store"
-            " beside the report.",
+            help="Folder to keep the runs of beyond and race in and go on from; by default none, with --full"
+            " race-store beside the report.",
         ),
     ] = None,
 ) -> None:
@@ -99,9 +99,10 @@ def reproduce(
         if name not in known:
             raise typer.BadParameter(f"expected graphic, transversal, linear, beyond or race; got {name!r}")
     chosen = [experiment for name, experiment in known.items() if name in (names or EXPERIMENTS)]
-    for option, is_given in (("--full", full), ("--store", store is not None)):
-        if is_given and RACE not in chosen:
-            raise typer.BadParameter(f"expected race among what to reproduce, since {option} is about it")
+    if full and RACE not in chosen:
+        raise typer.BadParameter("expected race among what to reproduce, since --full is about it")
+    if store is not None and RACE not in chosen and BEYOND not in chosen:
+        raise typer.BadParameter("expected beyond or race among what to reproduce, since --store is about them")
     if full and quick:
         raise typer.BadParameter("expected --quick or --full, got both")
     sizes = {"n_episodes": episodes, "n_runs": runs, "seed": seed}
@@ -128,7 +129,7 @@ def _job(experiment: Experiment | Beyond | Race, executor: ExecutorChoice, store
         racing = partial(run_race, experiment, None, executor=executor, store=store)
         return Job(experiment.name, experiment.title, racing, partial(write_race, experiment))
     if isinstance(experiment, Beyond):
-        later = partial(run_beyond, experiment, None, executor=executor)
+        later = partial(run_beyond, experiment, None, executor=executor, store=store)
         return Job(experiment.name, experiment.title, later, experiment.write)
     play = partial(run, experiment, None, executor=executor)
     return Job(experiment.name, experiment.title, play, experiment.write)

@@ -121,6 +121,7 @@ def run_beyond(
     data: str | os.PathLike[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     executor: ExecutorChoice = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> list[PartOutcome]:
     """Load the data and play every part.
 
@@ -134,6 +135,8 @@ def run_beyond(
         Called with (name of the part, episodes done, episodes in all) now and then.
     executor : int, Executor, Dask Client or "ray", optional
         Where the runs are played, as in `simulate`.
+    store : path, optional
+        A folder to keep what was played in; what was interrupted goes on from there.
 
     Examples
     --------
@@ -159,6 +162,7 @@ def run_beyond(
             seed=beyond.seed,
             checkpoints=part.checkpoints,
             executor=executor,
+            store=store,
             progress=report if progress is not None else False,
         )
         outcomes.append(PartOutcome(part, datasets, found))
