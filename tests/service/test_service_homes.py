@@ -2,6 +2,8 @@
 
 import contextlib
 import re
+import signal
+import threading
 
 import httpx
 import pytest
@@ -10,7 +12,7 @@ import sqlalchemy as sa
 from matroid_bandits.service import Database
 from matroid_bandits.service._homes import Registry, Server, View, least_busy
 from matroid_bandits.service._remembered import FRONT_MARK
-from matroid_bandits.service._tables import homes, requests, servers
+from matroid_bandits.service._tables import homes, requests, servers, snapshots
 from matroid_bandits.specs import CampaignSpec, parse
 from service_databases import fresh_postgres
 from service_kit import ADS, create, started, until
@@ -135,6 +137,10 @@ class Servers:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    def end(self, port, sig=signal.SIGKILL):
+        self.clients.pop(port).close()
+        self.servers.end(self.pids.pop(port), sig)
+
     def close(self):
         for client in self.clients.values():
             client.close()
@@ -186,16 +192,46 @@ def test_any_server_takes_any_request_and_the_home_alone_keeps_the_learner(three
 
 
 @pytest.mark.compiled
-def test_asks_are_answered_again_after_a_home_died(three):
+def test_homes_that_drain_and_die_are_replaced_and_streams_go_on(three):
     create(three.clients[three.ports[0]])
     home = until(lambda: three.home_of("ads"))
     first, second = (port for port in three.ports if port != home)
-    for n in range(1, 6):
-        assert three.ask(first)["decision"] == n
-    three.servers.end(three.pids.pop(home))
-    three.clients.pop(home).close()
-    assert [three.ask(port)["decision"] for port in (first, second, first)] == [6, 7, 8]
-    assert until(lambda: three.home_of("ads")) in (first, second)
+    stream = Stream(first)
+    assert [three.ask(first)["decision"] for _ in range(5)] == [1, 2, 3, 4, 5]
+    # Others than the home read no event, however many there are.
+    assert [figure(three.clients[port], "replayed_events_total") for port in (first, second)] == [0.0, 0.0]
+    stream.wait_for(6)
+    three.end(home, signal.SIGTERM)
+    assert [three.ask(port)["decision"] for port in (first, second)] == [6, 7]
+    with three.database.reading() as connection:
+        assert 6 in connection.execute(sa.select(snapshots.c.seq)).scalars().all()  # with which it was handed over
+    home = until(lambda: three.home_of("ads"))
+    (other,) = {first, second} - {home}
+    three.end(home)
+    if home == first:
+        stream = Stream(other, after=stream.seqs[-1])
+    assert [three.ask(other)["decision"] for _ in range(3)] == [8, 9, 10]
+    assert until(lambda: three.home_of("ads")) == other
+    stream.wait_for(11)
+    assert stream.seqs == list(range(stream.seqs[0], 12))
+
+
+class Stream(threading.Thread):
+    """Reads the events of a campaign from one server for as long as it tells them."""
+
+    def __init__(self, port, after=0):
+        super().__init__(daemon=True)
+        self.seqs, self._url = [], f"http://127.0.0.1:{port}/v1/campaigns/ads/stream?after={after}"
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(httpx.HTTPError), httpx.stream("GET", self._url, timeout=60.0) as answer:
+            for line in answer.iter_lines():
+                if found := re.match(r'data: \{"seq":(\d+),"at":', line):
+                    self.seqs.append(int(found[1]))
+
+    def wait_for(self, seq):
+        until(lambda: self.seqs and self.seqs[-1] >= seq)
 
 
 def figure(client, name):

@@ -138,6 +138,7 @@ class Router:
         await self._wait_until(lambda: not any(guest.n_open for guest in self._guests), 5.0)
         if self._registry is not None:
             with contextlib.suppress(SQLAlchemyError):
+                await asyncio.to_thread(self._heart.join, 2.0)  # it says that this server is alive
                 await asyncio.to_thread(self._registry.leave, [self.me.id])
         if self._server is not None:
             self._server.close()
