@@ -117,12 +117,16 @@ class Servers:
 
     def __init__(self, url, servers, n=3, **more):
         self.url, self.servers, self.more = url, servers, {"takeover": 1.0, **more}
-        self.ports = free_ports(n)
-        self.pids = {port: servers.start(url, port, **self.more) for port in self.ports}
-        self.clients = {port: httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) for port in self.ports}
+        self.ports, self.pids, self.clients = free_ports(n), {}, {}
         self.database = Database(url)
         for port in self.ports:
+            self.add(port)
+        for port in self.ports:
             wait_until_ready(port)
+
+    def add(self, port):
+        self.pids[port] = self.servers.start(self.url, port, **self.more)
+        self.clients[port] = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0)
 
     def home_of(self, name):
         """The port of the server that a campaign is at home at; by its figures, as an operator sees it."""
@@ -189,6 +193,15 @@ def test_any_server_takes_any_request_and_the_home_alone_keeps_the_learner(three
     assert {answer.text for answer in closed} == {'{"closed":1}'}
     loaded = [figure(client, "loaded_campaigns_total") for client in three.clients.values()]
     assert max(loaded) <= 1
+    # Campaigns of a server that ends go to the others, and one comes to a server that is new, once it may move.
+    three.end(homes["b"], signal.SIGTERM)
+    assert three.ask(homes["ads"], "b")["decision"] == 1
+    (port,) = free_ports(1)
+    three.add(port)
+    wait_until_ready(port)
+    settle(three)
+    assert until(lambda: any(three.home_of(name) == port for name in homes))
+    assert [three.ask(port, name)["decision"] for name in ("b", "c")] == [2, 1]
 
 
 @pytest.mark.compiled

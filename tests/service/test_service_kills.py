@@ -20,11 +20,12 @@ N_CLIENTS = 6
 
 @pytest.mark.compiled
 def test_what_was_acknowledged_survives_kills(url):
-    ports = free_ports(2)
+    ports = free_ports(3 if url.startswith("postgresql") else 2)  # homes move between the servers of a PostgreSQL
     is_over = threading.Event()
     chance = random.Random(0)
     with nursery() as servers:
-        pids = [servers.start(url, port, snapshot_every=200) for port in ports]
+        more = {"snapshot_every": 200, "takeover": 1.0}
+        pids = [servers.start(url, port, **more) for port in ports]
         for port in ports:
             wait_until_ready(port)
         with mb.Client(f"http://127.0.0.1:{ports[0]}", "ads") as client:
@@ -35,12 +36,13 @@ def test_what_was_acknowledged_survives_kills(url):
             each.start()
         for kill in range(KILLS):
             time.sleep(chance.uniform(0.05, 0.4))
-            victim = kill % 2
-            servers.end(pids[victim])
-            pids[victim] = servers.start(url, ports[victim], snapshot_every=200)
-            if kill % 3 == 2:  # now and then nobody is left
-                servers.end(pids[1 - victim])
-                pids[1 - victim] = servers.start(url, ports[1 - victim], snapshot_every=200)
+            victim = kill % len(ports)
+            others = (
+                [n for n in range(len(ports)) if n != victim] if kill % 4 == 3 else []
+            )  # now and then all of them
+            for n in (victim, *others):
+                servers.end(pids[n])
+                pids[n] = servers.start(url, ports[n], **more)
             wait_until_ready(ports[victim])
         time.sleep(0.2)
         is_over.set()
