@@ -17,7 +17,7 @@ from matroid_bandits.service._tables import campaigns, snapshots
 from service_databases import fresh_postgres
 from service_kit import create, until
 from service_nursery import nursery, wait_until_ready
-from test_service_homes import free_ports
+from service_visitors import free_ports
 
 TAKEOVER = 3.0
 
