@@ -98,7 +98,7 @@ from matroid_bandits.policies import (
     policy_to_dict,
 )
 from matroid_bandits.problem import Problem, lower_bound_problem
-from matroid_bandits.simulation import SimulationResult, Sweep, Worlds, simulate, sweep
+from matroid_bandits.simulation import Identification, SimulationResult, Sweep, Worlds, identify, simulate, sweep
 from matroid_bandits.stream import Stream
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ __all__ = [
     "GraphicMatroid",
     "Holdout",
     "Hybrid",
+    "Identification",
     "KLUCBPlusPlus",
     "LaminarMatroid",
     "Learner",
@@ -199,6 +200,7 @@ __all__ = [
     "evaluation",
     "exceptions",
     "gpu",
+    "identify",
     "lower_bound_problem",
     "policy_from_dict",
     "policy_to_dict",

@@ -15,6 +15,7 @@ from matroid_bandits.cli import (  # noqa: F401 - each adds its commands
     _campaign,
     _data,
     _evaluate,
+    _identify,
     _key,
     _reproduce,
     _schema,

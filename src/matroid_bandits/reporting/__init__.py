@@ -14,6 +14,11 @@ from matroid_bandits.reporting._blocks import (
 )
 from matroid_bandits.reporting._chapter import Chapter, DataSource, LogFacts, RunFacts
 from matroid_bandits.reporting._evaluation import evaluation_chapter
+from matroid_bandits.reporting._identification import (
+    identification_chapter,
+    identification_record,
+    margins_table,
+)
 from matroid_bandits.reporting._latex import to_latex
 from matroid_bandits.reporting._measures import (
     final_per_step,
@@ -26,7 +31,7 @@ from matroid_bandits.reporting._results_file import plain, simulation_record
 from matroid_bandits.reporting._simulation import simulation_chapter
 from matroid_bandits.reporting._simulation_blocks import basis_table, curve_plot, policy_table
 from matroid_bandits.reporting._sweep import parts_table, sweep_chapter
-from matroid_bandits.reporting._terminal import open_console, print_chapter, styled
+from matroid_bandits.reporting._terminal import open_console, print_chapter, print_table, styled
 from matroid_bandits.simulation import curve_panel, regret_panel
 
 __all__ = [
@@ -51,11 +56,15 @@ __all__ = [
     "curve_plot",
     "evaluation_chapter",
     "final_per_step",
+    "identification_chapter",
+    "identification_record",
+    "margins_table",
     "open_console",
     "parts_table",
     "plain",
     "policy_table",
     "print_chapter",
+    "print_table",
     "regret_panel",
     "regret_per_step",
     "report_checkpoints",

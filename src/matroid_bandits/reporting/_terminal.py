@@ -64,7 +64,7 @@ def print_chapter(console: Console, chapter: Chapter) -> None:
     console.print(styled((f"{chapter.run.size}\n", "dim")))
     for block in chapter.blocks:
         if isinstance(block, Table):
-            _print_table(console, block)
+            print_table(console, block)
         elif isinstance(block, Claim):
             mark = _standin_mark(block.is_standin)
             console.print(styled((block.verdict, _COLORS[block.verdict]), f": {block.text}", mark))
@@ -75,7 +75,16 @@ def print_chapter(console: Console, chapter: Chapter) -> None:
             raise unknown_block(block, "the terminal")
 
 
-def _print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table) -> None:
+    """Print one table with its title and note.
+
+    Examples
+    --------
+    >>> from matroid_bandits.reporting import Column
+    >>> print_table(open_console(), Table("n", "Numbers", (Column("n"),), ((1,),)))  # doctest: +ELLIPSIS
+    Numbers
+    ...
+    """
     notes = [note for note in (table.note, STANDIN_NOTE if table.is_standin else "") if note]
     console.print(styled((table.title, "bold"), _standin_mark(table.is_standin)))
     for part in table_parts(table, console.width):

@@ -1,6 +1,7 @@
 """Experiments: policies times runs of a problem, or of many, and what came of it."""
 
 from matroid_bandits.simulation._executors import ExecutorChoice, named_executor
+from matroid_bandits.simulation._identify import Identification, identify
 from matroid_bandits.simulation._plot import curve_panel, regret_panel
 from matroid_bandits.simulation._progress import Progress
 from matroid_bandits.simulation._result import PolicyResult, SimulationResult
@@ -17,6 +18,7 @@ __all__ = [
     "Difference",
     "ExecutorChoice",
     "Family",
+    "Identification",
     "Interval",
     "Parts",
     "PolicyResult",
@@ -29,6 +31,7 @@ __all__ = [
     "curve_panel",
     "enough_runs",
     "holm",
+    "identify",
     "named_executor",
     "parameter_panels",
     "regret_panel",
