@@ -36,7 +36,7 @@ class RoundsBound:
     >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.GaussianEnvironment([1.0, 0.0]))
     >>> bound = mb.rounds_bound(problem, delta=0.1)
     >>> round(bound.time, 1), bound.shares.round(2)
-    (7.9, array([0.5, 0.5]))
+    (8.0, array([0.5, 0.5]))
     """
 
     rounds: float

@@ -103,7 +103,7 @@ class Confidence:
     ...     decision = learner.ask()
     ...     learner.tell(decision, [1.0 if "a" in decision.labels else 0.0])
     >>> print(learner.confidence(weights="unit"))
-    at delta 1.5e-14 it would stop; the closest call is a over b
+    at delta 4.5e-16 it would stop; the closest call is a over b
     """
 
     delta: float
@@ -274,7 +274,7 @@ def confidence(
     >>> watch = Watch(mb.StoppingRule(deviation=1.0), mb.UniformMatroid(2, 1, labels="ab"))
     >>> found = confidence(watch, np.array([50, 50]), np.array([40.0, 10.0]), t=50)
     >>> found.margins[0].plays
-    29
+    15
     """
     n, means = watch.evidence(counts[None], sums[None])
     basis = watch.bases(n, means)[0]

@@ -672,7 +672,7 @@ class Learner:
         ...     decision = learner.ask()
         ...     learner.tell(decision, [{"a": 1.0, "b": float(t % 4 == 0), "c": 0.0}[decision.labels[0]]])
         >>> print(learner.confidence(weights="unit"))
-        at delta 0.0033 it would stop; the closest call is a over b
+        at delta 0.0026 it would stop; the closest call is a over b
         """
         rule = StoppingRule(
             weights=weights, deviation=deviation, tolerance=tolerance, independent=independent, threshold=threshold

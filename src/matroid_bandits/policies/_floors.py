@@ -59,7 +59,7 @@ class ExposureFloors(PolicyWrapper):
     --------
     >>> import matroid_bandits as mb
     >>> problem = mb.Problem(mb.UniformMatroid(4, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.3, 0.1]))
-    >>> fair = mb.ExposureFloors(mb.OMM(0.3), 0.1)
+    >>> fair = mb.ExposureFloors(mb.OMM(0.3), 0.1, eta=10.0)
     >>> result = mb.simulate(problem, [fair], n_episodes=2000, n_runs=5, seed=0)
     >>> bool((result.choices[0] / (5 * 2000)).min() > 0.09)
     True

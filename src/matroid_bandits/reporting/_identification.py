@@ -17,7 +17,7 @@ def margins_table(confidence: Confidence, name: str = "margins", title: str = "C
     >>> learner = mb.Learner(mb.UniformMatroid(2, 1, labels="ab"), mb.OMM(), seed=0)
     >>> learner.observe([1.0, 0.0])
     >>> margins_table(learner.confidence(weights="unit")).texts()
-    [['a', 'b', '1.386', '6.266', '5']]
+    [['a', 'b', '1.386', '4.880', '4']]
     """
     rows: list[tuple[Cell, ...]] = [
         (
