@@ -50,7 +50,7 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest $(SPREAD) -m "not ($(APART))"
 
 long: $(VENV)/.test
-	$(BIN)/python -m pytest -m long tests
+	$(BIN)/python -m pytest $(SPREAD) -m long tests
 
 cluster: $(VENV)/.test,dask,ray
 	$(BIN)/python -m pytest -m cluster tests/simulation

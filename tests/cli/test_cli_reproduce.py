@@ -23,6 +23,7 @@ from matroid_bandits.reporting import Report
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 
+@pytest.mark.compiled
 def test_reproduce_on_standins(tmp_path):
     result = call("reproduce", *TINY)
     assert result.exit_code == 0, result.output

@@ -210,6 +210,7 @@ def test_a_port_that_is_taken():
         run_server(Settings(db="x.db", port=taken.getsockname()[1]))
 
 
+@pytest.mark.compiled
 def test_the_library_alone_does_not_load_the_service():
     code = (
         "import sys, matroid_bandits; "

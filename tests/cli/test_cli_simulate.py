@@ -32,6 +32,7 @@ def test_simulate():
     }
 
 
+@pytest.mark.compiled
 def test_simulate_in_processes():
     results = {}
     for folder, more in (("threads", ()), ("processes", ("--executor", "2"))):
@@ -102,6 +103,7 @@ def test_nothing_is_markup():
         assert str(folder) in "".join(result.stdout.split())
 
 
+@pytest.mark.compiled
 def test_terminals_without_our_letters(tmp_path):
     done = subprocess.run(
         [

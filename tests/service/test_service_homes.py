@@ -19,6 +19,8 @@ from service_kit import ADS, create, started, until
 from service_nursery import nursery, wait_until_ready
 from service_visitors import free_ports
 
+pytestmark = pytest.mark.compiled  # servers are processes of their own
+
 
 @pytest.fixture
 def registry(postgres):

@@ -22,6 +22,8 @@ from service_nursery import DIES, STOPS, nursery, wait_until_ready
 from service_proxy import Proxy
 from service_visitors import Visitor, check_log, free_ports
 
+pytestmark = pytest.mark.compiled  # servers are processes of their own
+
 FAULTS = int(os.environ.get("MATROID_BANDITS_FAULTS", "0"))
 STOP_S = float(os.environ.get("MATROID_BANDITS_STOP_S", "1.5"))
 TAKEOVER_S = 1.0

@@ -19,6 +19,8 @@ from service_kit import create, until
 from service_nursery import nursery, wait_until_ready
 from service_visitors import free_ports
 
+pytestmark = pytest.mark.compiled  # servers are processes of their own
+
 TAKEOVER = 3.0
 
 
