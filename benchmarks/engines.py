@@ -1,4 +1,4 @@
-"""Time per episode as the ground set grows: the kinetic engine against full scans, one run, whole episodes.
+"""Time per episode as the ground set grows: the kinetic engine and count classes against full scans, one run.
 
 Everybody starts from the same state, reached by playing and restored before each sample: episode 1,000 of a fresh
 problem, or episode 10^9 with the counts that OMM has by then. Ours is timed over all of the phase. A full scan costs
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 import matroid_bandits as mb
 from benchmarks._harness import Case, Task
@@ -24,6 +25,7 @@ _FROM, _TO = 1_000, 10_000
 _CONVERGED = 10**9
 _NOISE = 0.25
 _SMALL = "ours, L = 10,000"
+_OMM = mb.OMM()
 
 #: Begins the names of the cases that the figure shows; the number of items follows.
 FIGURE_PREFIX = f"uniform, K = {_RANK}, L = "
@@ -41,6 +43,15 @@ def engines() -> Iterator[Case]:
             case.others[_SMALL] = _ours(_learning(family(10_000, is_coin)))
             yield case
         yield _against_scans(f"{label}, converged", _converged(family(1_000_000)), {"plain engine": 300.0})
+    for policy, n_items, expected in (
+        (mb.KLOSM(), 100_000, {"compiled scan": 100.0}),
+        (mb.CLSG(), 100_000, {"compiled scan": 3.0}),
+        (mb.CLSG(), 1_000_000, {"compiled scan": 20.0}),
+        (mb.MOSS(), 1_000_000, None),
+        (mb.KLUCBPlusPlus(), 100_000, None),
+        (mb.SingleSeedThompson(), 100_000, None),
+    ):
+        yield _count_classes(policy, n_items, expected)
 
 
 def first_simulate() -> tuple[float, float]:
@@ -63,16 +74,17 @@ def first_simulate() -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Stage:
-    """A problem and what OMM has seen of it before episode `first`."""
+    """A problem and what a policy has seen of it before episode `first`."""
 
     problem: mb.Problem
     first: int
     counts: np.ndarray
     sums: np.ndarray
+    policy: mb.Policy = _OMM
 
     def agent(self, engine: str) -> Agent:
         """An agent that has seen all this."""
-        agent = Agent(self.problem.constraint, mb.OMM(), engine=engine)
+        agent = Agent(self.problem.constraint, self.policy, engine=engine)
         agent.state.restore(self.counts, self.sums)
         return agent
 
@@ -94,13 +106,13 @@ def _on(matroid: mb.Matroid, is_coin: bool) -> mb.Problem:
     return mb.Problem(matroid, world)
 
 
-def _learning(problem: mb.Problem) -> _Stage:
+def _learning(problem: mb.Problem, policy: mb.Policy = _OMM) -> _Stage:
     """At episode 1,000, every item having been seen once before the first."""
-    agent, items = Agent(problem.constraint, mb.OMM()), np.arange(problem.n_items)[None]
+    agent, items = Agent(problem.constraint, policy), np.arange(problem.n_items)[None]
     stream = Stream(0, range(1), START)
     agent.observe(mb.Request(0, stream), items, problem.environment.draw(stream, 0, items))
     _play(problem, agent, 1, _FROM)
-    return _Stage(problem, _FROM, agent.state.counts, agent.state.sums)
+    return _Stage(problem, _FROM, agent.state.counts, agent.state.sums, policy)
 
 
 def _converged(problem: mb.Problem) -> _Stage:
@@ -191,10 +203,65 @@ def _numpy_loop(stage: _Stage, n: int) -> Task:
     return Task(call, n, setup)
 
 
-def _assert_same(stage: _Stage) -> None:
+def _count_classes(policy: mb.Policy, n_items: int, expected: dict[str, float] | None) -> Case:
+    """Weights 0 or 1; the compiled scan is what one would write with Numba: bisection for KL, argpartition."""
+    stage = _learning(_uniform(n_items, is_coin=True), policy)
+    _assert_same(stage, "classes")
+    name = type(policy).__name__
+    n_scans = max(3, 1_000_000 // n_items)
+    others = {"plain engine": _task(stage, n_scans, "greedy")}
+    if name in _SCANS:
+        means, is_kl = stage.problem.environment.mean_weights, _SCANS[name]
+
+        def call(arrays: tuple[np.ndarray, np.ndarray]) -> None:
+            _scan(np.random.default_rng(0), is_kl, stage.first, stage.first + n_scans, *arrays, means, _RANK)
+
+        def setup() -> tuple[np.ndarray, np.ndarray]:
+            return stage.sums[0].copy(), stage.counts[0].astype(np.float64)
+
+        few = np.zeros(200), np.ones(200), means[:200].copy()
+        _scan(np.random.default_rng(0), is_kl, 2, 3, *few, _RANK)  # compiled here
+        others["compiled scan"] = Task(call, n_scans, setup)
+    return Case(f"{name}, uniform, K = {_RANK}, L = {n_items:,}, weights 0 or 1", _ours(stage), others, expected)
+
+
+#: Policies whose index is written out in `_scan`, and whether it is that of Kullback-Leibler bounds.
+_SCANS = {"KLOSM": True, "CLSG": False}
+
+
+@njit
+def _scan(rng, is_kl, first, last, sums, counts, means, rank):
+    """Episodes of one run that look at every item."""
+    U = np.empty(sums.size)
+    for t in range(first, last):
+        budget = math.log(t)
+        x = rng.normal() * math.sqrt(0.1 * budget)
+        for e in range(sums.size):
+            n, p = counts[e], sums[e] / counts[e]
+            if is_kl:
+                low, high = p, 1.0
+                for _ in range(40):
+                    q, divergence = 0.5 * (low + high), 0.0
+                    if p > 0.0:
+                        divergence += p * math.log(p / q)
+                    if p < 1.0:
+                        divergence += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
+                    if n * divergence <= budget:
+                        low = q
+                    else:
+                        high = q
+                U[e] = low
+            else:
+                U[e] = p + x / math.sqrt(n + 1.0)
+        for e in np.argpartition(-U, rank)[:rank]:
+            sums[e] += 1.0 if rng.random() < means[e] else 0.0
+            counts[e] += 1.0
+
+
+def _assert_same(stage: _Stage, engine: str = "kinetic") -> None:
     """Engines agree on where ten episodes lead."""
     ends = []
-    for name in ("greedy", "kinetic"):
+    for name in ("greedy", engine):
         agent = stage.agent(name)
         _play(stage.problem, agent, stage.first, stage.first + 10)
         ends.append(agent.state)

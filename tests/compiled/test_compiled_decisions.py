@@ -152,6 +152,30 @@ def test_tournaments_of_many_items(policy, world):
         assert differences(play_compiled(policy, common), play_agent(policy, common)) == []
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("minimize", [False, True])
+@pytest.mark.parametrize("name", ["KL", "KL-UCB++", "single seed", "MOSS", "CL-SG"])
+def test_heaps_of_many_items(name, minimize):
+    """As many items as the engine of count classes takes; continuous weights, and ties, and heaps that rest."""
+    rng, policy = np.random.default_rng(3), POLICIES[name]
+    n = 2**15 if name in ("MOSS", "CL-SG") else 1_500
+    blocks = mb.PartitionMatroid(rng.integers(0, 9, n), dict(enumerate([0, 1, 2, 3, 4, 5, 6, 7, n])))
+    for matroid in (mb.UniformMatroid(n, 15), blocks):
+        for world, start in (("ties", "observe"), ("beta", "explore")):
+            problem = mb.Problem(matroid, WORLDS[world](n, rng), minimize)
+            common = Settings(problem, 60 if n < 2_000 else 30, 2, 5, start, np.array([3, 60 if n < 2_000 else 30]))
+            assert differences(play_compiled(policy, common), play_agent(policy, common)) == []
+
+
+def test_many_items_of_nested_quotas_are_left_to_count_classes():
+    n = 40_000
+    problem = mb.Problem(
+        mb.LaminarMatroid(n, [(range(n), 2), (range(n // 2), 1)]), mb.BernoulliEnvironment(np.full(n, 0.5))
+    )
+    with pytest.raises(Misfit, match="nested quotas are followed by the engine of count classes"):
+        play_compiled(mb.MOSS(), Settings(problem, 2, 1, 5, "observe", np.array([2])))
+
+
 @pytest.mark.parametrize(
     ("policy", "delay", "words"),
     [

@@ -77,6 +77,7 @@ DRIFT = mb.DriftingEnvironment(COINS, to=[0.1, 0.2, 0.3, 0.4], over=9)
     ("constraint", "environment", "policy", "words"),
     [
         (PROBLEM.constraint, COINS, mb.KLOSM(), "KLOSM takes logarithms"),
+        (PROBLEM.constraint, COINS, mb.MOSS(), "MOSS has no kernel for a GPU"),
         (PROBLEM.constraint, COINS, mb.FixedSet([0]), "FixedSet has no compiled form"),
         (PROBLEM.constraint, COINS, Own(), r"Own has lines\(\) of its own"),
         (PROBLEM.constraint, COINS, Rescaled(), r"Rescaled has exponent\(\) of its own"),

@@ -19,6 +19,8 @@ FEATURES = np.column_stack([np.ones(8), np.linspace(-1, 1, 8)])
 POLICIES = {
     "OMM": mb.OMM(),
     "KLOSM": mb.KLOSM(),
+    "MOSS": mb.MOSS(),
+    "CLSG": mb.CLSG(),
     "eps": mb.EpsilonGreedy(0.3),
     "chance": mb.UniformRandom(),
     "fixed": mb.FixedSet("adg"),

@@ -5,10 +5,14 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import ItemError, PolicyError
+from matroid_bandits.policies import counted
 
 POLICIES = [
     mb.OMM(),
     mb.KLOSM(),
+    mb.MOSS(),
+    mb.CLSG(),
+    mb.SingleSeedThompson(),
     mb.ThompsonSampling(),
     mb.DiscountedOMM(0.9),
     mb.SlidingWindowOMM(5),
@@ -20,11 +24,11 @@ POLICIES = [
 ]
 
 
-@pytest.mark.parametrize("engine", ["greedy", "warm", "kinetic"])
+@pytest.mark.parametrize("engine", ["greedy", "warm", "kinetic", "classes"])
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: type(policy).__name__)
 def test_a_preview_is_the_next_decision_and_changes_none(policy, engine, tmp_path):
     matroid = mb.PartitionMatroid(dict(zip("abcdefgh", "uuuvvvww", strict=True)))
-    if engine == "kinetic" and policy.affine is None:
+    if (engine == "kinetic" and policy.affine is None) or (engine == "classes" and counted(policy, False) is None):
         engine = "auto"
     looked, plain = (mb.Learner(matroid, policy, seed=3, id="x", holdout=0.2, engine=engine) for _ in range(2))
     rng = np.random.default_rng(0)

@@ -5,7 +5,14 @@ import pytest
 import matroid_bandits as mb
 from matroid_bandits.exceptions import FeedbackError
 
-POLICIES = [mb.ThompsonSampling(), mb.KLOSM(), mb.DiscountedThompson(0.9), mb.Restarting(mb.KLOSM())]
+POLICIES = [
+    mb.ThompsonSampling(),
+    mb.KLOSM(),
+    mb.CLSG(),
+    mb.SingleSeedThompson(),
+    mb.DiscountedThompson(0.9),
+    mb.Restarting(mb.KLOSM()),
+]
 
 
 @pytest.mark.parametrize("minimize", [False, True])

@@ -11,7 +11,7 @@ from matroid_bandits._typing import AnyArray, IntArray
 from matroid_bandits._util.arrays import offsets
 from matroid_bandits.compiled._forms import Misfit, ProblemForms
 from matroid_bandits.compiled._orders import BITS, FLOATS, FOREST, MATCHING, NESTED, RESIDUES
-from matroid_bandits.engines import KineticEngine, WarmEngine
+from matroid_bandits.engines import CountClassesEngine, KineticEngine, WarmEngine
 from matroid_bandits.kernels import graphic, kinetic, laminar
 from matroid_bandits.kernels.forms import DISCOUNTED, FADING, WINDOW, GraphForm, MatchingForm, QuotaForm, ResidueForm
 from matroid_bandits.matroids import Matroid
@@ -59,6 +59,11 @@ def check_cpu(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
         raise Misfit(f"{problem.n_items:,} items of nested quotas or of a window are followed by the kinetic engine")
     if is_large and forms.is_late:
         raise Misfit(f"{problem.n_items:,} items with answers that come late are followed by the kinetic engine")
+    is_apart = forms.is_late or family.kernel != "play_quotas"
+    is_many = problem.n_items >= CountClassesEngine.LEAST_ITEMS
+    if is_apart and is_many and CountClassesEngine.fits(problem.constraint, policy):
+        what = "with answers that come late" if forms.is_late else "of nested quotas"
+        raise Misfit(f"{problem.n_items:,} items {what} are followed by the engine of count classes")
     is_fading = form.kind == FADING or (form.kind == DISCOUNTED and forms.is_late)
     if is_fading and n_episodes > _MOST_POWERS:
         raise Misfit(f"plays fade over more episodes than are tabulated, {_MOST_POWERS:,}")
@@ -70,6 +75,11 @@ def check_cpu(forms: ProblemForms, policy: Policy, n_episodes: int) -> Family:
             f"are kept in memory, {_MOST_RING:,}"
         )
     return family
+
+
+def uses_heaps(forms: ProblemForms, policy: Policy) -> bool:
+    """Whether items of quotas side by side lie in heaps: of an index that goes by plays, and is not affine."""
+    return policy.affine is None and not forms.is_late and CountClassesEngine.pays(policy, forms.problem.n_items)
 
 
 def _family_of(forms: ProblemForms) -> Family:

@@ -10,12 +10,13 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, IntArray
 from matroid_bandits.compiled import _ready
-from matroid_bandits.compiled._families import Family, check_cpu
+from matroid_bandits.compiled._families import Family, check_cpu, uses_heaps
 from matroid_bandits.compiled._forms import Misfit, Optimum, Rows, World, powers_of
 from matroid_bandits.compiled._slices import Part, Settings, Slice, Stopped, check_returns
-from matroid_bandits.engines import KineticEngine
+from matroid_bandits.engines import CountClassesEngine, KineticEngine
 from matroid_bandits.kernels import discount, statistics
 from matroid_bandits.kernels import forms as codes
+from matroid_bandits.policies import Policy
 
 #: Seconds that a call of a kernel takes, about: what Ctrl-C and progress wait for.
 _CALL_S = 0.1
@@ -53,6 +54,8 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     form, moves = forms.schedule(slice.policy).form, any(world.moves for world in forms.worlds)
     n_ring = min(form.window, n_episodes) + (forms.longest_delay(n_episodes) if forms.is_late else 0)
     n_cells = n_items + n_ring * settings.problem.rank
+    if uses_heaps(forms, slice.policy):
+        n_cells *= 2
     returns, regret = np.empty((2, slice.n_runs, points.size))
     choices = np.zeros((slice.n_runs, n_items) if settings.by_run else n_items, np.int64)
     n_before = 1 if settings.start == "observe" else 0
@@ -132,7 +135,7 @@ class _Group:
             np.empty(shape if settings.forms.is_late else (n_runs, 1), np.int64),
         )
         self._queues = _queues(settings, n_runs)
-        self._room = _room(family, n_runs, n_items)
+        self._room = _room(family, settings, slice.policy, n_runs)
         self._totals = np.zeros((n_runs, 2))
         self.curves = np.empty((n_runs, 2, settings.checkpoints.size))
         self.optimum = Optimum(settings.checkpoints)
@@ -207,16 +210,27 @@ def _queues(settings: Settings, n_runs: int) -> tuple[AnyArray, ...]:
     )
 
 
-def _room(family: Family, n_runs: int, n_items: int) -> Any:
+def _room(family: Family, settings: Settings, policy: Policy, n_runs: int) -> Any:
     """What a kernel keeps from one call to the next, besides the state."""
     if family.kernel == "play_orders":
         return np.empty((n_runs, family.n_classes), np.int64)
     starts, *_, tree_starts, reserve_starts = family.arguments
+    n_items = settings.problem.n_items
     n_trees = n_runs if n_items >= KineticEngine.LEAST_ITEMS else 0
+    has_heaps = uses_heaps(settings.forms, policy)
+    n, n_cells = (n_items, starts.size - 1) if has_heaps else (0, 0)
     return (
         np.empty((n_runs, starts.size - 1, 3)),
         np.empty((n_runs, 6)),
         np.empty((n_trees, n_items), bool),
         np.empty((n_trees, int(tree_starts[-1]), 4)),
         np.empty((n_trees, int(reserve_starts[-1])), np.int64),
+        np.empty((n_runs, n, 4), np.int32),
+        np.empty((n_runs, n)),
+        np.empty((n_runs, n), np.int32),
+        np.empty((n_runs, n + 1)),
+        np.empty((n_runs, n + 1, 3), np.int32),
+        np.empty((n_runs, n_cells), np.int32),
+        np.empty((n_runs, 2), np.int32),
+        float(CountClassesEngine.items_per_look(policy)) if has_heaps else 0.0,
     )

@@ -90,8 +90,7 @@ class CountClassesEngine(RestingEngine):
             np.empty((n_runs, 2), np.int32),
         )
         self._space = np.empty((2, n_items + 1)), np.empty((2, n_items + 1), np.int64)
-        per_look = self.ITERATED_PER_LOOK if form.kind in forms.ITERATED else self.ITEMS_PER_LOOK
-        self._most_looks = max(64, n_items // per_look)
+        self._most_looks = max(64, n_items // self.items_per_look(policy))
         self._most_work = self.WATCHED * n_runs * self._most_looks if may_rest else np.inf
 
     @classmethod
@@ -102,10 +101,17 @@ class CountClassesEngine(RestingEngine):
 
     @classmethod
     def pays(cls, policy: Policy, n_items: int) -> bool:
-        """Whether there are so many items that heaps are faster than a scan, for a policy that fits."""
+        """Whether the index goes by means and plays, and of this number of items heaps are faster than a scan."""
         form = counted(policy, minimize=False)
-        is_iterated = form is not None and form.kind in forms.ITERATED
-        return n_items >= (cls.LEAST_ITERATED if is_iterated else cls.LEAST_ITEMS)
+        if form is None:
+            return False
+        return n_items >= (cls.LEAST_ITERATED if form.kind in forms.ITERATED else cls.LEAST_ITEMS)
+
+    @classmethod
+    def items_per_look(cls, policy: Policy) -> int:
+        """How many items are scanned in the time of a look at one."""
+        form = counted(policy, minimize=False)
+        return cls.ITERATED_PER_LOOK if form is not None and form.kind in forms.ITERATED else cls.ITEMS_PER_LOOK
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """The sets of the request's episode; where too many of the best are not available, all items are scanned."""
@@ -133,9 +139,11 @@ class CountClassesEngine(RestingEngine):
 
     def _build(self) -> None:
         """Put every item into its class."""
-        plays, everything = self.state.plays, np.arange(self.state.n_items)
-        for run, row in enumerate(plays):
-            order = np.lexsort((-everything, row, self._cells))
+        descending = -np.arange(self.state.n_items)
+        same = np.lexsort((descending, self._cells))
+        for run, row in enumerate(self.state.plays):
+            is_same = row.size == 0 or row.min() == row.max()
+            order = same if is_same else np.lexsort((descending, row, self._cells))
             heaps = [array[run] for array in self._heaps]
             classes.build(self._starts, order, row, self.state.means[run], *heaps)
         self._is_built = True

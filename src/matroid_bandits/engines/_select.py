@@ -68,7 +68,7 @@ def _fastest(constraint: Constraint, policy: Policy) -> str:
     """The engine that measurements favour (see `benchmarks`): memory pays only while indices move slowly."""
     if KineticEngine.fits(constraint, policy) and constraint.n_items >= KineticEngine.LEAST_ITEMS:
         return "kinetic"
-    if CountClassesEngine.fits(constraint, policy) and CountClassesEngine.pays(policy, constraint.n_items):
+    if CountClassesEngine.pays(policy, constraint.n_items) and CountClassesEngine.fits(constraint, policy):
         return "classes"
     if ThresholdEngine.fits(constraint):
         return "threshold"

@@ -350,11 +350,19 @@ def move_all(runs, items, cells, counts, waiting, lost, prior_counts, means, nod
              ends[run])  # fmt: skip
 
 
+@_kernel
+def move_some(items, cells, counts, means, nodes, keys, slots, plays, links, heads, ends):
+    """Take note of the plays and the means of some items of one run in which no play waits."""
+    for i in range(items.shape[0]):
+        e = items[i]
+        move(e, np.float64(counts[e]), means[e], cells[e], nodes, keys, slots, plays, links, heads, ends)
+
+
 # Choices
 
 
 @_kernel
-def _best_of_cell(kind, number, x, head, wanted, nodes, keys, slots, plays, links, is_barred, front_values,
+def best_of_cell(kind, number, x, head, wanted, nodes, keys, slots, plays, links, is_barred, front_values,
                   front_items, tied_values, tied_items, values, items, budget):  # fmt: skip
     """The best of one cell that are not barred, at most `wanted`, as a heap whose root is the worst of them.
 
@@ -431,7 +439,7 @@ def choose(kind, number, xs, innermost, parent, room, depths, nodes, keys, slots
             while g >= 0:
                 wanted, g = min(wanted, max(room[g], 0)), parent[g]
             if wanted > 0:
-                n, work = _best_of_cell(
+                n, work = best_of_cell(
                     kind, number, xs[run], np.int64(heads[run, cell]), wanted, nodes[run], keys[run], slots[run],
                     plays[run], links[run], is_barred, room_values[0], room_items[0], room_values[1], room_items[1],
                     values[run, k:], best[run, k:], budget - looked,
