@@ -7,10 +7,10 @@ most that a campaign's home can do.
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +24,9 @@ from benchmarks._running import RANK, ROOT, create, environment, fresh, running
 #: Servers, campaigns, operations of a batch that is handed to a writer, and seconds of each measurement.
 SERVERS, CAMPAIGNS = (1, 2, 4, 8), (1, 8)
 _BATCH = 32
+
+#: Clients of each server: fewer would leave several servers to wait for them and for the disk.
+_CLIENTS = 64
 _SECONDS, _ROUNDS = 3.0, 2
 
 #: Expected on 16 cores, of 8 workers against one server of the other checkout, by campaigns; of one campaign
@@ -44,26 +47,30 @@ class Row:
     load: Load
 
 
-def measure(url: str, tree: Path | None, seconds: float = _SECONDS, rounds: int = _ROUNDS) -> tuple[list[Row], float]:
-    """The rows, and the operations a second of a writer that is handed batches."""
-    n_clients, n_processes = (128, 4) if n_cores() >= 8 else (64, 1)
-    most = max(n_cores() // 2, 2)
+def measure(
+    url: str, tree: Path | None, seconds: float = _SECONDS, rounds: int = _ROUNDS, only: tuple[int, ...] = ()
+) -> tuple[list[Row], dict[str, float]]:
+    """The rows, of some numbers of workers alone where these are given; and what writers do that are handed batches,
+    by tree."""
+    n_processes, most = (4, n_cores() // 2) if n_cores() >= 8 else (1, 2)
+    jobs = [("other", 1, tree or ROOT)]
+    if only or "://" not in url:
+        jobs += [("workers", n, ROOT) for n in only or (1, min(SERVERS[-1], most))]
+    else:
+        jobs += [("workers", n, ROOT) for n in SERVERS if n <= most]
+        jobs += [("servers", n, ROOT) for n in (2, SERVERS[-1]) if n <= most]
     rows = []
     for n_campaigns in CAMPAIGNS:
-        jobs = [("other", 1, tree or ROOT)]
-        if "://" in url:
-            jobs += [("workers", n, ROOT) for n in SERVERS if n <= most]
-            jobs += [("servers", n, ROOT) for n in (2, SERVERS[-1]) if n <= most]
-        else:
-            jobs += [("workers", n, ROOT) for n in (1, min(SERVERS[-1], most))]
         for kind, n_servers, checkout in jobs:
             with _fleet(url, kind, n_servers, n_campaigns, checkout) as (ports, names, key):
+                n_clients = _CLIENTS * n_servers
                 loads = [
                     put_load(ports, names, key, RANK, n_clients, seconds, warm=2.0, n_processes=n_processes)
                     for _ in range(rounds)
                 ]
             rows.append(Row(kind, n_servers, n_campaigns, max(loads, key=lambda load: load.rate)))
-    return rows, handed(fresh(url), seconds)
+    trees = {"this": ROOT} | ({} if tree is None else {"other": tree})
+    return rows, {name: handed(fresh(url), seconds, checkout) for name, checkout in trees.items()}
 
 
 @contextlib.contextmanager
@@ -81,35 +88,61 @@ def _fleet(
         yield ports, names, key
 
 
-def handed(url: str, seconds: float = _SECONDS) -> float:
+def handed(url: str, seconds: float, tree: Path) -> float:
     """Operations a second of a writer in a process of its own, that is handed batches and serves nothing else."""
-    create(url)
+    create(url, tree=tree)
     command = [sys.executable, "-m", "benchmarks._fleet", url, str(seconds)]
-    done = subprocess.run(command, cwd=ROOT, env=environment(ROOT), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment(tree), stdout=subprocess.PIPE, text=True, check=True)
     return float(done.stdout)
 
 
+class _Batch:
+    """The future of all operations of a batch."""
+
+    def __init__(self, n: int) -> None:
+        self.answers: list[Any] = []
+        self._n, self._is_done = n, threading.Event()
+
+    def done(self) -> bool:
+        return False
+
+    def set_result(self, answer: Any) -> None:
+        self.answers.append(answer)
+        if len(self.answers) == self._n:
+            self._is_done.set()
+
+    def set_exception(self, error: BaseException) -> None:
+        raise error
+
+    def wait(self) -> list[Any]:
+        if not self._is_done.wait(60.0):
+            raise RuntimeError("a batch was not answered")
+        return self.answers
+
+
 def _hand(url: str, seconds: float) -> float:
-    from pydantic_core import from_json, to_json
+    from pydantic_core import from_json
 
     from matroid_bandits.service import Service, Settings
     from matroid_bandits.service import _actions as act
     from matroid_bandits.service._operation import Operation
+    from matroid_bandits.service._schemas import TellBody
 
+    sys.setswitchinterval(0.0005)  # as servers have it
     service = Service(Settings(db=url))
     service.start()
     n, weights = 0, [k / RANK for k in range(RANK)]
 
     def serve(runs: list[Any], need: Any) -> list[Any]:
         nonlocal n
+        batch = _Batch(len(runs))
         operations = []
         for run in runs:
             n += 1
-            future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-            operations.append(Operation(run, "bench0", need, f"request {n}", f"{n:032x}", future))
+            operations.append(Operation(run, "bench0", need, f"request {n}", f"{n:032x}", batch))
         for operation in operations:
             service.writer.submit(operation)
-        return [operation.future.result() for operation in operations]  # type: ignore[union-attr]
+        return batch.wait()
 
     began, n_before = 0.0, 0
     end = time.perf_counter() + 1.0
@@ -118,9 +151,8 @@ def _hand(url: str, seconds: float) -> float:
             if began:
                 break
             began, n_before, end = time.perf_counter(), n, time.perf_counter() + seconds
-        answers = serve([act.read_ask(b"{}")[0] for _ in range(_BATCH)], "ask")
-        told = [to_json({"decision": from_json(answer.body)["decision"], "weights": weights}) for answer in answers]
-        serve([act.read_tell(content)[0] for content in told], "change")
+        made = [from_json(answer.body)["decision"] for answer in serve([act.ask({})] * _BATCH, "ask")]
+        serve([act.tell(TellBody(decision=decision, weights=weights)) for decision in made], "change")
     rate = (n - n_before) / (time.perf_counter() - began)
     service.stop()
     return rate
@@ -129,10 +161,9 @@ def _hand(url: str, seconds: float) -> float:
 def judge(rows: list[Row], own: float, expect: Any) -> None:
     """Tell `expect` what each figure is, and what is expected of it on this machine."""
     at = {(row.kind, row.n_servers, row.n_campaigns): row.load for row in rows}
-    is_large = n_cores() >= 16
     for n_campaigns in CAMPAIGNS:
         one = at["other", 1, n_campaigns].rate
-        if is_large:
+        if ("workers", 8, n_campaigns) in at:
             eight = at["workers", 8, n_campaigns]
             what = f"8 workers, campaigns {n_campaigns} / one server"
             expect(what, eight.rate / one, _LEAST_OF_EIGHT[n_campaigns])

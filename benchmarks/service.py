@@ -1,6 +1,7 @@
 """The decision service under load, beside an endpoint that does nothing and one transaction per request.
 
-    python -m benchmarks.service [--tree CHECKOUT] [--machine NAME] [--only one|many] [--seconds S] [--out FILE]
+    python -m benchmarks.service [--tree CHECKOUT] [--machine NAME] [--only one|many] [--servers N,N]
+        [--seconds S] [--out FILE]
 
 ``make bench service`` runs it without options. Campaigns of 100 items, K = 10, OMM; keys and metrics on; every
 request with an id. Servers are processes of their own, started by the command that users start them with. Of one
@@ -54,7 +55,7 @@ class Figures:
     """What was measured: requests a second and latencies by database, server and clients; and what was expected."""
 
     loads: dict[tuple[str, str, int], Load] = field(default_factory=dict)
-    fleets: list[tuple[str, list[Row], float]] = field(default_factory=list)
+    fleets: list[tuple[str, list[Row], dict[str, float]]] = field(default_factory=list)
     expected: list[dict[str, Any]] = field(default_factory=list)
 
     def keep(self, key: tuple[str, str, int], load: Load) -> None:
@@ -81,7 +82,12 @@ class Figures:
 
 
 def run(
-    console: Console, *, tree: Path | None = None, only: str | None = None, seconds: float | None = None
+    console: Console,
+    *,
+    tree: Path | None = None,
+    only: str | None = None,
+    seconds: float | None = None,
+    servers: tuple[int, ...] = (),
 ) -> dict[str, Any]:
     """Measure everything, show it, and give it as data."""
     figures = Figures()
@@ -92,13 +98,15 @@ def run(
             _measure_one(figures, urls, folder)
             _show(console, figures)
         if only != "one":
-            options = {} if seconds is None else {"seconds": seconds, "rounds": 1}
+            options: dict[str, Any] = {} if seconds is None else {"seconds": seconds, "rounds": 1}
             for database, url in reversed(urls.items()):
-                rows, own = _fleet.measure(url, tree, **options)
+                if servers and database == "SQLite":
+                    continue
+                rows, own = _fleet.measure(url, tree, only=servers, **options)
                 figures.fleets.append((database, rows, own))
                 _show_fleet(console, database, rows, own)
                 if database == "PostgreSQL":
-                    _fleet.judge(rows, own, figures.expect)
+                    _fleet.judge(rows, own["this"], figures.expect)
     _show_expected(console, figures)
     return figures.to_dict()
 
@@ -194,7 +202,7 @@ def _show(console: Console, figures: Figures) -> None:
     console.print(table)
 
 
-def _show_fleet(console: Console, database: str, rows: list[Row], own: float) -> None:
+def _show_fleet(console: Console, database: str, rows: list[Row], own: dict[str, float]) -> None:
     title = f"Servers on one {database}, requests to any of them"
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in ("campaigns", "servers", "requests/s", "of one", "p50", "p99", "503"):
@@ -207,7 +215,8 @@ def _show_fleet(console: Console, database: str, rows: list[Row], own: float) ->
         name = f"{row.n_servers} {kind}"
         table.add_row(str(row.n_campaigns), name, f"{load.rate:,.0f}", of_one, *times, str(load.n_refused))
     console.print(table)
-    console.print(f"{database}: a writer that is handed batches of 32 does {own:,.0f} operations/s")
+    for name, rate in own.items():
+        console.print(f"{database}, {name} tree: a writer that is handed batches of 32 does {rate:,.0f} operations/s")
 
 
 def _show_expected(console: Console, figures: Figures) -> None:
@@ -223,6 +232,7 @@ def main() -> None:
     parser.add_argument("--tree", type=Path, help="another checkout, one server of which is measured in the same run")
     parser.add_argument("--machine", help="what to call this machine; by default its processor")
     parser.add_argument("--only", choices=("one", "many"), help="one server alone, or several")
+    parser.add_argument("--servers", default="", help="numbers of workers, as 2,8; PostgreSQL alone is measured then")
     parser.add_argument("--seconds", type=float, help="how long several servers are measured, each once")
     parser.add_argument("--out", type=Path, help="where figures go, as JSON")
     arguments = parser.parse_args()
@@ -230,7 +240,8 @@ def main() -> None:
     facts = machine() | ({"machine": arguments.machine} if arguments.machine else {})
     console.print("  ".join(f"{name}: {value}" for name, value in facts.items()))
     tree = None if arguments.tree is None else arguments.tree.resolve()
-    kept = run(console, tree=tree, only=arguments.only, seconds=arguments.seconds)
+    servers = tuple(int(n) for n in arguments.servers.split(",") if n)
+    kept = run(console, tree=tree, only=arguments.only, seconds=arguments.seconds, servers=servers)
     if arguments.out is not None:
         arguments.out.write_text(json.dumps({"machine": facts, **kept}, indent=1) + "\n")
 

@@ -1,5 +1,6 @@
 """Faults below SQLAlchemy: a chosen statement or commit of a driver raises, before or after it took effect."""
 
+import contextlib
 import sqlite3
 
 import psycopg
@@ -30,6 +31,10 @@ class Faults:
     def arm(self, at, *, after=False, only=""):
         """Fail the statement or commit of that number (from 1), of those that contain a text."""
         self.n_seen, self.is_armed, self._at, self._after, self._only = 0, True, at, after, only
+
+    def is_next(self, text):
+        """Whether the next statement is the one that fails."""
+        return self._only in text and self.is_armed and self.n_seen + 1 == self._at
 
     def step(self, text, call):
         """Make a call of the driver, or fail instead of it or after it."""
@@ -71,6 +76,16 @@ class Faults:
         class Cursor(psycopg.Cursor):
             def execute(self, text, *more, **options):
                 return faults.step(str(text), lambda: super(Cursor, self).execute(text, *more, **options))
+
+            @contextlib.contextmanager
+            def copy(self, text, *more, **options):
+                text = str(text)
+                is_it = faults.is_next(what := text.replace("COPY", "INSERT INTO"))
+                if is_it and not faults._after:
+                    faults.step(what, None)
+                with super().copy(text, *more, **options) as found:
+                    yield found
+                faults.step(what, lambda: None)
 
         class Connection(psycopg.Connection):
             def commit(self):

@@ -6,8 +6,8 @@ versions wrote have all of it in full, and are read as well.
 
 from __future__ import annotations
 
-import base64
 import re
+from binascii import b2a_base64
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -20,6 +20,7 @@ _MARK = "\x01"
 FRONT_MARK = "\x02"
 FRONT_IDS_S = 600.0
 
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 
@@ -86,4 +87,4 @@ def whole(answer: str, learner: str) -> bytes:
 
 
 def _text(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+    return b2a_base64(data, newline=False).translate(_URL_SAFE, b"=").decode()

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic_core import to_json
 from sqlalchemy import Connection, bindparam, event, func, literal_column, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -72,10 +71,8 @@ _POSTGRES = {
     "lock": f"SELECT {', '.join(_COLUMNS)}, {_POSTGRES_NOW} FROM campaigns WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
     "known": "SELECT id, campaign, digest, status, answer FROM requests "
     "WHERE id IN (SELECT json_array_elements_text(%s::json))",
-    "append": "INSERT INTO events (campaign, seq, at, payload) "
-    "SELECT (e->>0)::int, (e->>1)::bigint, (e->>2)::float8, e->>3 FROM json_array_elements(%s::json) AS e",
-    "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) SELECT r->>0, (r->>1)::int, r->>2, "
-    "(r->>3)::int, r->>4, (r->>5)::float8 FROM json_array_elements(%s::json) AS r",
+    "append": "COPY events (campaign, seq, at, payload) FROM STDIN",
+    "remember": "COPY requests (id, campaign, digest, status, answer, at) FROM STDIN",
     "advance": "UPDATE campaigns SET seq = %s, digest = %s, decisions = %s, waiting = %s, alarms = %s, status = %s, "
     "reason = %s WHERE id = %s",
 }
@@ -369,12 +366,12 @@ class Database:
             connection.execute(sa.update(campaigns).where(campaigns.c.id == id).values(spec=text))
 
     def _insert(self, connection: Connection, statement: str, rows: list[Any]) -> None:
-        """Insert many rows: up to a hundred or so by a statement of SQLite, all as JSON by one of PostgreSQL.
+        """Insert many rows: up to a hundred or so by a statement of SQLite, as many as there are by a COPY.
 
         A statement for each row would give up the interpreter for each, and wait until the event loop does.
         """
         if not self.is_sqlite:
-            self._run(connection, self._sql[statement], (to_json(rows).decode(),))
+            self._run(connection, self._sql[statement], rows, is_copy=True)
             return
         first, n = 0, _MOST_ROWS
         while first < len(rows):
@@ -385,12 +382,17 @@ class Database:
             self._run(connection, self._sql[statement] + values, [*chain.from_iterable(some)])
             first += n
 
-    def _run(self, connection: Connection, statement: str, values: Sequence[Any]) -> Any:
+    def _run(self, connection: Connection, statement: str, values: Sequence[Any], *, is_copy: bool = False) -> Any:
         """Let the driver execute a statement within the transaction of a connection; its errors are SQLAlchemy's."""
-        driver = connection.connection
+        driver: Any = connection.connection
         try:
             cursor = driver.cursor()
-            cursor.execute(statement, values)
+            if is_copy:
+                with cursor.copy(statement) as copy:
+                    for row in values:
+                        copy.write_row(row)
+            else:
+                cursor.execute(statement, values)
         except self._driver_error as error:
             raise DBAPIError.instance(
                 statement, None, error, self._driver_error, hide_parameters=True, dialect=self.engine.dialect

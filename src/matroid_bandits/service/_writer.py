@@ -324,7 +324,7 @@ class Writer(threading.Thread):
             for (campaign, id), row in found.items():
                 replica = self.replicas.by_id.get(campaign)
                 body = whole(row.answer, "" if replica is None else replica.learner.id)
-                turn.answered[campaign, named[id]] = row.digest, Answer(body, row.status, is_replayed=True)
+                turn.answered[campaign, named[id]] = row.digest, Answer(body, row.status)
 
     def _run(self, operation: Operation, turn: Turn) -> None:
         """Execute an operation that writes, unless it was answered before or its campaign is in doubt."""
@@ -338,8 +338,7 @@ class Writer(threading.Thread):
         if not self._answer_again(operation, key, turn):
             self._execute(operation, turn)
             if operation.error is None:
-                answer = operation.result
-                turn.answered[key] = operation.digest, Answer(answer.body, answer.status, is_replayed=True)
+                turn.answered[key] = operation.digest, operation.result
                 turn.fresh.append(_remembered(operation, campaign, turn.at))
             elif campaign == 0:  # no lock: another server may have served this very request since the ids were read
                 self._remember_answers(turn, [operation])
@@ -419,7 +418,7 @@ class Writer(threading.Thread):
                 return False
         operation.result = operation.error = None
         if is_same(before[0], operation.digest):
-            operation.result = before[1]
+            operation.result = Answer(before[1].body, before[1].status, is_replayed=True)
         else:
             operation.error = RequestIdError("expected the request that this id was given to first, got another")
         return True
