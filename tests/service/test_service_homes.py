@@ -1,15 +1,23 @@
 """Homes of campaigns: servers announce themselves, hand operations over, and take over from each other."""
 
 import contextlib
+import io
+import json
+import os
 import re
 import signal
+import subprocess
+import sys
+import tarfile
 import threading
+from pathlib import Path
 
 import httpx
 import pytest
 import sqlalchemy as sa
 
-from matroid_bandits.service import Database
+import matroid_bandits as mb
+from matroid_bandits.service import Database, export_campaign
 from matroid_bandits.service._homes import Registry, Server, View, least_busy
 from matroid_bandits.service._remembered import FRONT_MARK
 from matroid_bandits.service._tables import homes, requests, servers, snapshots
@@ -252,3 +260,49 @@ class Stream(threading.Thread):
 def figure(client, name):
     found = re.search(rf"^matroid_bandits_{name} (\S+)$", client.get("/metrics").text, re.MULTILINE)
     return float(found[1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("commit", "is_refused"), [("45f5556", True), ("5146976", False)])
+def test_a_server_of_an_earlier_version_beside_a_new_one(postgres, processes, tmp_path, commit, is_refused):
+    """Started before the tables are brought up to date: it writes as it did, or is refused; the log stays whole."""
+    root = Path(__file__).parents[2]
+    packed = subprocess.run(["git", "archive", commit, "src"], capture_output=True, cwd=root)
+    if packed.returncode:
+        pytest.skip(f"commit {commit} is not in this clone")
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as files:
+        files.extractall(tmp_path, filter="data")
+    url, (old, new) = fresh_postgres(postgres), free_ports(2)
+    command = [sys.executable, "-c", "from matroid_bandits.cli import main; main()", "serve"]
+    arguments = ["--db", url, "--port", str(old), "--tick", "0.2"]
+    environment, nowhere = os.environ | {"PYTHONPATH": str(tmp_path / "src")}, subprocess.DEVNULL
+    with contextlib.ExitStack() as stack:
+        earlier = subprocess.Popen([*command, *arguments], env=environment, stdout=nowhere, stderr=nowhere)
+        stack.callback(earlier.wait, 60.0)
+        stack.callback(earlier.terminate)
+        wait_until_ready(old, 300.0)
+        at_old, at_new = (
+            stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120.0))
+            for port in (old, new)
+        )
+        create(at_old)
+        asked = [ask_at(at_old) for _ in range(3)]
+        stack.callback(processes.end, processes.start(url, new, takeover=1.0))
+        wait_until_ready(new)
+        for _ in range(5):
+            asked += [ask_at(at_new), ask_at(at_old)]
+        asked.append(ask_at(at_new))
+        assert (None in asked) == is_refused, asked
+        assert at_old.get("/v1/campaigns").status_code == 200
+    answered = [decision for decision in asked if decision is not None]
+    assert answered == list(range(1, len(answered) + 1))
+    database = Database(url)
+    events = [json.loads(line) for line in export_campaign(database, "ads")][1:-1]
+    assert mb.Learner.replay(events).n_decisions == len(answered)
+    database.close()
+
+
+def ask_at(client):
+    """The number of a decision; None where it is refused."""
+    answer = client.post("/v1/campaigns/ads/ask", json={})
+    return answer.json()["decision"] if answer.status_code == 200 else None

@@ -85,6 +85,7 @@ def run_server(
     """
     specs = _read(files)
     service, n_workers = Service(settings), count_workers(settings)
+    place = _place_of(service)
     service.database.open()
     service.keys.refresh()
     if service.keys.is_open and not settings.insecure and not _is_loopback(settings.host):
@@ -93,7 +94,6 @@ def run_server(
             "expected keys (matroid-bandits key create) before other machines may connect, or --insecure; "
             f"got host {settings.host} and no keys"
         )
-    place = _place_of(service)
     listener = _listen(settings)
     set_up_logs(settings.log_level, settings.json_logs)
     if service.keys.are_all_revoked:
