@@ -408,6 +408,10 @@ class Constraint(Immutable, ABC):
     @property
     def labels(self) -> Sequence[Label]:
         """What each item is called; the items themselves unless labels were given."""
+        return self._all_labels
+
+    @cached_property
+    def _all_labels(self) -> Sequence[Label]:
         return range(self._n_items) if self._labels is None else self._labels
 
     @property

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _NONE: IntArray = np.empty(0, np.int64)
 
+#: The type of numbers that are read as they are; NumPy has one object of it.
+_FLOAT = np.dtype(np.float64)
+
 #: Stands for a key that names no item of today; no item of a play has this number or code.
 LOST = np.iinfo(np.int64).max
 
@@ -256,7 +259,7 @@ def _read_pairs(
 
 
 def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:
-    if type(weights) is np.ndarray and weights.dtype == np.float64 and weights.shape == items.shape:
+    if type(weights) is np.ndarray and weights.dtype is _FLOAT and weights.shape == items.shape:
         return weights
     if np.ma.is_masked(weights):
         raise FeedbackError(
