@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from typer.main import get_command
 
 from matroid_bandits.cli import app
-from matroid_bandits.service import Database, create_key
+from matroid_bandits.service import Database, Settings, create_key
 from service_kit import create, serving
 
 pytestmark = pytest.mark.compiled
@@ -156,6 +156,48 @@ def test_compose_takes_the_file():
         env=environment,
     )
     assert "postgresql://bandits:secret@database/bandits" in said
+
+
+def test_the_replicas_of_kubernetes_drain_and_find_each_other(tmp_path):
+    """Read by kubectl where there is one; and what it would start is started here, step by step."""
+    yaml = pytest.importorskip("yaml")
+    text = (DEPLOY / "kubernetes.yaml").read_text()
+    found = {each["kind"]: each for each in yaml.safe_load_all(text)}
+    assert {*found} == {"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"}
+    if (kubectl := shutil.which("kubectl")) is not None:
+        (tmp_path / "kustomization.yaml").write_text("resources: [kubernetes.yaml]\n")
+        shutil.copy(DEPLOY / "kubernetes.yaml", tmp_path)
+        assert [each["kind"] for each in yaml.safe_load_all(run(kubectl, "kustomize", str(tmp_path)))]
+    spec = found["Deployment"]["spec"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    labels = spec["template"]["metadata"]["labels"]
+    assert spec["replicas"] > 1
+    for selector in (spec["selector"]["matchLabels"], found["Service"]["spec"]["selector"]):
+        assert selector.items() <= labels.items()
+    variables = {each["name"]: each.get("value") for each in container["env"]}
+    options = {param.name for param in get_command(app).commands["serve"].params}
+    own = {name.removeprefix("MATROID_BANDITS_").lower() for name in variables if name.startswith("MATROID_BANDITS_")}
+    assert own <= options
+    _check_command(" ".join(container["args"]))
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    told = Settings(advertise=variables["MATROID_BANDITS_ADVERTISE"].replace("$(POD_IP)", "10.0.0.7")).advertise
+    assert told.endswith(f":{ports['peers']}")
+    allowed = found["NetworkPolicy"]["spec"]["ingress"][1]["ports"][0]
+    workers = int(variables["MATROID_BANDITS_WORKERS"])
+    assert (allowed["port"], allowed["endPort"] >= ports["peers"] + workers - 1) == (ports["peers"], True)
+    assert pod["securityContext"]["runAsUser"] == int(
+        re.search(r"USER (\d+)", (DEPLOY / "Dockerfile").read_text())[1]
+    )
+    pause = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert pod["terminationGracePeriodSeconds"] > pause + 2 * Settings().drain
+    with serving(str(tmp_path / "campaigns.db")) as client:
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+            assert container[probe]["httpGet"]["port"] in ports
+            assert client.get(container[probe]["httpGet"]["path"]).status_code == 200
+        client.service.drain()
+        assert client.get(container["readinessProbe"]["httpGet"]["path"]).status_code == 503
+        assert client.get(container["livenessProbe"]["httpGet"]["path"]).status_code == 200
 
 
 @pytest.fixture
