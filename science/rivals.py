@@ -100,28 +100,30 @@ def policies(problem: mb.Problem, T: int) -> dict[str, mb.Policy]:
     }
 
 
-#: The mean regret that is expected after 20,000 episodes, and its standard error.
+#: The mean regret that is expected after 20,000 episodes, and its standard error. Those of ESCB are this package's:
+#: the other implementation tried 16 slopes, whose sets fall short of the best bound by 0.0077 instead of 0.0008 (4K).
 MEANS: dict[str, dict[str, tuple[float, float]]] = {
     "uniform": {
         "OMM": (1715, 8), "CombUCB1": (1385, 10), "OMM(.5)": (569.7, 7.1), "LLR": (3261, 11), "KL-OSM": (558.0, 7.5),
         "KL-UCB++": (409.1, 5.7), "MOSS(1)": (449.4, 6.2), "MOSS(.5)": (275.5, 6.6), "UCB-V(1)": (1202, 7),
         "UCB-V(1/6)": (676.1, 7.5), "CTS-Beta": (396, 13), "CTS-normal(.5)": (369.4, 6.4), "CL-SG(.1)": (527.0, 7.0),
-        "CL-SG(.5)": (1154, 7), "BG-CTS": (1346, 11), "ESCB(4K)": (1074, 23), "AROQ": (3592, 19),
-        "FPL+GR": (3508, 16), "HYBRID": (1211, 27), "eps-greedy .1": (949, 14),
+        "CL-SG(.5)": (1154, 7), "BG-CTS": (1346, 11), "ESCB": (318.3, 11.2), "ESCB(4K)": (1341, 12),
+        "AROQ": (3592, 19), "FPL+GR": (3508, 16), "HYBRID": (1211, 27), "eps-greedy .1": (949, 14),
     },
     "graphic": {
         "OMM": (541.9, 4.4), "CombUCB1": (431.4, 5.3), "OMM(.5)": (182.1, 3.6), "LLR": (1543, 6),
         "KL-OSM": (176.3, 4.3), "KL-UCB++": (155.2, 3.3), "MOSS(1)": (184.4, 3.6), "MOSS(.5)": (113.3, 3.1),
         "UCB-V(1)": (421.6, 4.0), "UCB-V(1/6)": (207.2, 4.3), "CTS-Beta": (114.3, 3.3),
         "CTS-normal(.5)": (118.2, 3.3), "CL-SG(.1)": (198.7, 3.3), "CL-SG(.5)": (511.1, 3.6),
-        "BG-CTS": (524.6, 5.4), "AROQ": (1628, 9), "FPL+GR": (2966, 9), "eps-greedy .1": (2373, 8),
+        "BG-CTS": (524.6, 5.4), "ESCB": (108.9, 9.7), "AROQ": (1628, 9), "FPL+GR": (2966, 9),
+        "eps-greedy .1": (2373, 8),
     },
     "partition": {
         "OMM": (2092, 12), "CombUCB1": (1719, 11), "OMM(.5)": (703.9, 7.7), "LLR": (3554, 12), "KL-OSM": (691.6, 7.3),
         "KL-UCB++": (452.1, 5.9), "MOSS(1)": (502.0, 5.0), "MOSS(.5)": (326, 14), "UCB-V(1)": (1496, 8),
         "UCB-V(1/6)": (839.4, 9.1), "CTS-Beta": (422.1, 7.0), "CTS-normal(.5)": (427.7, 6.6),
-        "CL-SG(.1)": (579.0, 6.4), "CL-SG(.5)": (1244, 7), "BG-CTS": (1367, 10), "AROQ": (3596, 6),
-        "FPL+GR": (3642, 29), "eps-greedy .1": (921, 22),
+        "CL-SG(.1)": (579.0, 6.4), "CL-SG(.5)": (1244, 7), "BG-CTS": (1367, 10), "ESCB": (371.6, 10.9),
+        "AROQ": (3596, 6), "FPL+GR": (3642, 29), "eps-greedy .1": (921, 22),
     },
     "phases": {
         "HYBRID": (1155, 34), "KL-OSM": (1706, 243), "CTS-Beta": (2143, 156), "OMM(.3)": (2363, 276),
@@ -135,13 +137,10 @@ MEANS: dict[str, dict[str, tuple[float, float]]] = {
 
 #: The median regret where the mean is that of a few runs that lock in, and its standard error.
 MEDIANS: dict[str, dict[str, tuple[float, float]]] = {
-    "uniform": {"OMM(.3)": (233.8, 9.7), "CTS3-Beta": (291.6, 21.4), "ESCB": (255.4, 13.5)},
-    "graphic": {"OMM(.3)": (79.1, 3.5)},
-    "partition": {},
+    "uniform": {"OMM(.3)": (233.8, 9.7), "CTS3-Beta": (291.6, 21.4)},
+    "graphic": {"OMM(.3)": (79.1, 3.5), "CTS3-Beta": (90.6, 4.9)},
+    "partition": {"OMM(.3)": (258.8, 7.0), "CTS3-Beta": (284.1, 8.9)},
 }
-
-#: Policies with such tails.
-HEAVY = ("OMM(.3)", "CTS3-Beta", "ESCB")
 
 #: Problem, who has clearly less regret, who has more, and after how many episodes.
 CLAIMS = (
@@ -258,7 +257,7 @@ def warm_up(names: list[str], wanted: list[str] | None) -> None:
 
 def playing(name: str, problem: mb.Problem, T: int, wanted: list[str] | None) -> dict[str, mb.Policy]:
     """The policies of a problem's table, or those that are wanted."""
-    expected = {**MEANS[name], **(dict.fromkeys(HEAVY) if name in MEDIANS else {})}
+    expected = {**MEANS[name], **MEDIANS.get(name, {})}
     expected |= {policy: None for problem, *pair, _ in CLAIMS if problem == name for policy in pair}
     every = policies(problem, T)
     return {key: every[key] for key in every if key in expected and (wanted is None or key in wanted)}

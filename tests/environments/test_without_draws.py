@@ -57,15 +57,11 @@ def test_regret_in_hindsight_is_a_difference():
 
 def test_phases_alternate_and_grow():
     world = mb.PhasesEnvironment(4, best=[2], gap=0.25, growth=2.0)
-    assert world.changes[:5] == (3, 7, 15, 31, 63)
-    lengths = np.diff((1, *mb.PhasesEnvironment(2, [0]).changes[:20]))
+    assert world.changes[:5] == (2, 6, 14, 30, 62)
+    lengths = np.diff((0, *mb.PhasesEnvironment(2, [0]).changes[:20]))
     assert lengths.tolist() == [ceil(1.6**n) for n in range(1, 21)]
-    for t, means in (
-        (1, [0.75, 0.75, 1, 0.75]),
-        (3, [0, 0, 0.25, 0]),
-        (6, [0, 0, 0.25, 0]),
-        (7, [0.75, 0.75, 1, 0.75]),
-    ):
+    high, low = [0.75, 0.75, 1, 0.75], [0, 0, 0.25, 0]
+    for t, means in ((0, high), (1, high), (2, low), (5, low), (6, high)):
         assert np.array_equal(world.means(t, STREAM), means)
     problem = mb.Problem(mb.UniformMatroid(4, 1), world)
     assert mb.simulate(problem, mb.FixedSet([2]), n_episodes=100, n_runs=1, seed=0).final_regret == 0.0

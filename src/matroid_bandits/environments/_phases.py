@@ -24,7 +24,7 @@ class PhasesEnvironment(PiecewiseEnvironment):
     In odd phases the best items have mean 1 and the others 1 - gap, in even ones gap and 0. The best set is the same
     all the time and so is the gap, but an average over phases says nothing: policies that trust averages stay with a
     wrong item for whole phases, while policies for adversaries (`Hybrid`) do not mind. Phase n has
-    ceil(growth^n) episodes.
+    ceil(growth^n) episodes; the first begins with episode 0, the look before the first decision.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class PhasesEnvironment(PiecewiseEnvironment):
     --------
     >>> import matroid_bandits as mb
     >>> world = mb.PhasesEnvironment(4, best=[0, 1])
-    >>> world.changes[:4]  # phases of 2, 3, 5 and 7 episodes
-    (3, 6, 11, 18)
-    >>> world.means(1, mb.Stream(0, [0])), world.means(3, mb.Stream(0, [0]))
+    >>> world.changes[:4]  # phases of 2, 3, 5 and 7 episodes, from episode 0 on
+    (2, 5, 10, 17)
+    >>> world.means(1, mb.Stream(0, [0])), world.means(2, mb.Stream(0, [0]))
     (array([1. , 1. , 0.9, 0.9]), array([0.1, 0.1, 0. , 0. ]))
     """
 
@@ -56,7 +56,7 @@ class PhasesEnvironment(PiecewiseEnvironment):
         self._growth = as_number("growth", growth, 1.1, 1e6, error=InvalidEnvironmentError)
         high = BernoulliEnvironment(np.where(self._best, 1.0, 1.0 - self._gap))
         low = BernoulliEnvironment(np.where(self._best, self._gap, 0.0))
-        changes, phase, t = [], 1, 1 + ceil(self._growth)
+        changes, phase, t = [], 1, ceil(self._growth)
         while t < _MOST_EPISODES:
             changes.append(t)
             phase += 1

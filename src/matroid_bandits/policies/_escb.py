@@ -72,10 +72,11 @@ class ESCB(Policy):
     -----
     The set is found among the best sets for :math:`\hat w_e + \lambda f_t / (2 T_e)`, the corners of the upper hull
     of all sets, by solving some five such linear problems (two at least); the bound of every other set is at most
-    `Certified.bounds`, and `Learner.gap` reports the difference. On 400 states of 5 of 20 items the set was the best
-    of all 15,504 in 98.5%, and 0.0005 is what better sets could at most have been better by on average. For sets of
-    one item it is always the best. K is the size of the largest set; :math:`\log \log t` counts from t = 3 on, and
-    so does :math:`\log t`. Items never seen come first.
+    `Certified.bounds`, and `Learner.gap` reports the difference. Sets that are no corners are not found: for 5 of 20
+    items with plays drawn at random the set was the best of all 15,504 in 98.5% of the states, and in simulations in
+    a third, where it fell short by 0.016 on average and by 0.023 at most as far as was certified (with ``c=4`` in
+    two thirds, by 0.0008 and 0.0013). For sets of one item it is always the best. K is the size of the largest set;
+    :math:`\log \log t` counts from t = 3 on, and so does :math:`\log t`. Items never seen come first.
 
     Examples
     --------
