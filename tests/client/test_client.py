@@ -608,6 +608,7 @@ CALLS = [
     lambda client: client.close_before(3),
     lambda client: client.estimates(),
     lambda client: client.best_basis(),
+    lambda client: client.confidence(),
     lambda client: client.explain("boots"),
     lambda client: client.preview(),
     lambda client: client.outstanding,

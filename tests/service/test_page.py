@@ -612,6 +612,23 @@ def test_the_learner_against_its_control_is_a_band_over_time(site, visit):
     expect(other.locator("#uplift-box")).to_be_hidden()
 
 
+def test_how_sure_the_best_set_is(site, visit):
+    site.create("sure", ["good", "bad"])
+    page = visit("/campaigns/sure")
+    expect(page.locator("#sure p")).to_contain_text("It would not stop at any delta: 2 items without an answer")
+    asked = site.send("POST", "/v1/campaigns/sure/ask/batch", {"requests": [{}] * 60})["decisions"]
+    answers = [
+        {"decision": each["decision"], "weights": {label: float(label == "good") for label in each["items"]}}
+        for each in asked
+    ]
+    site.send("POST", "/v1/campaigns/sure/tell/batch", {"answers": answers})
+    expect(page.locator("#sure p")).to_contain_text("it would stop; the closest call is good over bad.")
+    expect(page.locator("#sure tbody tr").first).to_contain_text("good")
+    expect(page.locator("#sure tbody td").last).to_have_text("0")
+    assert page.evaluate(FAINT) == []
+    assert page.evaluate(NAMELESS) == []
+
+
 def test_the_page_works_under_a_path_of_a_proxy(chromium, tmp_path):
     site = Site(tmp_path, "--root-path", "/bandits")
     site.start()

@@ -112,3 +112,26 @@ def test_decisions_drawn_at_random_say_so_and_far_ones_are_refused(tmp_path, mon
         client.post(f"{at}/ask")
         refused = client.post(f"{at}/explain", json=body | {"decision": 3})
         assert (refused.status_code, refused.json()["error"]) == (413, "LimitError")
+
+
+def test_how_sure_the_best_set_is(url):
+    """The rule of a learner of the same log; and why it cannot be said."""
+    with serving(url) as client:
+        at = create(client)
+        learner = mb.Learner(mb.constraint_from_dict(client.get(at).json()["constraint"]), mb.OMM(), seed=1)
+        for k in range(1, 31):
+            items = client.post(f"{at}/ask").json()["items"]
+            weights = dict.fromkeys(items, 0.25 * (k % 3))
+            client.post(f"{at}/tell", json={"decision": k, "weights": weights})
+            learner.tell(learner.ask(available=items, pinned=items), weights)
+        answer = client.get(f"{at}/confidence?delta=0.1").json()
+        assert answer["reason"] is None
+        assert mb.Confidence.from_dict(answer["confidence"]) == learner.confidence(weights="unit", delta=0.1)
+        answer = client.get(f"{at}/confidence?deviation=2").json()
+        assert mb.Confidence.from_dict(answer["confidence"]) == learner.confidence(deviation=2.0)
+        items = client.post(f"{at}/ask").json()["items"]
+        client.post(f"{at}/tell", json={"decision": 31, "weights": dict.fromkeys(items, 1.5)})
+        answer = client.get(f"{at}/confidence").json()
+        assert answer["confidence"] is None
+        assert "weights from 0 to 1.5 were told" in answer["reason"]
+        assert client.get(f"{at}/confidence?delta=2").status_code == 400

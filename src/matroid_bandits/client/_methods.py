@@ -16,7 +16,14 @@ from matroid_bandits.client._exchange import Limit, Steps, fresh_id, get, post, 
 from matroid_bandits.client._later import AsyncLater, Later
 from matroid_bandits.client._remote import remote, remote_property
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.exceptions import MalformedRequestError, RateLimitError, UnavailableError, UnknownDecisionError
+from matroid_bandits.exceptions import (
+    MalformedRequestError,
+    RateLimitError,
+    StoppingError,
+    UnavailableError,
+    UnknownDecisionError,
+)
+from matroid_bandits.identification import Confidence, as_delta
 from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Holdout
 from matroid_bandits.policies import Policy
 
@@ -172,6 +179,19 @@ class Methods:
     def best_basis(self) -> Steps[BestSet]:
         """The set of best means so far, without exploration; see `Learner.best_basis`."""
         return read(BestSet.from_dict, (yield from self._get("best")))
+
+    @remote
+    def confidence(
+        self, *, deviation: float | None = None, tolerance: float = 0.0, delta: float = 0.05
+    ) -> Steps[Confidence]:
+        """How sure the best set is, of weights in [0, 1] unless a deviation is given; see `Learner.confidence`."""
+        query = f"confidence?delta={as_delta(delta)}&tolerance={as_number('tolerance', tolerance, 0.0)}"
+        if deviation is not None:
+            query += f"&deviation={as_number('deviation', deviation, 0.0)}"
+        reason, found = read(_confidence, (yield from self._get(query)))
+        if found is None:
+            raise StoppingError(reason)
+        return found
 
     @remote
     def explain(
@@ -522,3 +542,9 @@ def _listed(form: Form, is_batch: bool) -> list[Form]:
 _NOTHING: dict[str, Any] = {
     "available": None, "exclude": (), "pinned": (), "features": None, "tags": None, "unknown": "raise",
 }  # fmt: skip
+
+
+def _confidence(form: Mapping[str, Any]) -> tuple[str, Confidence | None]:
+    """Why it cannot be said how sure the best set is, or how sure it is."""
+    found = form["confidence"]
+    return str(form["reason"]), None if found is None else Confidence.from_dict(found)

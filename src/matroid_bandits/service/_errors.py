@@ -43,6 +43,7 @@ STATUS: Final[dict[type[Exception], int]] = {
     known.SerializationError: 422,
     known.WeightsError: 422,
     known.SeedError: 422,
+    known.StoppingError: 422,
     known.DataError: 422,
     known.RateLimitError: 429,
     known.CampaignStoppedError: 503,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from matroid_bandits._util.names import decode
-from matroid_bandits.exceptions import ArchivedEventsError
+from matroid_bandits.exceptions import ArchivedEventsError, StoppingError
+from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import policy_to_dict
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.specs import LONGEST_TITLE
 
 #: What an item of a page of waiting decisions is taken to cost, in bytes.
 _ITEM_BYTES = 32
+
+#: Exchanges that a request looks at, between two batches of the writer's; and margins in an answer.
+_MOST_EXCHANGES, _N_MARGINS = 200_000, 20
 
 
 def summary_form(replica: Replica) -> dict[str, Any]:
@@ -123,6 +127,23 @@ def best_form(replica: Replica) -> dict[str, Any]:
     """The set of best means so far."""
     best = replica.learner.best_basis()
     return best.to_dict() | {"seq": replica.seq, "value": best.value}
+
+
+def confidence_form(replica: Replica, delta: float, deviation: float | None, tolerance: float) -> dict[str, Any]:
+    """How sure the best set is, or why that cannot be said; weights lie in [0, 1] unless a deviation is given."""
+    learner = replica.learner
+    form: dict[str, Any] = {"seq": replica.seq, "reason": None, "confidence": None}
+    constraint = learner.constraint
+    if isinstance(constraint, Matroid) and (n := constraint.most_exchanges()) > _MOST_EXCHANGES:
+        return form | {"reason": f"expected at most {_MOST_EXCHANGES:,} exchanges to look at for a page, got {n:,}"}
+    weights: Literal["unit"] | None = "unit" if deviation is None else None
+    try:
+        found = learner.confidence(
+            weights=weights, deviation=deviation, tolerance=tolerance, delta=delta, n_margins=_N_MARGINS
+        )
+    except StoppingError as error:
+        return form | {"reason": str(error)}
+    return form | {"confidence": found.to_dict()}
 
 
 def explanation_form(replica: Replica, item: Any, wanted: dict[str, Any], decision: int | None) -> dict[str, Any]:

@@ -195,6 +195,14 @@ async def _best(call: Call) -> Answer:
     return await _read(call, reads.best_form)
 
 
+async def _confidence(call: Call) -> Answer:
+    delta, tolerance = call.number("delta", 0.05, 1e-12, 1.0 - 1e-9), call.number("tolerance", 0.0, 0.0, _FAR)
+    deviation = None
+    if "deviation" in call.request.query_params:
+        deviation = call.number("deviation", 1.0, 1e-12, _FAR)
+    return await _read(call, lambda replica: reads.confidence_form(replica, delta, deviation, tolerance))
+
+
 async def _waiting(call: Call) -> Answer:
     limit = call.integer("limit", 100, 0, 10_000)
     return await _read(call, lambda replica: reads.waiting_form(replica, limit, call.service.settings.max_page))
@@ -309,6 +317,8 @@ ENDPOINTS = (
     Endpoint("POST", f"{_ONE}/preview", _preview, "read", "What the next ask would choose.", forms.AskBody,
              forms.DecisionAnswer),
     Endpoint("GET", f"{_ONE}/best", _best, "read", "The set of best means so far.", None, forms.BestAnswer),
+    Endpoint("GET", f"{_ONE}/confidence", _confidence, "read", "How sure the best set is, and the closest calls.",
+             None, forms.ConfidenceAnswer, query={"delta": "number", "deviation": "number", "tolerance": "number"}),
     Endpoint("GET", f"{_ONE}/waiting", _waiting, "read", "Decisions that wait for answers.", None,
              forms.WaitingAnswer, query={"limit": "integer"}),
     Endpoint("GET", f"{_ONE}/uplift", _uplift, "read", "How much better than its control the learner is.", None,

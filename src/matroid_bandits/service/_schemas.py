@@ -287,6 +287,40 @@ class ExplanationAnswer(BaseModel):
     text: str
 
 
+class MarginForm(BaseModel):
+    """One exchange of the best set: its test passes where the statistic exceeds the threshold."""
+
+    inside: Label
+    outside: Label
+    statistic: float
+    threshold: float | None = Field(description="Null for infinity, while an item has no answer.")
+    plays: int | None = Field(description="More answers of both items that it takes; null where no number is enough.")
+
+
+class ConfidenceForm(BaseModel):
+    """How sure the best set is, as a stopping rule sees it; no chance that it is the best one."""
+
+    delta: float = Field(description="The least delta at which the rule would stop now; 1 where there is none below.")
+    items: Labels
+    n_exchanges: int
+    n_passed: int
+    margins: list[MarginForm] = Field(description="The closest calls, the closest first.")
+    closest: MarginForm | None
+    at: float = Field(description="The delta that the thresholds are for.")
+    unanswered: Labels = Field(description="Items that no answer counts for.")
+    catalogue: int = Field(description="The n-th set of items spends 6 / (pi^2 n^2) of delta.")
+    is_proven: bool
+    words: str
+
+
+class ConfidenceAnswer(BaseModel):
+    """How sure the best set is, or why that cannot be said."""
+
+    seq: int
+    reason: str | None = Field(description="Why it cannot be said; null where it can.")
+    confidence: ConfidenceForm | None
+
+
 class BestAnswer(BaseModel):
     """The set of best means so far."""
 

@@ -9,6 +9,7 @@ import { domainOf, intervalBar, ItemTable, rowsOf } from "./items.js";
 import { follow, paced, showState } from "./live.js";
 import { factsOf, markRows, noticeOf, showNumbers, sizeFacts, STATUS_WORDS, waitingRows } from "./overview.js";
 import { Trial } from "./trial.js";
+import { SureCard } from "./sure.js";
 import { UpliftChart } from "./uplift.js";
 
 const name = document.body.dataset.campaign;
@@ -363,6 +364,18 @@ const refreshUplift = paced(
   () => 3000,
 );
 
+// --- how sure the best set is
+
+const sureCard = new SureCard(byId("sure"));
+
+const refreshSure = paced(
+  () =>
+    guarded(async () => {
+      sureCard.show(await get(campaignPath(name, "/confidence")));
+    }),
+  () => 3000,
+);
+
 // --- decisions that wait
 
 async function loadWaiting() {
@@ -421,6 +434,7 @@ function refresh() {
   refreshTime();
   refreshWaiting();
   refreshUplift();
+  refreshSure();
 }
 
 async function loadSizes() {
