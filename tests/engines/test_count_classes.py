@@ -78,7 +78,7 @@ def test_different_means_whose_indices_round_to_the_same_number(name):
     policy, rng, n_collisions = POLICIES[name], np.random.default_rng(4), 0
     for K in (1, 4, 30):
         matroid = mb.UniformMatroid(60, K)
-        for _ in range(15):
+        for _ in range(6):
             state = State(matroid, 3, policy=policy)
             state.restore(rng.integers(1, 4, (3, 60)), np.zeros((3, 60)))
             state.means[:] = close_means(rng, (3, 60))
@@ -90,7 +90,7 @@ def test_different_means_whose_indices_round_to_the_same_number(name):
                 for n in (1, 2, 3):
                     here = state.counts[0] == n
                     n_collisions += np.unique(state.means[0, here]).size > np.unique(U[0, here]).size
-    assert n_collisions > (0 if name in ("greedy", "single seed") else 30) or name == "greedy"
+    assert n_collisions > (0 if name in ("greedy", "single seed") else 10) or name == "greedy"
 
 
 def test_bounds_that_are_all_one_are_chosen_by_item():
