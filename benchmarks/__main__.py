@@ -29,6 +29,7 @@ SUITES: dict[str, tuple[str, str, str]] = {
     "choice": ("Choosing an engine, fresh matroids, time per choice", "choice", "choice"),
     "constraints": ("Constraints that are no matroids, time per weight vector", "constraints", "constraints"),
     "learner": ("Learner, time per ask and tell", "learner", "learner"),
+    "stopping": ("Search for the best basis, time per round", "stopping", "stopping"),
 }
 
 #: Files with a function `run` that shows and judges its figures itself; they need servers, clusters, a GPU or

@@ -1,6 +1,8 @@
 """Errors stay below delta where that is hard, also when items come and go; a wrong threshold fails the same test."""
 
+import importlib.util
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,6 +105,43 @@ def test_rounds_are_those_of_the_table():
         assert ended.n_errors == 0
         assert abs(ended.mean_rounds - expected) < 3 * math.hypot(ended.rounds_se, error)
         assert ended.mean_rounds > mb.rounds_bound(UNIFORM, 0.1).rounds
+
+
+def science():
+    """The public instances, as `make science` plays them at full size."""
+    path = Path(__file__).parents[2] / "science" / "identification.py"
+    spec = importlib.util.spec_from_file_location("science_identification", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "threshold", "known", "error", "n_runs"),
+    [
+        ("E20", "unproven", 1776, 36, 12),
+        ("E25", "unproven", 1861, 52, 12),
+        pytest.param("E20", "proven", 5206, 126, 40, marks=pytest.mark.long),
+        pytest.param("E25", "proven", 5828, 97, 40, marks=pytest.mark.long),
+    ],
+)
+def test_rounds_on_public_instances(name, threshold, known, error, n_runs):
+    problem = science().PROBLEMS[name]
+    found = mb.identify(problem, 0.1, threshold=threshold, n_runs=n_runs, seed=4)
+    assert found.endings.is_sure.all()
+    assert found.n_errors == 0
+    assert abs(found.endings.mean_rounds - known) < 3 * math.hypot(found.endings.rounds_se, error)
+
+
+def test_a_fixed_budget_returns_the_best_basis_then():
+    """E20 after 500 rounds: wrong in a share of 0.083 of the runs."""
+    found = mb.identify(science().PROBLEMS["E20"], budget=500, n_runs=60, seed=4)
+    assert (found.endings.rounds == 500).all()
+    assert not found.endings.is_sure.any()
+    low, high = found.error_interval(0.997)
+    assert low < 0.083 < high
+    assert found.bound is None
+    assert "a fixed budget" in found.summary()
 
 
 def test_a_run_ends_where_it_would_end_alone():
