@@ -50,6 +50,20 @@ def test_longer_runs_of_late_answers(family, policy):
         assert differences(play_compiled(POLICIES[policy], common), play_agent(POLICIES[policy], common)) == []
 
 
+@pytest.mark.parametrize("world", ["ties", "exponential"])
+def test_trees_of_many_edges_are_contracted(world):
+    """Long enough to refer to three trees, in runs that begin anew."""
+    rng = np.random.default_rng(8)
+    edges = [*((v, v + 1) for v in range(70)), *_chords(80, rng)]
+    problem = mb.Problem(mb.GraphicMatroid(edges), WORLDS[world](150, rng), minimize=True)
+    common = Settings(problem, 20, 2, 5, "explore", np.array([3, 20]))
+    assert differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common)) == []
+
+
+def _chords(n, rng):
+    return [tuple(rng.choice(71, 2, replace=False).tolist()) for _ in range(n)]
+
+
 _NAMES = st.tuples(
     *(st.sampled_from(list(each)) for each in (FAMILIES, POLICIES, WORLDS, STARTS, DIRECTIONS)),
     st.sampled_from([None, *DELAYS]),

@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
-from matroid_bandits.compiled._frame import COUNTS, believe, enter_plays, inlined, kernel, radius
+from matroid_bandits.compiled._frame import COUNTS, believe, enter_plays, inlined, is_counted, kernel, radius
 from matroid_bandits.kernels import discount, random, statistics, window
 from matroid_bandits.kernels.compiling import borrowed
-from matroid_bandits.kernels.forms import BETA, DISCOUNTED, FADING, WINDOW
+from matroid_bandits.kernels.forms import DISCOUNTED, WINDOW
 from matroid_bandits.stream import DELAY
 
 _WORD = np.uint64(0xFFFFFFFF)
@@ -62,12 +62,13 @@ def begin_waiting(queue, weights, is_seen, is_cost):
 @kernel
 def learn_late(
     policy, row, past, state, queue, delays, everything, items, weights, items_room, gains_room, is_cost, seed, t,
-    run, last,
+    run, last, is_seen,
 ):  # fmt: skip
     """Let the plays of an episode wait, and learn all answers that are due in it.
 
     `past` has the rows of the schedule from episode 1 on, `last` is the last episode, and there is room for the
-    answers to a play.
+    answers to a play. Where everything `is_seen` before the first episode, a mean of all gains is not needed, but by
+    policies that forget.
     """
     total, due, answers, gains, places = queue
     wait(policy, row, state, total, everything, items, t)
@@ -75,6 +76,21 @@ def learn_late(
     now = t % due.shape[0]
     place = due[now, _FIRST]
     due[now, _FIRST] = -1
+    if is_counted(policy[0]):  # the episode of a play does not matter
+        sums, counts, means, radii, waiting = state[0], state[1], state[2], state[3], state[9]
+        while place >= 0:
+            e = answers[place, _ITEM]
+            waiting[e] -= 1
+            counts[e] += 1
+            sums[e] += gains[place]
+            means[e] = sums[e] / counts[e]
+            radii[e] = radius(counts[e] + waiting[e])
+            if not is_seen:
+                add_gain(gains[place], total)
+            following = answers[place, _NEXT]
+            answers[place, _NEXT] = places[_FREE]
+            places[_FREE] = place
+            place = following
     while place >= 0:
         then, n = answers[place, _EPISODE], 0
         while place >= 0 and answers[place, _EPISODE] == then:
@@ -148,7 +164,10 @@ def wait(policy, row, state, total, everything, items, t):
 
 @kernel
 def answer(policy, row, past, state, total, everything, items, gains, is_cost, seed, then, t, run):
-    """Count the gains of plays of episode `then` that waited, as `kernels.statistics.answer` and `observe` do."""
+    """Count the gains of plays of episode `then` that waited, as `kernels.statistics.answer` and `observe` do.
+
+    Of a policy that keeps something besides.
+    """
     kind, length, n = policy[0], policy[2], items.shape[0]
     sums, counts, means, radii, _, _, cells, _, _, waiting = state
     for k in range(n):
@@ -171,5 +190,4 @@ def answer(policy, row, past, state, total, everything, items, gains, is_cost, s
             sums[e] += gains[k]
             means[e] = sums[e] / counts[e]
             radii[e] = radius(counts[e] + waiting[e])
-        if kind in (BETA, FADING):
-            believe(policy, state, items, gains, is_cost, seed, then, t, run)
+        believe(policy, state, items, gains, is_cost, seed, then, t, run)

@@ -18,8 +18,9 @@ from matroid_bandits.compiled._frame import (
     learn,
 )
 from matroid_bandits.compiled._late import begin_waiting, borrowed_late, learn_late
-from matroid_bandits.kernels import graphic, laminar, linear, order, selection, transversal, warm
+from matroid_bandits.kernels import contraction, graphic, laminar, linear, order, selection, transversal, warm
 from matroid_bandits.kernels.compiling import borrowed, hold
+from matroid_bandits.kernels.forms import AFFINE
 from matroid_bandits.stream import WEIGHTS
 
 #: Families by number: forests, nested quotas, matchings by bits and by lists, vectors modulo primes and of floats.
@@ -31,7 +32,19 @@ MOVES_PER_CLASS = 8
 argsort_row, repair_row, sort_set = order.argsort_row, warm.repair_row, selection.sort_set
 greedy_forest, greedy_nested = graphic.greedy_forest, laminar.greedy_nested
 greedy_matching, greedy_mask_matching = transversal.greedy_matching, transversal.greedy_mask_matching
+refer, contract_best, raise_bounds = contraction.refer, contraction.contract_best, contraction.raise_bounds
 greedy_residue, greedy_float = linear.greedy_residue, linear.greedy_float
+
+
+#: For how many episodes a tree is the reference of `kernels.contraction`: these, one more for every hundred episodes
+#: before it, and that many at most; and for how many nothing is contracted where too much was left, at first.
+LEAST_SPAN, EPISODES_PER_MORE, MOST_SPAN, FIRST_REST, LONGEST_REST = 8, 100, 256, 8, 1024
+
+
+@kernel
+def sort_places(indices, order, scratch, bits, keys, levels, words, digits):
+    """`argsort_row`, compiled once for all that sort."""
+    argsort_row(indices, order, scratch, bits, keys, levels, words, digits)
 
 
 @kernel
@@ -138,6 +151,23 @@ def play_orders(
         is_simple(world_kind),
     )
     keeps_orders = is_repaired and is_line
+    contracts = number == FOREST and policy[0] == AFFINE and not is_late and not keeps_orders
+    n_vertices, n_edges = (size, n_pool) if contracts else (0, 0)
+    whole_vertices, bound_room, part_room = (
+        np.empty((4, n_vertices), np.int64),
+        np.empty(n_vertices),
+        np.empty(n_vertices, np.uint32),
+    )
+    old_room, counting_room, incident_room = (
+        np.empty(n_edges, np.bool_),
+        np.empty((3, n_vertices + 1), np.int64),
+        np.empty(2 * n_vertices, np.int64),
+    )
+    left_room, joined_room = np.empty(n_edges, np.int64), np.empty((2, n_edges), np.uint64)
+    of_vertices = borrowed(whole_vertices)
+    reference = (of_vertices[0], of_vertices[1], of_vertices[2], borrowed(bound_room), borrowed(part_room),
+                 of_vertices[3], borrowed(old_room), borrowed(counting_room), borrowed(incident_room))  # fmt: skip
+    left_edges, left_us, left_vs = borrowed(left_room), borrowed(joined_room)[0], borrowed(joined_room)[1]
     for r in range(sums.shape[0]):
         run, total = np.uint64(first_run + r), totals[r]
         s, m, a, b = sums[r], counts[r], means[r], radii[r]
@@ -151,21 +181,50 @@ def play_orders(
             for c in range(classes.shape[0]):
                 classes[c] = c
         point = first_point
+        # trees are contracted, or not, up to episode `until`; after the first there is one to refer to
+        is_contracting, since, until, rest, n_left, largest = False, 0, 1, FIRST_REST, 0, 0.0
         for i in range(n):
             t = first_t + i
-            if is_line:
+            if contracts and i == until:
+                if is_contracting and 2 * n_left > n_pool * (i - since):
+                    is_contracting, until, rest = False, i + rest, min(2 * rest, LONGEST_REST)
+                else:
+                    rest = FIRST_REST if is_contracting else rest
+                    is_contracting, since, n_left = True, i, 0
+                    until = i + min(LEAST_SPAN + t // EPISODES_PER_MORE, MOST_SPAN)
+                    largest = schedule[i, 0]
+                    for j in range(i + 1, min(until, n)):
+                        largest = max(largest, schedule[j, 0])
+                    fill_lines(a, b, pool, is_all, largest, indices)
+                    sort_places(indices, order, scratch, bits, keys, levels, words, digits)
+                    refer(chosen, n_always, order, indices, us, vs, reference)
+            if is_contracting:
+                k, length, n_parts = contract_best(pool, a, b, schedule[i, 0], us, vs, reference, chosen, n_always,
+                                                   left_edges, left_us, left_vs, indices)  # fmt: skip
+                n_left += length
+            elif is_line:
                 fill_lines(a, b, pool, is_all, schedule[i, 0], indices)
             else:
                 fill_indices(policy, schedule[i], state, pool, seed, t, run, space, indices)
-            length = n_classes
-            if not keeps_orders or not repair_row(
-                classes, class_starts, class_members, indices, MOVES_PER_CLASS * n_classes, scratch, class_order
-            ):
-                length = n_pool
-                argsort_row(indices, order, scratch, bits, keys, levels, words, digits)
-                if keeps_orders:
-                    _first_of_classes(order, class_of, is_met, classes)
-            if number == FOREST:
+            if is_contracting:
+                sort_places(indices[:length], order[:length], scratch[:length], bits[:length], keys[:length],
+                            levels[:length], words, digits)  # fmt: skip
+            else:
+                length = n_classes
+                if not keeps_orders or not repair_row(
+                    classes, class_starts, class_members, indices, MOVES_PER_CLASS * n_classes, scratch, class_order
+                ):
+                    length = n_pool
+                    sort_places(indices, order, scratch, bits, keys, levels, words, digits)
+                    if keeps_orders:
+                        _first_of_classes(order, class_of, is_met, classes)
+            if is_contracting:
+                n_taken = k
+                k = greedy_forest(order_bits, length, left_us, left_vs, n_taken, rank, tree[:n_parts],
+                                  tree_size[:n_parts], after[:n_parts], chosen)  # fmt: skip
+                for j in range(n_taken, k):
+                    chosen[j] = left_edges[np.uint64(chosen[j])]
+            elif number == FOREST:
                 k = greedy_forest(order_bits, length, us, vs, n_always, rank, tree, tree_size, after, chosen)
             elif number == NESTED:
                 k = greedy_nested(order, length, xs, ys, zs, n_always, rank, left, chosen)
@@ -194,17 +253,20 @@ def play_orders(
                 draw(world, place, seed, t, purpose, items, run, weights)
             if is_late:
                 learn_late(policy, schedule[i], past, state, expected, delays, everything, items, weights,
-                           items_due, gains_due, is_cost, seed, t, run, last)  # fmt: skip
+                           items_due, gains_due, is_cost, seed, t, run, last, is_seen)  # fmt: skip
             elif has_plain_counts:
                 count_plays(s, m, a, b, items, weights, is_cost)
             else:
                 learn(policy, schedule[i], state, everything, items, weights, is_cost, seed, t, run)
+            if is_contracting:
+                raise_bounds(chosen, n_always, pool, a, b, largest, us, vs, reference)
             add_up(items, weights, mean_weights, best[place], sign, total)
             if t == points[point]:
                 curves[r, 0, point], curves[r, 1, point] = total[0], total[1]
                 point += 1
     hold(every_item, all_always, room, index_room, sort_room, key_room, word_room, digit_room, order_room, met_room)
     hold(mark_room, chosen_room, weight_room, vertex_room, group_room, right_room, slot_room, taken_room)
-    hold(due_items, due_gains)
+    hold(due_items, due_gains, whole_vertices, bound_room, part_room, old_room, counting_room, incident_room)
+    hold(left_room, joined_room)
     hold(echelon_room, pivot_room, remainder_room, found_room, alive_room, row_room, column_room, rest_room)
     return -1

@@ -257,7 +257,7 @@ def play_quotas(
                 draw(world, place, seed, t, purpose, items, run, weights)
             if is_late:
                 learn_late(policy, schedule[i], past, state, expected, delays, everything, items, weights,
-                           items_due, gains_due, is_cost, seed, t, run, last)  # fmt: skip
+                           items_due, gains_due, is_cost, seed, t, run, last, is_seen)  # fmt: skip
             elif has_plain_counts:
                 count_plays(s, m, a, b, items, weights, is_cost)
             else:
