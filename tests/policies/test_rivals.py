@@ -455,12 +455,12 @@ def test_mistakes(make, message):
 
 
 def test_phases_are_won_by_hybrid():
-    """Small: 8 / 2, four runs; the averages of the others mislead them."""
+    """Small: 8 / 2, two runs; averages mislead OMM."""
     problem = mb.Problem(mb.UniformMatroid(8, 2), mb.PhasesEnvironment(8, [0, 1], gap=0.2))
-    policies = {"Hybrid": mb.Hybrid(), "OMM": mb.OMM(), "CLSG": mb.CLSG()}
-    result = mb.simulate(problem, policies, n_episodes=2_000, n_runs=4, seed=9, start="explore")
+    policies = {"Hybrid": mb.Hybrid(), "OMM": mb.OMM()}
+    result = mb.simulate(problem, policies, n_episodes=2_000, n_runs=2, seed=9, start="explore")
     regrets = {name: result[name].final_regret.mean() for name in policies}
-    assert regrets["Hybrid"] < 0.8 * min(regrets["OMM"], regrets["CLSG"])
+    assert regrets["Hybrid"] < 0.8 * regrets["OMM"]
 
 
 def test_sets_of_hybrid_are_a_function_of_the_request():

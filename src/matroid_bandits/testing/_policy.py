@@ -108,15 +108,15 @@ class PolicySuite(Suite):
         self._play("numbers")
 
     def test_indices_leave_the_state(self) -> None:
-        """Computing indices changes nothing."""
+        """Computing indices changes nothing, nor does choosing sets."""
         self._play("leaves")
 
     def test_indices_are_a_function_of_state_and_request(self) -> None:
-        """Asked twice, they are the same."""
+        """Asked twice, they are the same, and so are the sets of a policy that chooses them."""
         self._play("function")
 
     def test_random_numbers_are_drawn_where_that_is_said(self) -> None:
-        """At other random numbers the indices of a policy that does not say that it `samples` are the same."""
+        """At other random numbers indices and sets are the same, of a policy that does not say that it `samples`."""
         if not self.policy.samples:
             self._play("draws")
 
@@ -156,12 +156,6 @@ class PolicySuite(Suite):
                     pass
             except PolicyError as error:
                 raise ContractError(f"{error} on {matroid!r}") from None
-
-    def test_sets_are_a_function_of_state_and_request(self) -> None:
-        """Asked twice, they are the same, and nothing has changed; at other random numbers, if it does not sample."""
-        if self.policy.chooses_sets:
-            for check in ("leaves", "function") if self.policy.samples else ("leaves", "function", "draws"):
-                self._play(check)
 
     def test_engines_agree(self) -> None:
         """Every engine that fits makes the decisions of the greedy one, with masks, pins and late answers."""
