@@ -48,8 +48,8 @@ _MOST_EXCESS_S, _MOST_LANES = 0.25, 8
 _MOST_BUSY_S = 3.0
 
 #: Where the last batch had more than a few operations, the next one waits so long, in seconds, for others to come:
-#: half as many transactions cost less than that.
-_GATHER_S, _FEW = 0.0005, 4
+#: half as many transactions cost less than that. Where it had many, it waits again while others come, a few times.
+_GATHER_S, _FEW, _MANY, _MOST_WAITS = 0.0005, 4, 16, 4
 
 
 class Writer(threading.Thread):
@@ -199,14 +199,23 @@ class Writer(threading.Thread):
                         if (late := self._queue.get()) is not None:
                             batch.append(late)
                     return batch, True
-                if not batch and self._n_last > _FEW:
-                    time.sleep(_GATHER_S)
+                if not batch:
+                    self._gather()
                 batch.append(operation)
                 timeout = None
         except queue.Empty:
             pass
         self._n_last = len(batch)
         return batch, False
+
+    def _gather(self) -> None:
+        """Wait for more operations, where the last batch had some: clients come back when they are answered."""
+        n_waits = 0 if self._n_last <= _FEW else 1 if self._n_last <= _MANY else _MOST_WAITS
+        for _ in range(n_waits):
+            n_waiting = self._queue.qsize()
+            time.sleep(_GATHER_S)
+            if self._queue.qsize() == n_waiting:
+                break
 
     def _serve(self, batch: list[Operation]) -> None:
         """Execute and commit operations until each is answered."""
