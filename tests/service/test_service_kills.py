@@ -3,15 +3,21 @@
 ``make torture`` runs this alone with hundreds of kills; ``MATROID_BANDITS_KILLS`` says how many for each database.
 """
 
+import contextlib
 import os
 import random
+import re
+import signal
 import threading
 import time
+import urllib.request
+from pathlib import Path
 
 import pytest
 
 import matroid_bandits as mb
-from service_nursery import nursery, wait_until_ready
+from service_kit import until
+from service_nursery import children, nursery, wait_until_ready
 from service_visitors import Visitor, check_log, free_ports
 
 KILLS = int(os.environ.get("MATROID_BANDITS_KILLS", "2"))
@@ -37,10 +43,8 @@ def test_what_was_acknowledged_survives_kills(url):
         for kill in range(KILLS):
             time.sleep(chance.uniform(0.05, 0.4))
             victim = kill % len(ports)
-            others = (
-                [n for n in range(len(ports)) if n != victim] if kill % 4 == 3 else []
-            )  # now and then all of them
-            for n in (victim, *others):
+            others = [n for n in range(len(ports)) if n != victim]
+            for n in (victim, *others) if kill % 4 == 3 else (victim,):  # now and then all of them
                 servers.end(pids[n])
                 pids[n] = servers.start(url, ports[n], **more)
             wait_until_ready(ports[victim])
@@ -51,3 +55,38 @@ def test_what_was_acknowledged_survives_kills(url):
         assert [each.error for each in visitors] == [None] * N_CLIENTS
     n = check_log(url, visitors)
     print(f"{KILLS} kills, {n} acknowledged requests, none lost, none twice")
+
+
+@pytest.mark.long
+@pytest.mark.compiled
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers in /proc")
+def test_what_was_acknowledged_survives_kills_of_workers(url):
+    """Workers of one command are killed, or stopped until their parent kills them, homes and others alike."""
+    (port,), is_over, chance = free_ports(1), threading.Event(), random.Random(1)
+    with nursery() as servers:
+        parent = servers.start(url, port, workers=3, takeover=2.0, snapshot_every=200)
+        wait_until_ready(port, 120.0)
+        with mb.Client(f"http://127.0.0.1:{port}", "ads") as client:
+            client.create(mb.PartitionMatroid({f"ad {n}": n % 4 for n in range(20)}), mb.OMM(), seed=1)
+        visitors = [Visitor([port], seed, is_over) for seed in range(N_CLIENTS)]
+        for each in visitors:
+            each.start()
+        for kill in range(KILLS):
+            until(lambda: n_workers(port) == 3, 60.0)
+            victim = chance.choice(children(parent))
+            os.kill(victim, signal.SIGSTOP if kill % 2 else signal.SIGKILL)
+            until(lambda victim=victim: victim not in children(parent), 60.0)
+        until(lambda: n_workers(port) == 3, 60.0)
+        is_over.set()
+        for each in visitors:
+            each.join(60.0)
+        assert [each.error for each in visitors] == [None] * N_CLIENTS
+        servers.end(parent, signal.SIGTERM)
+    n = check_log(url, visitors)
+    print(f"{KILLS} kills of workers, {n} acknowledged requests, none lost, none twice")
+
+
+def n_workers(port):
+    """How many workers of a command answer."""
+    with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+        return float(re.search(r"^matroid_bandits_workers (\S+)$", page.read().decode(), re.MULTILINE)[1])

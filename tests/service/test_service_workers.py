@@ -16,24 +16,12 @@ from matroid_bandits.service import Database, create_key, export_campaign
 from matroid_bandits.service._tables import campaigns, snapshots
 from service_databases import fresh_postgres
 from service_kit import create, until
-from service_nursery import nursery, wait_until_ready
+from service_nursery import children, nursery, wait_until_ready
 from service_visitors import free_ports
 
 pytestmark = pytest.mark.compiled  # servers are processes of their own
 
 TAKEOVER = 3.0
-
-
-def children(pid):
-    """The processes that a process has started, but for Python's own helper."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = stat.read_text().rpartition(")")[2].split()
-            command = (stat.parent / "cmdline").read_text()
-            if int(fields[1]) == pid and fields[0] != "Z" and "resource_tracker" not in command:
-                found.append(int(stat.parent.name))
-    return sorted(found)
 
 
 class Command:

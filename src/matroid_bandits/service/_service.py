@@ -190,6 +190,7 @@ class Service:
         """Gauges of this server: what each is, and its value."""
         return {
             "ready": ("1 where requests are served.", float(self.is_ready)),
+            "workers": ("Processes that serve.", 1.0),
             "connections": ("Connections that are open.", float(self.count_connections())),
             "streams": ("Live streams that are open.", float(self.n_watchers)),
         }
