@@ -36,6 +36,7 @@ def errors_of_a_pair(watch, gap, runs, rounds, seed):
     return int(wrong.sum())
 
 
+@pytest.mark.compiled
 def test_errors_are_at_most_delta_and_those_of_the_wrong_threshold_are_not():
     """Two items that hardly differ, looked at after every round: this is where thresholds fail."""
     rule, pair = mb.StoppingRule(delta=DELTA, deviation=1.0), mb.UniformMatroid(2, 1)
@@ -47,6 +48,7 @@ def test_errors_are_at_most_delta_and_those_of_the_wrong_threshold_are_not():
     assert exact_interval(too_soon, RUNS)[0] > DELTA  # the test can fail
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rule", [{"weights": "unit"}, {"weights": "unit", "independent": False}], ids=str)
 def test_errors_with_weights_in_the_unit_interval(rule):
     """A large delta, small differences: what errors there are stay below it."""
@@ -80,6 +82,7 @@ def churned(kind, rounds, runs, seed, spends):
     return int(wrong.sum())
 
 
+@pytest.mark.compiled
 def test_errors_are_at_most_delta_in_all_catalogues_together():
     """Items come and go, three catalogues in all, what is known carries over: one error anywhere counts."""
     runs = 500
@@ -93,6 +96,7 @@ def test_errors_are_at_most_delta_in_all_catalogues_together():
 UNIFORM = mb.Problem(mb.UniformMatroid(20, 5), mb.GaussianEnvironment(np.r_[np.full(5, 0.5), np.zeros(15)]))
 
 
+@pytest.mark.compiled
 def test_rounds_are_those_of_the_table():
     """Soft minimum on 5 of 20 with a gap of 0.5: 731 +- 4 rounds with the proven threshold, 365 +- 3 without."""
     for threshold, expected, error in (("proven", 731, 4), ("unproven", 365, 3)):
@@ -116,6 +120,7 @@ def science():
     return module
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "threshold", "known", "error", "n_runs"),
     [
@@ -133,6 +138,7 @@ def test_rounds_on_public_instances(name, threshold, known, error, n_runs):
     assert abs(found.endings.mean_rounds - known) < 3 * math.hypot(found.endings.rounds_se, error)
 
 
+@pytest.mark.compiled
 def test_a_fixed_budget_returns_the_best_basis_then():
     """E20 after 500 rounds: wrong in a share of 0.083 of the runs."""
     found = mb.identify(science().PROBLEMS["E20"], budget=500, n_runs=60, seed=4)

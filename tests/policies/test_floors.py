@@ -24,6 +24,7 @@ def test_debts_are_virtual_queues():
         debts = np.maximum(debts + 0.2 - (np.arange(4) == decision.items[0]), 0.0)
 
 
+@pytest.mark.compiled
 def test_floors_are_kept():
     """20 items, sets of 5, floors of 0.1: without them the least is shown in hardly any episode."""
     world = mb.BernoulliEnvironment(np.r_[np.full(5, 0.5), np.full(15, 0.4)])
