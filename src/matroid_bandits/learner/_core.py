@@ -357,6 +357,7 @@ class Core:
                 self.agent.check_observe(*part)
             self.record(_events.observed(self.reader.labels(items, places), values))
         self.n_steps += 1
+        self.reader.count(values)
         for part in parts:
             self.agent.observe(*part)
 
@@ -553,6 +554,7 @@ class Core:
         """Count weights, those of items that have left where they are kept."""
         items = play.items[0]
         self.n_steps += 1
+        self.reader.count(values)
         if self.control is not None and (of_control := self._control_play(play)) is not None:
             self.control._learn(of_control, values, places)
         if not play.is_counted:
@@ -589,7 +591,6 @@ class Core:
         for play in plays:
             places = play.untold()
             if default is not None:
-                self.reader.count(default)
                 self._learn(play, np.full(places.size, default), places)
                 continue
             if (of_control := self._control_play(play)) is not None:

@@ -135,13 +135,15 @@ class Reader:
         reader._seen, reader._has_warned, reader.extremes = self._seen, self._has_warned, self.extremes
         return reader
 
-    def count(self, weight: float) -> None:
-        """Take note of a weight that counts without being told."""
-        self.extremes = min(self.extremes[0], weight), max(self.extremes[1], weight)
+    def count(self, values: FloatArray) -> None:
+        """Take note of weights that are counted."""
+        if statistics.first_outside(values, *self.extremes) >= 0:
+            low, high = self.extremes
+            self.extremes = min(low, float(values.min())), max(high, float(values.max()))
 
     def forget(self) -> None:
         """Take note that no weight counts any more."""
-        self._seen = self.extremes = math.inf, -math.inf
+        self.extremes = math.inf, -math.inf
 
     @cached_property
     def all_items(self) -> IntArray:
@@ -185,9 +187,7 @@ class Reader:
 
     def _widen(self, values: FloatArray) -> None:
         """Take note of weights beyond those seen so far, and warn once when all of them do not fit the policy."""
-        low, high = float(values.min()), float(values.max())
-        self._seen = min(self._seen[0], low), max(self._seen[1], high)
-        self.extremes = min(self.extremes[0], low), max(self.extremes[1], high)
+        self._seen = min(self._seen[0], float(values.min())), max(self._seen[1], float(values.max()))
         if not self._has_warned and (problem := scale_problem(self._policy, *self._seen)):
             self._has_warned = True
             warnings.warn(problem, ScaleWarning, stacklevel=6)
