@@ -350,6 +350,7 @@ def two_sets(n=50):
     return mb.Problem(sets, mb.BernoulliEnvironment([0.7] * n + [0.9] * n))
 
 
+@pytest.mark.compiled
 def test_beta_thompson_that_tries_leaves_the_worse_set():
     problem, settings = two_sets(), {"n_episodes": 60, "n_runs": 12, "seed": 5, "start": "explore"}
     policies = {"beta": mb.ThompsonSampling(), "tries": mb.ThompsonSampling(tries_unseen=True)}
@@ -414,6 +415,7 @@ def test_late_answers_count_with_the_chances_of_their_own_decision(policy):
     assert np.allclose(losses_after(True), losses_after(False), rtol=1e-12)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("policy", [mb.FPL(200), mb.Hybrid()], ids=["FPL", "Hybrid"])
 def test_the_estimated_losses_are_unbiased(policy):
     """In episode 1 every item has chance 1/3; the mean estimate of a loss of 1 over many runs is 1."""
@@ -454,6 +456,7 @@ def test_mistakes(make, message):
         make()
 
 
+@pytest.mark.compiled
 def test_phases_are_won_by_hybrid():
     """Small: 8 / 2, two runs; averages mislead OMM."""
     problem = mb.Problem(mb.UniformMatroid(8, 2), mb.PhasesEnvironment(8, [0, 1], gap=0.2))

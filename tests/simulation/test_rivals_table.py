@@ -5,11 +5,13 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "science" / "rivals.py"), run_name="rivals")
 SMALL = ["--runs", "6", "--episodes", "1000", "--workers", "1"]
 
 
+@pytest.mark.compiled
 def test_claims_of_the_table_at_a_small_size(tmp_path, capsys):
     names = ["OMM", "LLR", "CombUCB1", "KL-OSM", "UCB-V(1/6)", "UCB-V(1)", "FPL+GR", "HYBRID", "CTS-normal(.5)"]
     file = tmp_path / "verdicts.json"
