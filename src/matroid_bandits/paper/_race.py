@@ -256,7 +256,7 @@ def _recommending(problem: Problem, n_episodes: int) -> Players:
 def _routing(problem: Problem, n_episodes: int) -> Players:
     return {
         "OMM": OMM(),
-        "OMM, tuned": [OMM(scale) for scale in (2.0, *SCALES)],
+        "OMM, tuned": [OMM(scale) for scale in (2.0, 1.0, *SCALES)],
         "CombUCB1": OMM(0.75**0.5),
         "Thompson": ThompsonSampling("normal"),
         "ε-greedy": EpsilonGreedy(0.1),

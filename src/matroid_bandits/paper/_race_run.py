@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -202,7 +203,8 @@ def _least(tuning: Sweep, problem: str, family: str) -> tuple[Policy, str]:
     """The policy of a family with the least regret on a problem, and what tells it from the others."""
     result, members = tuning[problem], tuning.groups[family]
     best = min(members, key=lambda policy: float(result[policy].regret[-1]))
-    return tuning.players[problem][best], best.removeprefix(f"{family}, ")
+    constants = re.sub(r"\d+\.\d{5,}", lambda found: f"{float(found[0]):.4g}", best.removeprefix(f"{family}, "))
+    return tuning.players[problem][best], constants
 
 
 def _sample(track: Track, seed: int) -> Problem:

@@ -108,7 +108,17 @@ CLAIMS: tuple[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str, ...]], ...
 
 
 def write_race(race: Race, outcomes: Sequence[HeatOutcome]) -> Chapter:
-    """Text, tables, figures and claims on the race."""
+    """Text, tables, figures and claims on the race.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from matroid_bandits.paper import RACE, run_race, write_race
+    >>> context = tuple(heat for heat in RACE.heats if heat.name == "context")
+    >>> short = replace(RACE, heats=context).resized(length="quick", n_episodes=5, n_runs=1)
+    >>> [table.name for table in write_race(short, run_race(short)).tables]
+    ['context', 'context-tuned', 'context-worlds']
+    """
     blocks = [block for outcome in outcomes for block in _heat_blocks(outcome)]
     return Chapter(
         name=race.name,
