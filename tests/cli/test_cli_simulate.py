@@ -29,6 +29,8 @@ def test_simulate():
         "graph.svg",
         "graph.png",
         "graph.pdf",
+        "graph-basis.tex",
+        "graph-policies.tex",
     }
 
 

@@ -28,6 +28,7 @@ def test_sweep():
         "index.html",
         "results.json",
         *(f"sweep{part}.{kind}" for part in ("", "-OMM") for kind in ("svg", "png", "pdf")),
+        *(f"sweep-{table}.tex" for table in ("best", "differences", "regret")),
     }
     record = json.loads(Path("report/sweep/results.json").read_bytes())["experiments"]["sweep"]
     assert [trial["data"] for trial in record["trials"]] == ["quotas", "couriers", "banner"]

@@ -114,6 +114,7 @@ def test_decisions_drawn_at_random_say_so_and_far_ones_are_refused(tmp_path, mon
         assert (refused.status_code, refused.json()["error"]) == (413, "LimitError")
 
 
+@pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
 def test_how_sure_the_best_set_is(url):
     """The rule of a learner of the same log; and why it cannot be said."""
     with serving(url) as client:

@@ -45,6 +45,10 @@ KNOWN = {
     "window policy": "e914cad6f7b8c496",
     "fading policy": "4e0f1b4192553599",
     "restarting policy": "aeb5f82bb5494224",
+    "soft policy": "931ce48c9ae68b58",
+    "soft normal policy": "5694d1cd94ac7639",
+    "CLUCB policy": "9122069f9e893430",
+    "floors policy": "a27fdb6e6bdf3641",
 }
 
 

@@ -89,6 +89,8 @@ class Core:
         How many items have ever arrived.
     has_forgotten : bool
         Whether something was learnt by a policy that forgets, so that what is counted is not all that was seen.
+    is_evidence_whole : bool
+        Whether it is known which weights were told and how many items there were: not in files of earlier versions.
     n_unknown : int
         How often requests have named items that were not there, and were served.
     is_replaying : bool
@@ -98,6 +100,7 @@ class Core:
     """
 
     n_steps = n_unknown = 0
+    is_evidence_whole = True
 
     def __init__(
         self,

@@ -754,6 +754,25 @@ class Learner:
         with self._lock:
             _snapshot.save(self._core, path)
 
+    def has_state_of(self, other: Learner) -> bool:
+        """Whether another learner has the same state: their files would hold the same.
+
+        What `confidence` rests on besides plays is not compared where one of the two comes from a file of an earlier
+        version, which does not say it.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> one, other = (mb.Learner(mb.UniformMatroid(3, 1), mb.OMM(), seed=0, id="a") for _ in range(2))
+        >>> one.has_state_of(other)
+        True
+        >>> _ = one.ask()
+        >>> one.has_state_of(other)
+        False
+        """
+        with self._lock, other._lock:
+            return _snapshot.is_same_state(self._core, other._core)
+
     @classmethod
     def load(
         cls,

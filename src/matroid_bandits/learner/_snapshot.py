@@ -67,6 +67,7 @@ def _parts(core: Core) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "weights": None if core.reader.extremes[0] > core.reader.extremes[1] else _finite(core.reader.extremes),
         "n_known": core.n_known,
         "has_forgotten": core.has_forgotten,
+        "is_whole": core.is_evidence_whole,
     }
     if core.departed.restarted_at:
         header["restarted_at"] = core.departed.restarted_at
@@ -88,6 +89,23 @@ def _parts(core: Core) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         header["control"], of_control = _parts(core.control)
         arrays |= {f"{_CONTROL}{name}": array for name, array in of_control.items()}
     return header, arrays
+
+
+def is_same_state(one: Core, other: Core) -> bool:
+    """Whether files of two learners would hold the same; see `Learner.has_state_of`."""
+    (header, arrays), (other_header, other_arrays) = _parts(one), _parts(other)
+    if not (one.is_evidence_whole and other.is_evidence_whole):
+        for each in (header, other_header):
+            each["evidence"] = each.get("control", {})["evidence"] = None
+    return (
+        header == other_header
+        and arrays.keys() == other_arrays.keys()
+        and all(_is_same_array(array, other_arrays[name]) for name, array in arrays.items())
+    )
+
+
+def _is_same_array(one: AnyArray, other: AnyArray) -> bool:
+    return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
 
 
 def load(
@@ -198,11 +216,13 @@ def _restore(core: Core, header: Mapping[str, Any], arrays: Mapping[str, AnyArra
 def _restore_evidence(core: Core, form: Mapping[str, Any] | None, n_answers: int) -> None:
     """What a learner needs to say how sure it is. Files of earlier versions do not say which weights were told."""
     if form is None:
+        core.is_evidence_whole = False
         core.n_known += len(core.departed.labels)
         if n_answers or len(core.departed.labels):
             core.reader.extremes = core.policy.support
         return
     core.n_known, core.has_forgotten = form["n_known"], form["has_forgotten"]
+    core.is_evidence_whole = form["is_whole"]
     if form["weights"] is not None:
         low, high = form["weights"]
         core.reader.extremes = -np.inf if low is None else low, np.inf if high is None else high

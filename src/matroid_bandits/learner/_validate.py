@@ -70,10 +70,11 @@ def check_header(header: Mapping[str, Any]) -> None:
 
 def _check_evidence(form: Any) -> None:
     """What a learner's confidence rests on besides counts and sums."""
-    if not isinstance(form, dict) or form.keys() != {"weights", "n_known", "has_forgotten"}:
-        raise ValueError(f"expected evidence to have weights, n_known and has_forgotten, got {shown(form)}")
+    if not isinstance(form, dict) or form.keys() != {"weights", "n_known", "has_forgotten", "is_whole"}:
+        raise ValueError(f"expected evidence to have weights, n_known, has_forgotten and is_whole, got {shown(form)}")
     as_integer("n_known", form["n_known"])
     as_flag("has_forgotten", form["has_forgotten"])
+    as_flag("is_whole", form["is_whole"])
     ends = form["weights"]
     if ends is None:
         return
