@@ -40,7 +40,8 @@ def fresh_postgres(uri):
     return f"{uri}&options=-csearch_path%3D{name}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+# make test has tests of its own of PostgreSQL; those of both databases play there in make long
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def url(request, tmp_path):
     """An empty database of each kind."""
     if request.param == "sqlite":

@@ -322,6 +322,7 @@ def test_lower_bounds_check_their_arguments():
         bounds.lower_bound(mb.lower_bound_problem(4, 2, 0.1), "exact")
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(pair=problems())
 def test_kl_form_over_all_exchanges(pair):

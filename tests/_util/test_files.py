@@ -289,6 +289,7 @@ print(n_left)
 """
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.compiled
 def test_kills_while_saving_leave_the_old_file_or_the_new_and_no_leftovers(tmp_path):

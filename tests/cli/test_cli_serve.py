@@ -229,6 +229,7 @@ class Rows(mb.UniformMatroid):
 """
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_a_campaign_of_ones_own_constraint_is_there_after_a_restart():
     Path("own_rules.py").write_text(OWN)

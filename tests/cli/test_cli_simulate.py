@@ -34,6 +34,7 @@ def test_simulate():
     }
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_simulate_in_processes():
     results = {}

@@ -82,6 +82,7 @@ def test_paths_with_shared_weights_are_arms_of_ucb1():
     assert expected.mean() > 100.0
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_regret_on_a_grid_is_what_another_implementation_found():
     """Two policies of the table that `make science` prints in full: means and standard errors over 20 runs."""

@@ -105,6 +105,7 @@ def test_engines_agree_on_quotas_and_requests(seed, n_items, n_runs):
             check_trajectory(matroid, policy, rng, 30, n_runs=n_runs)
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_long_trajectories_of_requests_stay_exact(monkeypatch):
     """Also that tournaments and scans both had their share."""

@@ -21,6 +21,7 @@ def port():
         return taken.getsockname()[1]
 
 
+@pytest.mark.long
 def test_kills_changes_late_answers_defaults_and_settings(tmp_path, port):
     url, rng = tmp_path / "campaigns.db", np.random.default_rng(0)
     with nursery() as servers, mb.Client(f"http://127.0.0.1:{port}", "ads", timeout=120.0) as client:

@@ -394,6 +394,7 @@ def test_a_decision_of_another_learner_is_refused():
             mb.Learner(NEWS, mb.OMM(), id=id)
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_very_many_decisions_may_wait(tmp_path):
     learner = mb.Learner(mb.UniformMatroid(50, 5), mb.OMM(), seed=0)

@@ -8,6 +8,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_the_news_page_learns_with_late_clicks():
     report = runpy.run_path(str(EXAMPLES / "news_page.py"))["main"](n_hours=6)

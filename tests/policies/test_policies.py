@@ -515,6 +515,7 @@ def test_infinite_indices_are_allowed():
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_policy.py"
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_the_example_runs_and_prints_a_summary():
     done = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, timeout=120, check=True)

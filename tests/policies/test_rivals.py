@@ -350,6 +350,7 @@ def two_sets(n=50):
     return mb.Problem(sets, mb.BernoulliEnvironment([0.7] * n + [0.9] * n))
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_beta_thompson_that_tries_leaves_the_worse_set():
     problem, settings = two_sets(), {"n_episodes": 60, "n_runs": 12, "seed": 5, "start": "explore"}

@@ -36,6 +36,7 @@ class Late(mb.DelayedEnvironment):
         return self._cycle[(t + np.broadcast_to(items, (stream.n_runs, np.shape(items)[-1]))) % self._cycle.size]
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     pair=strategies.nested(depth=1),

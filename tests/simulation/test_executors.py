@@ -85,6 +85,7 @@ def test_processes_give_the_same_bits(race, n):
     assert simulate(executor=n) == race
 
 
+@pytest.mark.long
 def test_executors_of_ones_own_give_the_same_bits(race, pool):
     assert simulate(executor=pool) == race
     with ThreadPoolExecutor(3) as threads:
@@ -148,6 +149,7 @@ def test_any_cut_gives_the_same_bits(cut, kind):
         assert np.array_equal(choices[key], whole.choices)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("executor", [None, 2], ids=["threads", "processes"])
 def test_slices_that_take_too_long_are_cut(executor, monkeypatch):
     """By measured time, down to single runs where a run takes longer than a slice should."""
@@ -391,6 +393,7 @@ def test_a_pool_is_kept_for_the_next_simulation(race):
     assert set(Processes._kept[os.getpid(), 2][0]._processes) == workers
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
 def test_a_slice_that_kills_its_workers_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr("matroid_bandits.simulation._execute._MOST_DEATHS", 1)

@@ -206,6 +206,7 @@ def test_an_answer_that_never_comes_waits_for_ever():
     assert never == too_late
 
 
+@pytest.mark.long
 def test_late_answers_are_learnt_in_the_end():
     policies = {"OMM": mb.OMM(0.3), "KLOSM": mb.KLOSM(), "normal": mb.ThompsonSampling("normal", noise=0.3)}
     problem = problem_of(lambda world: mb.DelayedEnvironment(world, 50, mean=20, never=0.2))

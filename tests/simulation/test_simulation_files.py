@@ -150,6 +150,7 @@ def test_hundreds_of_damaged_files_are_refused_or_harmless(path, race):
     assert n_refused > 300
 
 
+@pytest.mark.long
 def test_hundreds_of_edited_files_take_little_memory_and_come_back_or_are_refused(path):
     chance = random.Random(5)
     header, arrays = saved_files.members(path)

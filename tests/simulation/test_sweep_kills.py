@@ -50,6 +50,7 @@ def check_kills(store, n_kills, seed, most_seconds):
     assert not list(store.rglob("*.saving"))  # what crashes left behind was removed
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_a_few_kills(tmp_path):
     check_kills(tmp_path / "store", 5, seed=5, most_seconds=0.4)
