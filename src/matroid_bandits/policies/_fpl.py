@@ -28,8 +28,8 @@ class FPL(Policy):
     episode; :math:`\hat L_e` adds up the losses seen of e, one minus the weight, each times the number of further
     draws that it takes until e is in a set again, at most M: an estimate of one over the chance that it was chosen.
     With :math:`c = 2 (\log(L / K) + 1)`, :math:`\eta = \sqrt{c / (L T)}` and :math:`M = \lceil \sqrt{L T} / (e K
-    \sqrt c) \rceil` for sets of K of L items and a horizon T. Weights must lie in [0, 1]; they may be anybody's
-    choice.
+    \sqrt c) \rceil` for sets of K of L items and a horizon T. Weights must lie in [0, 1]; an adversary may
+    choose them.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class Frames(asyncio.Protocol):
         self._timer = self.loop.call_later(_HELLO_S, self._expire)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell whoever uses the connection."""
+        """Tell the user of the connection."""
         self._timer.cancel()
         self.is_open, self._transport = False, None
         self.lost()

@@ -80,7 +80,7 @@ class View:
         return "" if home is None else home.server
 
     def alive(self, silent: float) -> dict[str, Server]:
-        """The servers that have spoken within so many seconds."""
+        """The servers whose last heartbeat is at most this many seconds old."""
         return {id: server for id, server in self.servers.items() if server.silent < silent}
 
 
