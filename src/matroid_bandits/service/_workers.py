@@ -178,6 +178,7 @@ class Parent:
             except (EOFError, OSError):
                 child.process.join(1.0)
             if source is child.process.sentinel or child.process.exitcode is not None:
+                child.process.join(1.0)  # for its exit code
                 if not (self._is_ending and child.is_drained):
                     log.error("worker %d ended with code %s", worker, child.process.exitcode)
                 self._bury(worker)
