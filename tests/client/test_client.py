@@ -66,6 +66,7 @@ def play(learner, matroid, winter, seen):
     estimates, best = learner.estimates(), learner.best_basis()
     seen(list(estimates.labels), estimates.counts, estimates.waiting, estimates.means, estimates.indices)
     seen(best.labels, best.items, best.means, best.counts, best.value)
+    seen(learner.best_basis(pessimism=0.1).labels)
     seen(learner.constraint == winter, learner.minimize, learner.seed, learner.holdout)
     for call in (
         lambda: learner.ask(exclude=["nobody"]),

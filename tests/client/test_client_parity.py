@@ -67,6 +67,7 @@ def check_decision(served, ours, client):
 def check_all(served, ours, given, **asked):
     check_same(served.estimates(**given), ours.estimates(**given))
     check_same(served.best_basis(), ours.best_basis())
+    check_same(served.best_basis(pessimism=0.1), ours.best_basis(pessimism=0.1))
     if not ours.policy.forgets and ours.policy.n_features is None:
         found = ours.confidence(deviation=2.0)
         assert served.confidence(deviation=2.0) == found == mb.Confidence.from_dict(found.to_dict())

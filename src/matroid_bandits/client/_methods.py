@@ -176,9 +176,12 @@ class Methods:
         return read(Estimates.from_dict, form)
 
     @remote
-    def best_basis(self) -> Steps[BestSet]:
+    def best_basis(self, *, pessimism: float | None = None, deviation: float = 0.5) -> Steps[BestSet]:
         """The set of best means so far, without exploration; see `Learner.best_basis`."""
-        return read(BestSet.from_dict, (yield from self._get("best")))
+        query = f"best?deviation={as_number('deviation', deviation, 0.0)}"
+        if pessimism is not None:
+            query += f"&pessimism={as_delta(pessimism)}"
+        return read(BestSet.from_dict, (yield from self._get(query)))
 
     @remote
     def confidence(

@@ -123,9 +123,9 @@ def estimates_form(
     }
 
 
-def best_form(replica: Replica) -> dict[str, Any]:
-    """The set of best means so far."""
-    best = replica.learner.best_basis()
+def best_form(replica: Replica, pessimism: float | None, deviation: float) -> dict[str, Any]:
+    """The set of best means so far, or of best lower confidence bounds."""
+    best = replica.learner.best_basis(pessimism=pessimism, deviation=deviation)
     return best.to_dict() | {"seq": replica.seq, "value": best.value}
 
 

@@ -192,7 +192,10 @@ async def _preview(call: Call) -> Answer:
 
 
 async def _best(call: Call) -> Answer:
-    return await _read(call, reads.best_form)
+    pessimism, deviation = None, call.number("deviation", 0.5, 0.0, _FAR)
+    if "pessimism" in call.request.query_params:
+        pessimism = call.number("pessimism", 0.05, 1e-12, 1.0 - 1e-9)
+    return await _read(call, lambda replica: reads.best_form(replica, pessimism, deviation))
 
 
 async def _confidence(call: Call) -> Answer:
@@ -316,7 +319,8 @@ ENDPOINTS = (
              forms.ExplanationAnswer),
     Endpoint("POST", f"{_ONE}/preview", _preview, "read", "What the next ask would choose.", forms.AskBody,
              forms.DecisionAnswer),
-    Endpoint("GET", f"{_ONE}/best", _best, "read", "The set of best means so far.", None, forms.BestAnswer),
+    Endpoint("GET", f"{_ONE}/best", _best, "read", "The set of best means so far.", None, forms.BestAnswer,
+             query={"pessimism": "number", "deviation": "number"}),
     Endpoint("GET", f"{_ONE}/confidence", _confidence, "read", "How sure the best set is, and the closest calls.",
              None, forms.ConfidenceAnswer, query={"delta": "number", "deviation": "number", "tolerance": "number"}),
     Endpoint("GET", f"{_ONE}/waiting", _waiting, "read", "Decisions that wait for answers.", None,
