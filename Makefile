@@ -58,9 +58,12 @@ cluster: $(VENV)/.test,dask,ray
 gpu-test: $(VENV)/.test
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -m gpu tests/gpu
 
+# Rooms above the compiled code: make test plays them, and interpreted they would say nothing more.
+ABOVE := service client cli paper reporting
+
 coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term:skip-covered \
-	  -m "not (compiled or $(APART))" tests
+	  -m "not (compiled or $(APART))" tests $(ABOVE:%=--ignore=tests/%)
 
 browser: $(VENV)/.browser
 	$(BIN)/python -m pytest -m browser tests/service
