@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 
 # Tests that `make test` leaves to targets of their own.
 APART := long or cluster or browser or gpu
-# Half as many processes again as cores, since tests of servers wait; each takes tests from the others when it has none left.
-SPREAD := -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)') --dist worksteal
+# One process per core, each of which takes tests from the others when it has none left.
+SPREAD := -n logical --dist worksteal
 
 .PHONY: help reproduce test serve long cluster browser gpu-test torture soak coverage lint format bench science docs clean
 .DEFAULT_GOAL := help
