@@ -24,6 +24,7 @@ def paths(world):
     return np.stack([world.path(t, STREAM).reshape(-1) for t in TIMES])
 
 
+@pytest.mark.compiled
 def test_increments_are_independent_normals():
     """Of n products of independent standard normals the mean has deviation 1 / sqrt(n), of their squares sqrt(2 / n).
 
@@ -39,6 +40,7 @@ def test_increments_are_independent_normals():
         assert stats.kstest(row, "norm").pvalue > 1e-5
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.99, 0.9999999])
 def test_an_ar1_process_has_its_covariances(correlation):
     """Of n products of standard normals of correlation c the mean has deviation sqrt((1 + c^2) / n)."""
@@ -95,6 +97,7 @@ def test_the_work_grows_with_the_logarithm(monkeypatch):
             assert len(n_calls) <= 2 * math.log2(t) + 3
 
 
+@pytest.mark.compiled
 def test_walks_are_reflected():
     """Reflecting every step of a walk is, in law, folding the free walk; over long times it is anywhere alike."""
     world = WORLDS["walk in bounds"]
