@@ -302,3 +302,7 @@ def test_processes_are_for_long_jobs_alone():
     for n_left in (1000, 100_000):
         Sharing(16, 1, lambda n_left=n_left: asked.append(n_left)).measured(2e-3, 1e-3, n_left)
     assert asked == [100_000]
+
+
+def test_runs_without_items_are_parted_too():
+    assert mb.State(mb.UniformMatroid(0, 0), n_runs=4).rows(slice(1, 2)).counts.shape == (1, 0)

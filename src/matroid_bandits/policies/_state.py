@@ -316,7 +316,7 @@ class State:
         part = copy.copy(self)
         for name in _BY_RUN:
             array = getattr(self, name)
-            setattr(part, name, array[rows] if array.size else array)
+            setattr(part, name, array[rows] if len(array) else array)
         part.extra = {name: array[rows] for name, array in self.extra.items()}
         return part
 
