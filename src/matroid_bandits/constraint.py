@@ -12,7 +12,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import Immutable
-from matroid_bandits._util.checks import as_index
+from matroid_bandits._util.checks import as_index, check_rows
 from matroid_bandits._util.names import decode, encode, pairs_of, plain
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import (
@@ -353,13 +353,7 @@ class Constraint(Immutable, ABC):
     def _check_rows(self, items: Any, sizes: Any, n_runs: int) -> None:
         """Raise where an answer of `best_sets` is no row of distinct items, ascending, for each run."""
         who = f"{type(self).__name__}.best_sets"
-        for name, array, n_axes in (("items", items, 2), ("sizes", sizes, 1)):
-            is_array = isinstance(array, np.ndarray) and array.dtype == np.int64
-            if not is_array or array.ndim != n_axes or array.shape[0] != n_runs:
-                given = f"shape {array.shape} of {array.dtype}" if hasattr(array, "dtype") else type(array).__name__
-                raise ContractError(f"expected {who} to return {name}, {n_axes}-d int64, a row per run; got {given}")
-        if ((sizes < 0) | (sizes > items.shape[1])).any():
-            raise ContractError(f"expected {who} to return sizes in 0..{items.shape[1]}, got {sizes.tolist()}")
+        check_rows(who, items, sizes, n_runs, error=ContractError)
         is_chosen = np.arange(items.shape[1]) < sizes[:, None]
         if (((items < 0) | (items >= self._n_items)) & is_chosen).any():
             raise ContractError(f"expected {who} to return items in 0..{self._n_items - 1}, got {items.tolist()}")

@@ -134,7 +134,7 @@ def test_movies_for_visitors(no_data):
     assert (first[1:, 0] == np.where(has, first[0, 0], 0.0)).all()
     policies = movies.policies(problem, 1)
     everybody = problem.constraint.max_weight_basis(environment.overall_means)
-    assert sorted(policies["best set for everybody"].params()["items"]) == everybody.tolist()
+    assert sorted(policies["best single set"].params()["items"]) == everybody.tolist()
 
 
 def test_without_users_nobody_is_known(monkeypatch):

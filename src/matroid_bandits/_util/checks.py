@@ -121,3 +121,21 @@ def check_features(features: Any, names: Sequence[Any], *, error: type[Exception
         given = features[e, k]
         expected = f"features of at most {MOST_FEATURE:g} in size" if np.isfinite(given) else "finite features"
         raise error(f"expected {expected}, got {given:g} as feature {k} of item {names[e]!r}")
+
+
+def check_rows(who: str, items: Any, sizes: Any, n_runs: int, *, error: type[Exception] = ValueError) -> None:
+    """Check that `who` returned sets as items (R, K) and sizes (R,), int64, a row for each run.
+
+    Examples
+    --------
+    >>> check_rows("best_sets", np.array([[0, 1]]), np.array([3]), 1)
+    Traceback (most recent call last):
+    ValueError: expected best_sets to return sizes in 0..2, got [3]
+    """
+    for name, array, n_axes in (("items", items, 2), ("sizes", sizes, 1)):
+        is_array = isinstance(array, np.ndarray) and array.dtype == np.int64
+        if not is_array or array.ndim != n_axes or array.shape[0] != n_runs:
+            given = f"shape {array.shape} of {array.dtype}" if hasattr(array, "dtype") else type(array).__name__
+            raise error(f"expected {who} to return {name}, {n_axes}-d int64, a row per run; got {given}")
+    if ((sizes < 0) | (sizes > items.shape[1])).any():
+        raise error(f"expected {who} to return sizes in 0..{items.shape[1]}, got {sizes.tolist()}")

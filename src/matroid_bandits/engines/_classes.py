@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
-from matroid_bandits._util.arrays import frozen, offsets
+from matroid_bandits._util.arrays import offsets
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.engines._resting import RestingEngine
+from matroid_bandits.engines._resting import QuotaEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import classes, forms, laminar
 from matroid_bandits.kernels import order as order_kernels
@@ -17,7 +17,7 @@ from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request, State, counted
 
 
-class CountClassesEngine(RestingEngine):
+class CountClassesEngine(QuotaEngine):
     """For indices that never fall with the mean at equal plays, on quotas: a heap of means per number of plays.
 
     Of the items of a quota that were played equally often, the best is the one of largest mean (see
@@ -28,8 +28,8 @@ class CountClassesEngine(RestingEngine):
     Parameters
     ----------
     may_rest : bool, default False
-        Scan all items for a while where there are so many classes, or so many equal indices, that looking at them is
-        more work than that. Work is counted and not timed, and no decision changes either way.
+        Scan all items for a while when looking at the classes, or at equal indices, is more work than a scan.
+        Work is counted and not timed, and no decision changes either way.
 
     Raises
     ------
@@ -154,14 +154,8 @@ class CountClassesEngine(RestingEngine):
         numbers = np.asarray(self._form.numbers(self.state, request), np.float64)
         if not np.isfinite(numbers).all():
             raise PolicyError(f"expected {type(self.policy).__name__}.counted to give finite numbers, got {numbers}")
-        excluded, pinned = (
-            np.empty(0, np.int64) if items is None else items for items in (request.excluded, request.pinned)
-        )
-        barred = np.concatenate([pinned, excluded])
-        taken = barred[: pinned.size]
+        barred, taken, room = self._bar(request)
         is_barred = self._is_barred if request.available is None else ~request.available
-        room = np.empty(self._capacities.size, np.int64)
-        laminar.room_beside(taken, self._group, self._parent, self._capacities, room)
         best, U = np.empty((n_runs, self._width), np.int64), np.empty((n_runs, self._width))
         sizes = np.empty(n_runs, np.int64)
         work = classes.choose(
@@ -175,19 +169,7 @@ class CountClassesEngine(RestingEngine):
             self._watch(work)
         width = sizes.max(initial=0)  # all runs find as many, since all bar the same items
         best, U = best[:, :width], U[:, :width]
-        if self._is_flat:
-            items = np.concatenate([np.broadcast_to(taken, (n_runs, taken.size)), best], axis=1)
-            sizes += taken.size
-        else:
-            items = np.empty((n_runs, self._matroid.rank), np.int64)
-            items[:, : taken.size] = taken
-            laminar.greedy_quotas(
-                self._order(best, U), np.empty(0, np.int64), self._group, self._parent, frozen(room), taken.size,
-                self._matroid.rank, items, sizes,
-            )  # fmt: skip
-            items = items[:, : sizes.max(initial=0)]
-        items.sort(axis=1)
-        return items, sizes
+        return self._complete(taken, room, best, sizes, lambda: self._order(best, U))
 
     @staticmethod
     def _order(items: IntArray, U: FloatArray) -> IntArray:

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
-from matroid_bandits._util.arrays import frozen, offsets
+from matroid_bandits._util.arrays import offsets
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.engines._resting import RestingEngine
+from matroid_bandits.engines._resting import QuotaEngine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import kinetic, laminar
 from matroid_bandits.kernels import order as order_kernels
@@ -17,7 +17,7 @@ from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request, State, coefficient
 
 
-class KineticEngine(RestingEngine):
+class KineticEngine(QuotaEngine):
     """For affine policies on quotas: time per episode grows with the basis, not with the number of items.
 
     The items of each innermost group compete in a kinetic tournament (see `kernels.kinetic`); as many of the best
@@ -153,14 +153,8 @@ class KineticEngine(RestingEngine):
     def _choose_beside(self, c: float, request: Request) -> tuple[IntArray, IntArray] | None:
         """The sets of a request that bars or pins items; None where a scan is as fast."""
         n_runs, n_items = self.state.n_runs, self.state.n_items
-        excluded, pinned = (
-            np.empty(0, np.int64) if items is None else items for items in (request.excluded, request.pinned)
-        )
-        barred = np.concatenate([pinned, excluded])
-        taken = barred[: pinned.size]
+        barred, taken, room = self._bar(request)
         is_barred = self._is_barred if request.available is None else ~request.available
-        room = np.empty(self._capacities.size, np.int64)
-        laminar.room_beside(taken, self._group, self._parent, self._capacities, room)
         best, sizes = np.empty(self._reserves.shape, np.int64), np.empty(n_runs, np.int64)
         if not kinetic.best_beside(
             self._starts, self._members, self._places, self._tree_starts, self._reserve_starts, self._innermost,
@@ -169,19 +163,7 @@ class KineticEngine(RestingEngine):
         ):  # fmt: skip
             return None
         best = best[:, : sizes.max(initial=0)]  # all runs find as many, since all bar the same items
-        if self._is_flat:
-            items = np.concatenate([np.broadcast_to(taken, (n_runs, taken.size)), best], axis=1)
-            sizes += taken.size
-        else:
-            items = np.empty((n_runs, self._matroid.rank), np.int64)
-            items[:, : taken.size] = taken
-            laminar.greedy_quotas(
-                self._order(c, best), np.empty(0, np.int64), self._group, self._parent, frozen(room), taken.size,
-                self._matroid.rank, items, sizes,
-            )  # fmt: skip
-            items = items[:, : sizes.max(initial=0)]
-        items.sort(axis=1)
-        return items, sizes
+        return self._complete(taken, room, best, sizes, lambda: self._order(c, best))
 
     def _order(self, c: float, items: IntArray) -> IntArray:
         """Some items of each run along its greedy order."""

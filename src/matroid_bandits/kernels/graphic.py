@@ -107,8 +107,8 @@ def spanned_after(forest, tails, heads, n_vertices, after):
 
 
 @njit(cache=True, nogil=True)
-def tree_path(forest, tails, heads, n_vertices, source, target, path):
-    """The edges of `forest` between two vertices of one tree, into `path`; returns how many."""
+def _incident(forest, tails, heads, n_vertices):
+    """Where the edges of `forest` at each vertex start, and these edges, vertex after vertex."""
     starts = np.zeros(n_vertices + 1, np.int64)
     for i in range(forest.shape[0]):
         starts[tails[forest[i]] + 1] += 1
@@ -122,6 +122,13 @@ def tree_path(forest, tails, heads, n_vertices, source, target, path):
         for end in (tails[e], heads[e]):
             incident[cursor[end]] = e
             cursor[end] += 1
+    return starts, incident
+
+
+@njit(cache=True, nogil=True)
+def tree_path(forest, tails, heads, n_vertices, source, target, path):
+    """The edges of `forest` between two vertices of one tree, into `path`; returns how many."""
+    starts, incident = _incident(forest, tails, heads, n_vertices)
     via = np.full(n_vertices, -1, np.int64)
     queue = np.empty(n_vertices, np.int64)
     queue[0], first, last = source, 0, 1
@@ -150,22 +157,9 @@ def tree_exchanges(forest, tails, heads, n_vertices, leaves, enters):
 
     Empty arrays are not filled: the pairs are only counted.
     """
-    starts = np.zeros(n_vertices + 1, np.int64)
+    starts, incident = _incident(forest, tails, heads, n_vertices)
     is_inside = np.zeros(tails.shape[0], np.bool_)
-    for i in range(forest.shape[0]):
-        e = forest[i]
-        is_inside[e] = True
-        starts[tails[e] + 1] += 1
-        starts[heads[e] + 1] += 1
-    for v in range(n_vertices):
-        starts[v + 1] += starts[v]
-    cursor = starts[:n_vertices].copy()
-    incident = np.empty(2 * forest.shape[0], np.int64)
-    for i in range(forest.shape[0]):
-        e = forest[i]
-        for end in (tails[e], heads[e]):
-            incident[cursor[end]] = e
-            cursor[end] += 1
+    is_inside[forest] = True
     via = np.full(n_vertices, -1, np.int64)  # the edge towards the root
     depth = np.full(n_vertices, -1, np.int64)
     queue = np.empty(n_vertices, np.int64)

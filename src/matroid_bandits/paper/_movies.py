@@ -53,7 +53,7 @@ def policies(problem: Problem, n_episodes: int) -> Mapping[str, Policy | Sequenc
     return {
         "OMM": [OMM(scale) for scale in (1.0, 0.5, 0.25, 0.1)],
         "Thompson": ThompsonSampling(),
-        "best set for everybody": FixedSet(best.tolist()),
+        "best single set": FixedSet(best.tolist()),
         "CombLinUCB": CombLinUCB(n_features=world.n_features, noise=_NOISE),
         "CombLinTS": CombLinTS(n_features=world.n_features, noise=_NOISE),
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._util.checks import check_rows
 from matroid_bandits._util.declared import override
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
@@ -168,14 +169,7 @@ def choose_sets(policy: Policy, state: State, request: Request) -> tuple[IntArra
     if not (isinstance(found, tuple) and len(found) == 2):
         raise PolicyError(f"expected {who} to return items and sizes, got {type(found).__name__}")
     items, sizes = found
-    n_runs = state.n_runs
-    for name, array, n_axes in (("items", items, 2), ("sizes", sizes, 1)):
-        is_array = isinstance(array, np.ndarray) and array.dtype == np.int64
-        if not is_array or array.ndim != n_axes or array.shape[0] != n_runs:
-            given = f"shape {array.shape} of {array.dtype}" if hasattr(array, "dtype") else type(array).__name__
-            raise PolicyError(f"expected {who} to return {name}, {n_axes}-d int64, a row per run; got {given}")
-    if ((sizes < 0) | (sizes > items.shape[1])).any():
-        raise PolicyError(f"expected {who} to return sizes in 0..{items.shape[1]}, got {sizes.tolist()}")
+    check_rows(who, items, sizes, state.n_runs, error=PolicyError)
     items = items[:, : sizes.max(initial=0)]
     is_wrong = wrong_sets(state, request, items, sizes)
     if is_wrong.any():

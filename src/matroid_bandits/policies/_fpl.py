@@ -10,8 +10,8 @@ from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
-from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._evaluate import available_of
+from matroid_bandits.policies._losses import LossPolicy
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
@@ -21,7 +21,7 @@ from matroid_bandits.stream import RESAMPLING
 _BLOCK = 8
 
 
-class FPL(Policy):
+class FPL(LossPolicy):
     r"""Follow the perturbed leader with geometric resampling (Neu and Bartok, ALT 2013, JMLR 2016).
 
     The set of largest total :math:`Z_e - \eta \hat L_e` is played, with fresh exponential :math:`Z_e` in each
@@ -109,23 +109,3 @@ class FPL(Policy):
         assert feedback.kept is not None
         losses = (0.0 if state.minimize else 1.0) - feedback.gains
         state.extra["losses"][feedback.runs, feedback.items] += losses * feedback.kept[:, 0]
-
-    def begin(self, state: State) -> None:
-        """Refuse where weights were told before, of choices whose chances are not known."""
-        if state.counts.any():
-            raise PolicyError(f"{self!r} cannot start from plays and gains, since it must know how they were chosen")
-
-    def spreads(self, state: State, request: Request) -> FloatArray:
-        return np.full(state.means.shape, np.nan)
-
-    def check_extra(self, state: State) -> None:
-        check_losses(state)
-
-
-def check_losses(state: State) -> None:
-    """Raise `PolicyError` unless the losses that a policy has estimated are numbers from 0 on."""
-    losses = state.extra["losses"]
-    is_wrong = ~((losses >= 0.0) & np.isfinite(losses))
-    if is_wrong.any():
-        e = int(is_wrong[0].argmax())
-        raise PolicyError(f"expected a loss of item {e} that is finite and not negative, got {losses[0, e]}")

@@ -13,9 +13,8 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import hybrid
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies._base import Policy
 from matroid_bandits.policies._evaluate import as_rows, available_of
-from matroid_bandits.policies._fpl import check_losses
+from matroid_bandits.policies._losses import LossPolicy
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
@@ -39,7 +38,7 @@ class Quotas(NamedTuple):
     gammas: FloatArray
 
 
-class Hybrid(Policy):
+class Hybrid(LossPolicy):
     r"""HYBRID (Zimmert, Luo and Wei, ICML 2019): best of both worlds on quotas.
 
     Follows the regularised leader: in episode t items are chosen with the chances x that minimise :math:`\langle
@@ -126,16 +125,8 @@ class Hybrid(Policy):
         weighed = np.divide(losses, chances, out=np.zeros(losses.size), where=chances > 0.0)
         state.extra["losses"][feedback.runs, feedback.items] += weighed
 
-    def begin(self, state: State) -> None:
-        """Refuse where weights were told before, of choices whose chances are not known."""
-        if state.counts.any():
-            raise PolicyError(f"{self!r} cannot start from plays and gains, since it must know how they were chosen")
-
-    def spreads(self, state: State, request: Request) -> FloatArray:
-        return np.full(state.means.shape, np.nan)
-
     def check_extra(self, state: State) -> None:
-        check_losses(state)
+        super().check_extra(state)
         chances = state.extra["chances"]
         is_wrong = ~((chances >= 0.0) & (chances <= 1.0))
         if is_wrong.any():
