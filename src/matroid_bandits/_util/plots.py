@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._util.extras import missing
 from matroid_bandits._util.text import printable
-from matroid_bandits.exceptions import MissingDependencyError
 
 #: What the level of the optimum is called, where a policy may stand beside it.
 OPTIMAL = "optimal"
@@ -256,7 +256,7 @@ def matplotlib_parts() -> tuple[Any, Any]:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingDependencyError("plot needs matplotlib: pip install 'matroid-bandits[plot]'") from None
+        raise missing("plot needs matplotlib", "plot") from None
     return Figure, rc_context
 
 

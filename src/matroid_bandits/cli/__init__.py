@@ -9,7 +9,9 @@ import sys
 try:
     import typer  # noqa: F401 - the files below need it, and a person without it a sentence
 except ImportError:
-    raise SystemExit("the command line needs typer and rich: pip install 'matroid-bandits[experiments]'") from None
+    from matroid_bandits._util.extras import how_to_install
+
+    raise SystemExit(f"the command line needs typer and rich: {how_to_install('cli')}") from None
 
 from matroid_bandits.cli import (  # noqa: F401 - each adds its commands
     _campaign,

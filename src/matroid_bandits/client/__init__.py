@@ -3,9 +3,9 @@
 try:
     import httpx  # noqa: F401 - the files below need it, and a person without it a sentence
 except ImportError as error:  # pragma: no cover - installed wherever the tests run
-    from matroid_bandits.exceptions import MissingDependencyError
+    from matroid_bandits._util.extras import missing
 
-    raise MissingDependencyError("the client needs httpx: pip install 'matroid-bandits[client]'") from error
+    raise missing("the client needs httpx", "client") from error
 
 from matroid_bandits.client._client import AsyncClient, Client
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from matroid_bandits._util.extras import missing
 from matroid_bandits._util.files import write_file
 from matroid_bandits.datasets._folders import data_folders, file_state
 from matroid_bandits.datasets._registry import SOURCES, DataFile
-from matroid_bandits.exceptions import DataError, MissingDependencyError
+from matroid_bandits.exceptions import DataError
 
 _TIMEOUT = 10.0  # seconds to connect, and between two pieces
 _PIECE = 1 << 16
@@ -97,7 +98,7 @@ def _download(url: str, part: Path, progress: Progress | None) -> None:
         import pooch
         import requests
     except ImportError as error:  # pragma: no cover - installed wherever the tests run
-        raise MissingDependencyError("downloads need pooch: pip install 'matroid-bandits[experiments]'") from error
+        raise missing("downloads need pooch", "experiments") from error
 
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "matroid-bandits", "Accept-Encoding": "identity"}

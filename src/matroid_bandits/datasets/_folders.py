@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from matroid_bandits._util.extras import missing
 from matroid_bandits.datasets._registry import SOURCES, DataFile, Source
-from matroid_bandits.exceptions import DataError, MissingDependencyError
+from matroid_bandits.exceptions import DataError
 
 #: Environment variable that names the data folder.
 DATA_VARIABLE = "MATROID_BANDITS_DATA"
@@ -92,9 +93,7 @@ def data_folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
     try:
         from platformdirs import user_cache_path
     except ImportError as error:  # pragma: no cover - installed wherever the tests run
-        raise MissingDependencyError(
-            "the user's cache folder needs platformdirs: pip install 'matroid-bandits[experiments]'"
-        ) from error
+        raise missing("the user's cache folder needs platformdirs", "experiments") from error
     folders = [user_cache_path("matroid-bandits", appauthor=False)]
     if variable := os.environ.get(DATA_VARIABLE):
         folders.insert(0, Path(variable).expanduser())

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from matroid_bandits._util.extras import missing
 from matroid_bandits.datasets._dataset import Dataset
 from matroid_bandits.datasets._latencies import network_dataset
 from matroid_bandits.datasets._records import Network
-from matroid_bandits.exceptions import DataError, MissingDependencyError
+from matroid_bandits.exceptions import DataError
 
 #: A handful of varied size for the report: from 11 nodes and 14 links to 290 nodes and 832 links.
 DEFAULT_ISPS: tuple[str, ...] = (
@@ -124,6 +125,4 @@ def _root() -> Traversable:
     try:
         return resources.files("topohub") / "data"
     except ImportError as error:  # pragma: no cover - installed wherever the tests run
-        raise MissingDependencyError(
-            "ISP maps come with topohub: pip install 'matroid-bandits[experiments]'"
-        ) from error
+        raise missing("ISP maps come with topohub", "experiments") from error

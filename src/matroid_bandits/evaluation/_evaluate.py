@@ -10,6 +10,7 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.extras import pandas_for
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.evaluation._estimators import Decisions, Estimate, Method, Target, estimate
 from matroid_bandits.evaluation._laws import FrozenTarget, Propensities, RandomSets, labels_of
@@ -19,7 +20,7 @@ from matroid_bandits.evaluation._uplift import Look, UpliftSequence
 from matroid_bandits.exceptions import EvaluationError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pandas
 
 #: Below this effective size an interval is not to be trusted.
 _ENOUGH = 100.0
@@ -97,9 +98,9 @@ class Evaluation:
             },
         }
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pandas.DataFrame:
         """A row per target, that of the played sets first, as a pandas DataFrame."""
-        import pandas as pd
+        pd = pandas_for("to_frame")
 
         rows = {PLAYED: self.played} | self.estimates
         frame = pd.DataFrame([asdict(found) for found in rows.values()], index=pd.Index(rows, name="target"))

@@ -12,15 +12,16 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.checks import as_integer
+from matroid_bandits._util.extras import missing, pandas_for
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.evaluation._sources import read_forms
-from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError, MissingDependencyError
+from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError
 from matroid_bandits.learner import Holdout, Learner
 from matroid_bandits.policies import Policy, policy_from_dict
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pandas
 
 
 #: Events that happen to a learner; others are the service's own.
@@ -197,7 +198,7 @@ class Log:
         n_held_out = sum(each.is_held_out for each in self.decisions)
         return f"Log(n_events={len(self.events)}, n_decisions={len(self.decisions)}, n_held_out={n_held_out})"
 
-    def frame(self, *, propensity: bool = True) -> pd.DataFrame:
+    def frame(self, *, propensity: bool = True) -> pandas.DataFrame:
         """A row per decision and item, as a pandas DataFrame.
 
         Columns are decision, item, asked_at, told_at, weight, source ("told", "default", "waiting", or "lost" where
@@ -214,7 +215,7 @@ class Log:
         >>> mb.read_log(events).frame()[["decision", "item", "weight", "source"]].values.tolist()
         [[1, 'a', 1.0, 'told'], [1, 'b', nan, 'waiting']]
         """
-        import pandas as pd
+        pd = pandas_for("frame")
 
         sizes = [each.items.size for each in self.decisions]
 
@@ -267,7 +268,7 @@ class Log:
             import pyarrow
             import pyarrow.parquet
         except ImportError as error:
-            raise MissingDependencyError("Parquet needs more: pip install 'matroid-bandits[parquet]'") from error
+            raise missing("Parquet needs pyarrow", "parquet") from error
         frame = self.frame(propensity=propensity)
         kinds = {type(label) for label in frame["item"]}
         if kinds not in ({str}, {int}):

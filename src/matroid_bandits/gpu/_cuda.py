@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from matroid_bandits._util.extras import how_to_install
 from matroid_bandits.exceptions import DeviceError
 
 #: The first version of numba-cuda, and the first generation of GPUs, that have all the kernels need.
@@ -56,7 +57,7 @@ def load() -> Any:
     DeviceError
         It is not installed, or too old.
     """
-    how = "pip install 'matroid-bandits[gpu]'"
+    how = how_to_install("gpu")
     try:
         found = version("numba-cuda")
     except PackageNotFoundError:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray, Label
+from matroid_bandits._util.extras import pandas_for
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits._util.text import counted
-from matroid_bandits.exceptions import MissingDependencyError
 from matroid_bandits.identification._rule import RHO, Watch, as_delta
 from matroid_bandits.kernels import exchange
 
@@ -166,10 +166,7 @@ class Confidence:
 
     def to_frame(self) -> pandas.DataFrame:
         """The margins as a table with a row for each."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingDependencyError("to_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+        pd = pandas_for("to_frame")
         columns = ("inside", "outside", "statistic", "threshold", "plays")
         return pd.DataFrame([[getattr(margin, name) for name in columns] for margin in self.margins], columns=columns)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray, Label
+from matroid_bandits._util.extras import pandas_for
 from matroid_bandits._util.names import decode, encode
-from matroid_bandits.exceptions import MissingDependencyError
 from matroid_bandits.identification import Confidence
 
 if TYPE_CHECKING:
@@ -450,9 +450,6 @@ def _name(label: Label) -> str:
 
 
 def _frame(labels: Sequence[Label], columns: dict[str, AnyArray]) -> pandas.DataFrame:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingDependencyError("to_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+    pd = pandas_for("to_frame")
     index = pd.Index(list(labels), name="item", tupleize_cols=False)
     return pd.DataFrame(columns, index=index)

@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
+from matroid_bandits._util.extras import missing
 from matroid_bandits._util.plots import STANDIN
 from matroid_bandits._util.text import counted, printable
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits._util.versions import versions
 from matroid_bandits._version import __version__
-from matroid_bandits.exceptions import MissingDependencyError
 from matroid_bandits.reporting._blocks import STANDIN_NOTE, Block, Claim, groups_of, unknown_block
 from matroid_bandits.reporting._chapter import Chapter, DataSource
 from matroid_bandits.reporting._images import KINDS, styles
@@ -106,7 +106,7 @@ def _templates() -> Environment:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:  # pragma: no cover - installed wherever the tests run
-        raise MissingDependencyError("reports need jinja2: pip install 'matroid-bandits[experiments]'") from error
+        raise missing("reports need jinja2", "experiments") from error
     templates = Environment(
         loader=PackageLoader("matroid_bandits.reporting"),
         autoescape=True,

@@ -5,9 +5,9 @@ try:
     import sqlalchemy  # noqa: F401
     import starlette  # noqa: F401
 except ImportError as error:  # pragma: no cover - installed wherever the tests run
-    from matroid_bandits.exceptions import MissingDependencyError
+    from matroid_bandits._util.extras import missing
 
-    raise MissingDependencyError("the service needs more: pip install 'matroid-bandits[serve]'") from error
+    raise missing("the service needs starlette, sqlalchemy and alembic", "serve") from error
 
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._apply import in_words

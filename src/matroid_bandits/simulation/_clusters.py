@@ -8,7 +8,8 @@ import warnings
 from concurrent.futures import Future
 from typing import Any
 
-from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits._util.extras import missing
+from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation._backend import Sending
 from matroid_bandits.simulation._cutting import PendingSlice
 from matroid_bandits.simulation._worker import Answer, work
@@ -76,7 +77,7 @@ class Ray(Sending):
         try:
             import ray
         except ImportError:
-            raise MissingDependencyError("executor=\"ray\" needs ray: pip install 'matroid-bandits[ray]'") from None
+            raise missing('executor="ray" needs ray', "ray") from None
         self._ray, self._is_own = ray, not ray.is_initialized()
         if self._is_own:
             ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)

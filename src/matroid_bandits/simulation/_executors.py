@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
 from matroid_bandits._util.checks import as_index
+from matroid_bandits._util.extras import missing
 from matroid_bandits._util.text import shown
-from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation._backend import Backend
 from matroid_bandits.simulation._clusters import Dask, Ray
 from matroid_bandits.simulation._local import Given, Processes, Threads
@@ -57,7 +58,7 @@ def named_executor(text: str | None) -> Iterator[ExecutorChoice]:
         try:
             from distributed import Client
         except ImportError:
-            raise MissingDependencyError("dask:// needs Dask: pip install 'matroid-bandits[dask]'") from None
+            raise missing("dask:// needs Dask", "dask") from None
         address = text.removeprefix(_DASK)
         try:
             client = Client(f"tcp://{address}", timeout=10)

@@ -14,8 +14,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ClassVar
 
+from matroid_bandits._util.extras import missing
 from matroid_bandits._util.threads import n_threads
-from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation._backend import Backend, Sending
 from matroid_bandits.simulation._cutting import PendingSlice
 from matroid_bandits.simulation._sharing import Sharing
@@ -127,9 +128,7 @@ class Processes(_Pool):
             import joblib  # noqa: F401 - the package that is installed; loky is inside it
             from joblib.externals import loky
         except ImportError:
-            raise MissingDependencyError(
-                "executor=N, for processes, needs joblib: pip install 'matroid-bandits[parallel]'"
-            ) from None
+            raise missing("executor=N, for processes, needs joblib", "parallel") from None
         self._loky, self._n = loky, n
         self._key = os.getpid(), n
         with self._keeping:

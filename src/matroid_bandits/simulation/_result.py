@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.extras import pandas_for
 from matroid_bandits._util.text import counted, number, printable, with_error
-from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.identification import Endings
 from matroid_bandits.simulation import _plot, _result_file, _statistics
 from matroid_bandits.simulation._statistics import Difference, Interval, Method
@@ -344,10 +345,7 @@ class SimulationResult:
 
     def to_frame(self) -> pandas.DataFrame:
         """A long table: one row per policy and checkpoint."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingDependencyError("to_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+        pd = pandas_for("to_frame")
         n_policies, n_points = self.returns.shape
         alarms = {} if self.alarms is None else {"alarms": self.alarms.reshape(-1)}
         return pd.DataFrame(
@@ -371,10 +369,7 @@ class SimulationResult:
 
     def to_run_frame(self) -> pandas.DataFrame:
         """A long table: a row per policy and run after the last episode, or per checkpoint where curves were kept."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingDependencyError("to_run_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+        pd = pandas_for("to_run_frame")
         curves = (self.run_returns, self.run_regret)
         has_curves = curves[0] is not None and curves[1] is not None
         episodes = self.checkpoints if has_curves else self.checkpoints[-1:]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, IntArray
+from matroid_bandits._util.extras import pandas_for
 from matroid_bandits._util.text import counted, did_you_mean, printable, with_error
-from matroid_bandits.exceptions import MissingDependencyError, SimulationError
+from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import _sweep_plot
@@ -267,10 +268,7 @@ class Sweep:
 
     def to_frame(self) -> pandas.DataFrame:
         """A long table: one row per problem, policy and checkpoint, with the value of the family's parameter."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingDependencyError("to_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+        pd = pandas_for("to_frame")
         about: dict[str, tuple[str, str | None, Any]]
         about = {policy: (name, None, None) for name, policies in self.groups.items() for policy in policies}
         for family in self.families.values():
@@ -287,10 +285,7 @@ class Sweep:
 
     def to_run_frame(self) -> pandas.DataFrame:
         """A long table: a row per problem, policy and run after the last episode; each run of every drawn world."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingDependencyError("to_run_frame needs pandas: pip install 'matroid-bandits[frame]'") from None
+        pd = pandas_for("to_run_frame")
         frames = []
         for name, result in self.results.items():
             drawn = self.worlds.get(name)

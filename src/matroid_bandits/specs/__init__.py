@@ -7,9 +7,9 @@ turns plain data into it. Files are read and code is imported only where `parse`
 try:
     import pydantic  # noqa: F401 - the files below need it, and a person without it a sentence
 except ImportError as error:  # pragma: no cover - installed wherever the tests run
-    from matroid_bandits.exceptions import MissingDependencyError
+    from matroid_bandits._util.extras import missing
 
-    raise MissingDependencyError("specs need pydantic: pip install 'matroid-bandits[specs]'") from error
+    raise missing("specs need pydantic", "specs") from error
 
 from matroid_bandits.specs._campaign import (
     LONGEST_ABOUT,

@@ -18,8 +18,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from matroid_bandits._util.extras import missing
 from matroid_bandits._version import __version__
-from matroid_bandits.exceptions import AccessError, MatroidBanditsError, MissingDependencyError
+from matroid_bandits.exceptions import AccessError, MatroidBanditsError
 from matroid_bandits.service._access import counted
 from matroid_bandits.service._dispatch import COOKIE, HEADERS, check_own_site
 from matroid_bandits.service._keys import KEY, SESSION, SESSION_S, Key, close_session, open_session
@@ -254,7 +255,7 @@ def _templates() -> Environment:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:  # pragma: no cover - installed wherever the tests run
-        raise MissingDependencyError("pages need jinja2: pip install 'matroid-bandits[serve]'") from error
+        raise missing("pages need jinja2", "serve") from error
     return Environment(
         loader=PackageLoader("matroid_bandits.service.dashboard"),
         autoescape=True,
