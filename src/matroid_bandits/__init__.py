@@ -7,6 +7,7 @@ it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).
 from typing import TYPE_CHECKING, Any
 
 from matroid_bandits import bounds, compiled, evaluation, exceptions, gpu, testing
+from matroid_bandits._util.literature import known_as
 from matroid_bandits._version import __version__
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.constraints import (
@@ -93,7 +94,6 @@ from matroid_bandits.policies import (
     State,
     ThompsonSampling,
     UniformRandom,
-    known_as,
     policy_from_dict,
     policy_to_dict,
 )

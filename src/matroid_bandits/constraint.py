@@ -13,6 +13,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import Immutable
 from matroid_bandits._util.checks import as_index, check_rows
+from matroid_bandits._util.literature import other_word
 from matroid_bandits._util.names import decode, encode, pairs_of, plain
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import (
@@ -649,7 +650,7 @@ def constraint_from_dict(form: Mapping[str, Any]) -> Constraint:
     kind = form.get("kind")
     if not isinstance(kind, str) or kind not in _KINDS:
         raise SerializationError(
-            f"expected 'kind' to be one of {', '.join(sorted(_KINDS))}, got {kind!r}{did_you_mean(kind, _KINDS)}"
+            f"expected 'kind' to be one of {', '.join(sorted(_KINDS))}, got {kind!r}{other_word(kind, _KINDS)}"
         )
     fields = {key: value for key, value in form.items() if key not in ("format", "version", "kind")}
     labels = fields.pop("labels", None)

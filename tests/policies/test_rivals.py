@@ -2,17 +2,15 @@
 
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import matroid_bandits as mb
 from matroid_bandits.agent import Agent
-from matroid_bandits.exceptions import DataError, PolicyError, SerializationError
+from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import hybrid
-from matroid_bandits.policies import OTHER_NAMES, State, choose_sets, known_as
-from matroid_bandits.specs import PolicySpec, UniformSpec, parse
+from matroid_bandits.policies import State, choose_sets
 from matroid_bandits.stream import POLICY, RESAMPLING, START, Stream
 
 MEANS = np.array([0.7, 0.3, 0.6, 0.5, 0.2, 0.8])
@@ -313,21 +311,7 @@ def test_escb_on_other_constraints():
     assert result["ESCB"].final_regret.mean() < result["UniformRandom"].final_regret.mean() / 3
 
 
-# Names of the literature
-
-
-def test_other_names_lead_to_omm():
-    assert set(OTHER_NAMES) >= {"CombUCB1", "LLR"}
-    with pytest.raises(AttributeError, match=r"CombUCB1 is OMM\(scale=sqrt\(0.75\)\)"):
-        _ = mb.CombUCB1
-    with pytest.raises(AttributeError, match=r"no attribute 'Comb'$"):
-        _ = mb.Comb
-    with pytest.raises(SerializationError, match=r"LLR is OMM\(scale=sqrt\(\(K \+ 1\) / 2\)\)"):
-        mb.policy_from_dict({"policy": "LLR"})
-    ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
-    with pytest.raises(DataError, match=r"CombUCB1 is OMM\(scale=sqrt\(0.75\)\)"):
-        parse(PolicySpec, {"policy": "combucb1"}).make(ground)
-    assert known_as(["LLR"]) == ""
+# Settings of OMM that have names
 
 
 @pytest.mark.parametrize(("scale", "inside"), [(0.75**0.5, lambda K: 1.5), ("LLR", lambda K: K + 1.0)])
@@ -474,10 +458,3 @@ def test_sets_of_hybrid_are_a_function_of_the_request():
     items, sizes = choose_sets(policy, state, request)
     assert sizes.tolist() == [3, 3, 3]
     assert (items[:, 1:] == [3, 4]).all()  # one pinned, one left over
-
-
-def test_docs_name_the_other_names():
-    text = (Path(__file__).parents[2] / "docs" / "theory.md").read_text()
-    for name, ours in OTHER_NAMES.items():
-        assert name in text
-        assert ours.split(",")[0] in text

@@ -29,7 +29,6 @@ from matroid_bandits.policies._klucb import KLUCBPlusPlus
 from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._moss import MOSS
-from matroid_bandits.policies._names import OTHER_NAMES, known_as
 from matroid_bandits.policies._omm import OMM, scale_problem
 from matroid_bandits.policies._request import Feedback, Plays, Request
 from matroid_bandits.policies._restarting import Restarting
@@ -53,7 +52,6 @@ __all__ = [
     "KLOSM",
     "MOSS",
     "OMM",
-    "OTHER_NAMES",
     "POLICIES",
     "UCBV",
     "AffinePolicy",
@@ -89,7 +87,6 @@ __all__ = [
     "coefficient",
     "counted",
     "evaluate",
-    "known_as",
     "policy_from_dict",
     "policy_to_dict",
     "scale_problem",

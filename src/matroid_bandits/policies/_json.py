@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import AnyArray
+from matroid_bandits._util import literature
+from matroid_bandits._util.literature import known_as
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import MatroidBanditsError, PolicyError, SerializationError
 from matroid_bandits.policies._base import POLICIES, Policy
 from matroid_bandits.policies._detectors import DETECTORS, Detector
-from matroid_bandits.policies._names import known_as
 
 #: The key of a form that names the class.
 _POLICY, _DETECTOR = "policy", "kind"
@@ -135,7 +136,7 @@ def _made(form: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
     name = form[key]
     if not isinstance(name, str) or name not in known:
         what = "policy" if key == _POLICY else "detector"
-        hint = known_as(name) or "import it"
+        hint = known_as(name, literature.POLICIES) or "import it"
         raise SerializationError(f"the {what} {name} is not defined here: {hint}")
     inner: dict[str, dict[str, AnyArray]] = {}
     values = {argument: value for argument, value in form.items() if argument != key}

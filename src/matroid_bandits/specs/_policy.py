@@ -7,9 +7,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
 
+from matroid_bandits._util import literature
+from matroid_bandits._util.literature import known_as
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import MatroidBanditsError
-from matroid_bandits.policies import DETECTORS, POLICIES, Detector, Policy, known_as
+from matroid_bandits.policies import DETECTORS, POLICIES, Detector, Policy
 from matroid_bandits.specs._code import check_arguments, check_code, import_class, made, parameters
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
@@ -130,7 +132,7 @@ class DetectorSpec(Spec):
 
 def unknown_policy(name: str, *keys: str) -> Exception:
     """The mistake that there is no policy of this name."""
-    hint = f"; {other}" if (other := known_as(name)) else did_you_mean(name, POLICIES)
+    hint = f"; {other}" if (other := known_as(name, literature.POLICIES)) else did_you_mean(name, POLICIES)
     return mistake(f"expected a policy, one of {', '.join(POLICIES)}; got {shown(name)}{hint}", *keys)
 
 

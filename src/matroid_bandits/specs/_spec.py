@@ -26,6 +26,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, from_json
 
+from matroid_bandits._util.literature import other_word
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.exceptions import MalformedRequestError
 from matroid_bandits.specs._place import Place
@@ -233,7 +234,7 @@ def _first_mistake(error: ValidationError, data: Any) -> tuple[tuple[Any, ...], 
 
 def _expected_one_of(words: str, given: Any) -> str:
     listed = re.findall("'([^']*)'", words)
-    return f"expected one of {', '.join(listed)}; got {shown(given)}{did_you_mean(given, listed)}"
+    return f"expected one of {', '.join(listed)}; got {shown(given)}{other_word(given, listed)}"
 
 
 _WORDS = {

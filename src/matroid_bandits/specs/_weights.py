@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from matroid_bandits._util.text import did_you_mean, shown
+from matroid_bandits._util.literature import other_word
+from matroid_bandits._util.text import shown
 from matroid_bandits.environments import (
     ContextualEnvironment,
     Environment,
@@ -139,7 +140,7 @@ def _check_family(data: Any) -> Any:
     if "family" not in data:
         raise mistake("expected a string, but the key is missing", "family")
     if family not in _FAMILIES:
-        hint = did_you_mean(family, _FAMILIES)
+        hint = other_word(family, _FAMILIES)
         raise mistake(f"expected one of {', '.join(_FAMILIES)}; got {shown(family)}{hint}", "family")
     return data
 
