@@ -1,4 +1,4 @@
-"""The one loop: ask a policy, let an engine choose, count what comes back, tell the policy and the engine.
+"""The loop of every episode: the policy gives indices, an engine finds the set, feedback updates the state.
 
 Simulations, live learners, tests and benchmarks all go through `Agent.decide` and `Agent.learn`; the
 order of an episode's steps is written here alone.
@@ -23,7 +23,7 @@ from matroid_bandits.policies import Detector, Feedback, Plays, Policy, Request,
 
 
 class Play:
-    """The sets that an agent chose in one episode, until all their weights are known.
+    """The sets that an agent chose in one episode, and which of their weights are still unknown.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Play:
         self.note, self.is_counted, self.kept = note, is_counted, kept
 
     def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
-        """The run and the item of every choice, one after the other, run by run; or of those at some places."""
+        """Return the run and the item of every choice, run by run, or of the choices at the given positions."""
         n_runs, width = self.items.shape
         if n_runs == 1:  # a single row is as wide as its set
             runs, items = _runs(1, width), self.items[0]
@@ -83,16 +83,16 @@ class Play:
         return (runs, items) if places is None else (runs[places], items[places])
 
     def untold(self) -> IntArray:
-        """The places of the choices that still wait."""
+        """Return the positions of the choices without feedback."""
         n = int(self.sizes.sum())
         return np.arange(n) if self.told is None else np.flatnonzero(~self.told)
 
     def renamed(self, items: IntArray) -> Play:
-        """The same play, its items called by other numbers."""
+        """Return the same play with renumbered items."""
         return Play(self.request, items, self.sizes, self.told, self.features, self.note, self.is_counted, self.kept)
 
     def waiting(self) -> Plays:
-        """The choices that still wait, of items that are still there."""
+        """Return the choices without feedback whose items still exist."""
         if self.told is None and self.items.shape[0] == 1 and self.items.min(initial=0) >= 0:  # nearly always
             return Plays(*self.cells(), self.request.episode, self.features)
         places = self.untold()
@@ -102,7 +102,7 @@ class Play:
 
 
 class Agent:
-    """A policy that plays under a constraint, in a batch of runs; the paper's Algorithm 2.
+    """A policy playing under a constraint in a batch of runs, the paper's Algorithm 2.
 
     Parameters
     ----------
@@ -182,33 +182,34 @@ class Agent:
         self._refreshes = type(self._engine).refresh is not Engine.refresh
 
     def part(self, first: int, last: int) -> Agent:
-        """The runs from `first` up to `last` as an agent that shares this one's state; where answers are not late."""
+        """Return the runs from `first` up to `last` as an agent that shares this one's state; needs no pending
+        plays."""
         return self.rows(slice(first, last))
 
     def rows(self, rows: slice | IntArray) -> Agent:
-        """Some of the runs as an agent, where answers are not late; see `State.rows`."""
+        """Return some of the runs as an agent; needs no pending plays; see `State.rows`."""
         part = copy.copy(self)
         part.state = self.state.rows(rows)
         part._engine = make_engine(self._engine_choice, self.state.constraint, self._policy, part.state)
         return part
 
     def rejoin(self, parts: Sequence[Agent]) -> None:
-        """Take over what has become of these runs in parts, which have come to the same episode."""
+        """Copy back the states of parts of the runs, after all parts reached the same episode."""
         self.state.rejoin([part.state for part in parts])
         self._engine = make_engine(self._engine_choice, self.state.constraint, self._policy, self.state)
 
     def decide(self, request: Request) -> Play:
-        """Choose a set in every run, and let an episode pass."""
+        """Choose a set in every run, and advance to the next episode."""
         return self.play(request, *self.choose(request))
 
     def choose(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets that the policy would choose, and their sizes; no episode passes."""
+        """Return the sets that the policy would choose, and their sizes, without advancing."""
         if self._fresh is not None:
             self.settle()
         return self._engine.decide(request)
 
     def play(self, request: Request, items: IntArray, sizes: IntArray, is_own: bool = True) -> Play:
-        """Let an episode pass in which these sets are chosen, the policy's own or others."""
+        """Advance one episode in which the given sets are played, whether the policy chose them or not."""
         if self._fresh is not None:
             self.settle()
         if items.shape[0] == 1 and items.shape[1] != sizes[0]:
@@ -228,7 +229,7 @@ class Agent:
         return play
 
     def learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
-        """Count what the chosen items were worth.
+        """Update the state with the observed weights of chosen items.
 
         Parameters
         ----------
@@ -256,7 +257,7 @@ class Agent:
             self._engine.refresh(*cells)
 
     def close(self, plays: Iterable[tuple[Play, IntArray]]) -> None:
-        """Give up waiting for the choices at some places of some plays."""
+        """Stop waiting for feedback on the choices at the given positions of some plays."""
         self.settle()
         dropped = []
         for play, places in plays:
@@ -272,7 +273,7 @@ class Agent:
         self._engine.refresh(runs, items)
 
     def observe(self, request: Request, items: IntArray, weights: FloatArray) -> None:
-        """Count weights that were seen without a decision; the paper's w_0 with a request for episode 0.
+        """Update the state with weights observed without a decision, such as the paper's w_0 in episode 0.
 
         Parameters
         ----------
@@ -289,23 +290,23 @@ class Agent:
         self._engine.refresh(feedback.runs, feedback.items)
 
     def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
-        """Let `items` (n,) count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
+        """Set priors: `items` count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
         self.state.set_priors(items, means, counts)
         self._policy.rearranged(self.state, items)
         self.refresh(items)
 
     def check_learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
-        """Raise what the policy raises where it refuses what `learn` would tell it; nothing is learnt."""
+        """Raise the error with which the policy would refuse the feedback of `learn`, without learning from it."""
         if self.may_refuse:
             self._rehearse(self._answers(play, weights, places))
 
     def check_observe(self, request: Request, items: IntArray, weights: FloatArray) -> None:
-        """Raise what the policy raises where it refuses what `observe` would tell it; nothing is learnt."""
+        """Raise the error with which the policy would refuse the weights of `observe`, without learning from them."""
         if self.may_refuse:
             self._rehearse(self._looks(request, items, weights))
 
     def settle(self) -> None:
-        """Count the last play as waiting, unless it was answered at once.
+        """Count the last play as pending, unless its feedback came at once.
 
         Called before anything else happens, so that no result depends on when it was.
         """
@@ -332,21 +333,21 @@ class Agent:
             self._fresh = None
 
     def keep_apart(self, play: Play) -> None:
-        """Let the last play stay open without being counted: nothing is learnt from it."""
+        """Leave the last play open without counting it, so that nothing is learnt from it."""
         play.is_counted, self._fresh = False, None
 
     def dismiss(self, play: Play, places: IntArray) -> None:
-        """Stop waiting for choices that the state knows nothing of."""
+        """Stop waiting for choices that are not counted in the state."""
         self.settle()
         self._tick_off(play, places)
 
     def refresh(self, items: IntArray) -> None:
-        """Let the engine look anew at some items, whose state was written to from outside."""
+        """Tell the engine which items' state was changed outside the agent."""
         runs = np.repeat(np.arange(self.state.n_runs), items.size)
         self._engine.refresh(runs, np.tile(items, self.state.n_runs))
 
     def renew(self) -> None:
-        """Let the policy take the plays that wait anew, after items or plays were rearranged."""
+        """Let the policy count all pending plays anew, after items or plays were rearranged."""
         self._policy.rearranged(self.state, np.empty(0, np.int64))
 
     def _waiting(self) -> Iterator[Plays]:
@@ -366,7 +367,7 @@ class Agent:
         )
 
     def nothing_kept(self, n: int) -> FloatArray:
-        """What is kept of n choices that the policy did not make."""
+        """Return the stored numbers of n choices that the policy did not make."""
         return np.zeros((n, self._policy.n_kept))
 
     def _kept(self, request: Request, runs: IntArray, items: IntArray) -> FloatArray:

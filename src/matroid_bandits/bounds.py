@@ -20,7 +20,7 @@ from matroid_bandits.problem import Problem
 
 
 def gap_dependent(problem: Problem, n: ArrayLike, *, scale: float = 1.0) -> FloatArray:
-    r"""Theorem 2: OMM's regret after n episodes is at most
+    r"""Theorem 2: return the gap-dependent upper bound on OMM's regret after n episodes.
 
     .. math:: \sum_{e \notin A^*} \frac{16}{\Delta_{e, K_e}} \log n
               + \sum_{e \notin A^*} \sum_{k=1}^{K_e} \Delta_{e,k} \frac{4}{3} \pi^2.
@@ -70,7 +70,7 @@ def gap_dependent(problem: Problem, n: ArrayLike, *, scale: float = 1.0) -> Floa
 
 
 def gap_free(n_items: int, rank: int, n: ArrayLike, *, scale: float = 1.0) -> FloatArray:
-    r"""Theorem 3: OMM's regret after n episodes is at most :math:`8 \sqrt{K L n \log n} + \frac{4}{3} \pi^2 K L`.
+    r"""Theorem 3: return the gap-free bound :math:`8 \sqrt{K L n \log n} + \frac{4}{3} \pi^2 K L` on OMM's regret.
 
     For weights in a range of width `scale` it is `scale` times that.
 
@@ -98,7 +98,7 @@ def gap_free(n_items: int, rank: int, n: ArrayLike, *, scale: float = 1.0) -> Fl
 
 
 def lower_bound(problem: Problem, form: Literal["paper", "kl"] = "paper") -> float:
-    r"""What :math:`\liminf R(n) / \log n` is at least, for any consistent policy.
+    r"""Return the lower bound on :math:`\liminf R(n) / \log n` of any consistent policy: Theorem 4, or its KL form.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def lower_bound(problem: Problem, form: Literal["paper", "kl"] = "paper") -> flo
 
 
 def least_gaps(problem: Problem) -> FloatArray:
-    r"""How much worse than the optimal set the best set with each item is: :math:`\Delta_{e,\min}`, shape (L,).
+    r"""Return :math:`\Delta_{e,\min}` (L,): the gap between the optimal set and the best set with item e.
 
     NaN for items of the optimal set, infinite for items that no set has. Works for every constraint: it is what
     forcing an item into the set would cost.
@@ -177,7 +177,7 @@ def least_gaps(problem: Problem) -> FloatArray:
 
 
 def comb_ucb1(problem: Problem, n: ArrayLike, *, is_gap_free: bool = False) -> FloatArray:
-    r"""What CombUCB1's regret after n episodes is at most, whatever the constraint, for weights in [0, 1].
+    r"""Return the upper bound on CombUCB1's regret after n episodes, for any constraint and weights in [0, 1].
 
     .. math:: \sum_{e \notin A^*} \frac{534 K}{\Delta_{e,\min}} \log n + \left(\frac{\pi^2}{3} + 1\right) K L
 
@@ -231,7 +231,7 @@ def comb_ucb1(problem: Problem, n: ArrayLike, *, is_gap_free: bool = False) -> F
 
 
 def path_lower_bound(n_items: int, n_steps: int, gap: float) -> float:
-    r"""What :math:`\liminf R(n) / \log n` is at least on disjoint paths whose items share their weights.
+    r"""Return the lower bound on :math:`\liminf R(n) / \log n` for disjoint paths with perfectly correlated items.
 
     :math:`K (L - K) / (4 \Delta)` for L items in paths of K, all paths but one worse by :math:`\Delta` in total
     (Kveton et al., AISTATS 2015, Proposition 1): K times what it is on a matroid.
@@ -260,7 +260,7 @@ def path_lower_bound(n_items: int, n_steps: int, gap: float) -> float:
 def exchange_bijection(
     matroid: Matroid, optimal_basis: Sequence[Label] | IntArray, basis: Sequence[Label] | IntArray
 ) -> IntArray:
-    r"""Lemma 1: pair the items of one basis, in the order they were chosen, with those of another.
+    r"""Lemma 1: pair each item of a basis with an optimal item that could have been chosen in its place.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def exchange_bijection(
 
 @dataclass(frozen=True)
 class Exchange:
-    """An item chosen in place of an optimal one, and what that costs in expectation.
+    """A chosen item, the optimal item it is paired with, and the gap between their means.
 
     Examples
     --------
@@ -324,7 +324,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Theorem 1 for one basis.
+    """Regret of one basis as a sum of gaps of exchanged items (Theorem 1).
 
     Attributes
     ----------
@@ -349,7 +349,7 @@ class Decomposition:
 
 
 def decompose_regret(problem: Problem, basis: Sequence[Label] | IntArray) -> Decomposition:
-    """Theorem 1: which chosen item stands in for which optimal one, and what it costs.
+    """Theorem 1: decompose the regret of a basis into gaps between chosen items and the optimal items they replace.
 
     `basis` is a sequence, in the order in which its items were chosen; any order gives a valid decomposition.
 

@@ -1,4 +1,4 @@
-"""What may be chosen: items, what they are called, and the best sets of them for given weights."""
+"""The base class of constraints: items, their labels, and the best allowed set for given weights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _KINDS: dict[str, type[Constraint]] = {}
 
 
 class Constraint(Immutable, ABC):
-    """A ground set of items ``0..n_items-1`` and the sets of them that may be chosen.
+    """Base class of constraints: a ground set of items ``0..n_items-1`` and the allowed sets of items.
 
     Everything above needs no more of a constraint than this class has: items and their labels, the checks of what a
     user names, and the best sets. A `Matroid` is one; what else can find its best sets exactly can be another.
@@ -134,7 +134,8 @@ class Constraint(Immutable, ABC):
 
     @abstractmethod
     def allows(self, items: IntArray) -> bool:
-        """Whether a set may be chosen, or, of a hereditary constraint, is part of one that may; nothing is checked.
+        """Return whether a set is allowed or, for a hereditary constraint, part of an allowed set; input is not
+        checked.
 
         Parameters
         ----------
@@ -146,7 +147,7 @@ class Constraint(Immutable, ABC):
     def best_sets(
         self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
-        """The best set that may be chosen for each row of weights.
+        """Return the allowed set of largest total weight for each row of weights.
 
         Nothing is checked, neither what it is given nor what it answers; `solve` is the checked call, and
         `Matroid.max_weight_basis` that of a matroid for weights of a user.
@@ -175,7 +176,8 @@ class Constraint(Immutable, ABC):
         """
 
     def max_size(self, *, available: BoolArray | None = None, pinned: IntArray | None = None) -> int:
-        """The most items that a set can have, of what is `available` (L,) and around what is `pinned`.
+        """Return the size of the largest allowed set among the `available` items (L,) that contains the `pinned`
+        ones.
 
         -1 where no allowed set has all that is pinned. Nothing is checked. By default the best set of equal weights
         tells.
@@ -198,7 +200,7 @@ class Constraint(Immutable, ABC):
         return found.size if self.allows(found) and np.isin(some, found).all() else -1
 
     def can_pin(self, pinned: IntArray, available: BoolArray | None = None) -> bool:
-        """Whether some allowed set, of what is available (L,) besides, has all that is pinned; nothing is checked.
+        """Return whether some allowed set of available items (L,) contains all pinned items; input is not checked.
 
         Examples
         --------
@@ -213,7 +215,7 @@ class Constraint(Immutable, ABC):
         return self.max_size(available=available, pinned=pinned) >= 0
 
     def with_unseen(self, weights: FloatArray, unseen: BoolArray) -> FloatArray:
-        """The weights (R, L) with finite numbers in place of those of items never seen, which come first.
+        """Return the weights (R, L) with finite large numbers for unseen items, so that these are chosen first.
 
         By default one number for each row that is above what any set of other items can make up for, so that as many
         unseen items as possible are chosen. A constraint that can say better what comes first overrides this.
@@ -246,7 +248,7 @@ class Constraint(Immutable, ABC):
         available: BoolArray | None = None,
         pinned: IntArray | None = None,
     ) -> IntArray | None:
-        """The best set that has an item, or does not: what explanations compare with the set that is chosen.
+        """Return the best set that contains an item, or does not; explanations compare it with the chosen set.
 
         Nothing is checked. By default the request is solved with one more pin, or without the item.
 
@@ -284,7 +286,7 @@ class Constraint(Immutable, ABC):
         return items[0, : sizes[0]]
 
     def in_words(self) -> str:
-        """Which sets may be chosen, in a few words for a person.
+        """Return a short description of the allowed sets for display.
 
         Examples
         --------
@@ -297,18 +299,18 @@ class Constraint(Immutable, ABC):
 
     @abstractmethod
     def fields(self) -> dict[str, Any]:
-        """The arguments of `from_fields` besides the labels, as plain JSON values; `to_dict` calls this."""
+        """Return the arguments of `from_fields` other than the labels as plain JSON values, for `to_dict`."""
 
     @classmethod
     def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Constraint:
-        """The instance that `fields` described; by default the constructor takes its arguments.
+        """Make an instance from the output of `fields`; by default by calling the constructor.
 
         Whatever error it raises, `constraint_from_dict` reports as a malformed form.
         """
         return cls(**fields, labels=labels)
 
     def content(self) -> tuple[Any, ...]:
-        """Arrays and plain values that, besides the labels, make two instances of the class equal."""
+        """Return the arrays and plain values that, with the labels, determine whether two instances are equal."""
         return (self.fields(),)
 
     # What callers use
@@ -316,7 +318,7 @@ class Constraint(Immutable, ABC):
     def solve(
         self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
-        """The best sets, as `best_sets` gives them, for weights that are +inf where an item was never seen.
+        """Return the best sets, as `best_sets` does, for weights that are +inf for unseen items.
 
         What stands for those is settled by `with_unseen`. The answer is checked before it is used: its type
         and shape; that sets are of what is available, with what is pinned, of distinct items; and of the first of
@@ -392,7 +394,7 @@ class Constraint(Immutable, ABC):
 
     @cached_property
     def largest_size(self) -> int:
-        """The most items that a set can have: `max_size` of all items, found once."""
+        """Size of the largest allowed set, computed once."""
         return self.max_size()
 
     @property
@@ -402,7 +404,7 @@ class Constraint(Immutable, ABC):
 
     @property
     def labels(self) -> Sequence[Label]:
-        """What each item is called; the items themselves unless labels were given."""
+        """Label of each item; the item numbers unless labels were given."""
         return self._all_labels
 
     @cached_property
@@ -415,7 +417,7 @@ class Constraint(Immutable, ABC):
         return self._labels is not None
 
     def item(self, label: Label) -> int:
-        """The item that carries `label`; numbers are labels only where no labels were given.
+        """Return the item number of `label`; numbers are labels only where no labels were given.
 
         Raises
         ------
@@ -430,7 +432,7 @@ class Constraint(Immutable, ABC):
     # Checks of what a user names
 
     def as_item(self, item: Any) -> int:
-        """The number of an item that is given by its label or by its number, an integer of any type.
+        """Return the number of an item given by its label or number, an integer of any type.
 
         Raises
         ------
@@ -459,7 +461,7 @@ class Constraint(Immutable, ABC):
         )
 
     def as_items(self, items: Iterable[Label] | IntArray, *, keep_order: bool = False) -> IntArray:
-        """Distinct items, given by their labels or numbers, as an int64 array of its own.
+        """Return distinct items, given by labels or numbers, as a new int64 array.
 
         Parameters
         ----------
@@ -542,7 +544,7 @@ class Constraint(Immutable, ABC):
         return e if e is not None and 0 <= e < self._n_items else None
 
     def as_weights(self, weights: ArrayLike) -> FloatArray:
-        """Weights as a C-contiguous float64 array of shape (L,) or (R, L); the caller's own where it is one.
+        """Return weights as a C-contiguous float64 array of shape (L,) or (R, L), without a copy where possible.
 
         A mapping of labels to weights, such as a pandas Series, must name every item.
 
@@ -584,7 +586,7 @@ class Constraint(Immutable, ABC):
     # Data
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, of which `constraint_from_dict` makes an equal constraint.
+        """Return a plain JSON form, from which `constraint_from_dict` makes an equal constraint.
 
         Raises
         ------
@@ -624,7 +626,7 @@ class Constraint(Immutable, ABC):
 
 
 def constraint_from_dict(form: Mapping[str, Any]) -> Constraint:
-    """The constraint that `Constraint.to_dict` described, of a class of the package or of the user.
+    """Make the constraint described by the output of `Constraint.to_dict`, of a class of the package or the user.
 
     Raises
     ------

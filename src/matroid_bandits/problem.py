@@ -1,4 +1,4 @@
-"""A matroid and a distribution over its items' weights: the paper's matroid bandit."""
+"""A bandit problem: a constraint, and the distribution of its items' weights; the paper's matroid bandit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from matroid_bandits.stream import FEATURES, Stream
 
 
 class Problem(Immutable):
-    r"""The paper's matroid bandit :math:`(M, P)`: what the best basis is, and how far every item is from it.
+    r"""Bandit problem: a constraint and an environment, with its optimum and gaps; the paper's matroid bandit
+    :math:`(M, P)`.
 
     Parameters
     ----------
@@ -62,12 +63,12 @@ class Problem(Immutable):
 
     @property
     def constraint(self) -> Constraint:
-        """Which sets may be chosen."""
+        """The constraint, which says which sets may be chosen."""
         return self._constraint
 
     @property
     def environment(self) -> Environment:
-        """Where the weights come from."""
+        """The environment, which draws the weights."""
         return self._environment
 
     @property
@@ -77,18 +78,18 @@ class Problem(Immutable):
 
     @property
     def n_items(self) -> int:
-        """The paper's L."""
+        """Number of items, the paper's L."""
         return self._constraint.n_items
 
     @property
     def rank(self) -> int:
-        """Size of the largest set, of a matroid of every basis: the paper's K."""
+        """Size of the largest allowed set, the paper's K; in a matroid the size of every basis."""
         return self._constraint.largest_size
 
     def optimum(
         self, t: int, stream: Stream, available: BoolArray | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """The best sets of episode t, a row for each run of the stream, and what they are expected to be worth.
+        """Return the best sets of episode t and their expected values, a row for each run of the stream.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ class Problem(Immutable):
     def best_sets(
         self, means: FloatArray, available: BoolArray | None = None
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """The best sets for rows of expected weights, their sizes, and what each is expected to be worth.
+        """Return the best sets for rows of expected weights, their sizes and their expected values.
 
         Simulations call this once an episode where what is best changes, so nothing is checked.
 
@@ -150,7 +151,7 @@ class Problem(Immutable):
 
     @cached_property
     def optimal_basis(self) -> IntArray:
-        """The paper's A*, ascending; among equally good bases the first in the greedy order."""
+        """The optimal basis, the paper's A*, ascending; among ties the first in the greedy order."""
         # a copy that can be written, as rows of indices can: kernels are compiled for one type of rows
         items, sizes = self._constraint.solve(self.gains[None].copy())
         return frozen(items[0, : sizes[0]].copy())
@@ -168,7 +169,7 @@ class Problem(Immutable):
 
     @cached_property
     def gains(self) -> FloatArray:
-        """Expected weights, negated when they are costs: larger is better."""
+        """Expected weights, negated when they are costs, so that larger is better."""
         if not self._environment.is_stationary:
             raise ProblemError(
                 "expected a problem with one optimum, of an environment with the same means in every episode; got "
@@ -179,12 +180,13 @@ class Problem(Immutable):
 
     @cached_property
     def optimal_order(self) -> IntArray:
-        """The optimal basis as a*_1, a*_2, ...: best expected weight first, equal ones by smaller item."""
+        """The optimal basis in decreasing order of expected gain, the paper's a*_1, a*_2, ...; ties by item
+        number."""
         basis = self.optimal_basis
         return frozen(basis[np.argsort(-self.gains[basis], kind="stable")])
 
     def gaps(self) -> FloatArray:
-        r"""The paper's :math:`\Delta_{e,k}`, shape (L - K, K).
+        r"""Gaps between optimal and suboptimal items, the paper's :math:`\Delta_{e,k}`, shape (L - K, K).
 
         Row i is for ``suboptimal_items[i]``, columns follow `optimal_order`.
 
@@ -199,14 +201,14 @@ class Problem(Immutable):
         return self.gains[self.optimal_order][None, :] - self.gains[self.suboptimal_items][:, None]
 
     def n_better(self) -> IntArray:
-        """The paper's K_e for each suboptimal item: how many optimal items have a strictly better mean."""
+        """Number of optimal items with a strictly larger mean, for each suboptimal item; the paper's K_e."""
         self._check_matroid()
         best = -self.gains[self.optimal_order]
         return np.searchsorted(best, -self.gains[self.suboptimal_items], side="left").astype(np.int64)
 
     @cached_property
     def no_bounds(self) -> str:
-        """Why the paper's bounds on regret do not hold for the problem, in words; empty where they do.
+        """Return why the paper's regret bounds do not hold for this problem, as text; empty where they hold.
 
         Examples
         --------
@@ -221,7 +223,7 @@ class Problem(Immutable):
 
     @cached_property
     def no_stationary_bounds(self) -> str:
-        """Why bounds for any constraint do not hold for the environment, in words; empty where they do.
+        """Return why bounds for stationary weights do not hold for the environment, as text; empty where they hold.
 
         Examples
         --------
@@ -262,7 +264,7 @@ class Problem(Immutable):
 
 
 def lower_bound_problem(n_items: int, rank: int, gap: float) -> Problem:
-    r"""The partition bandit of the paper's lower bound (Theorem 4).
+    r"""Make the partition matroid bandit of the paper's lower bound (Theorem 4).
 
     `rank` blocks of items with Bernoulli weights; in each the first item has mean 0.5, the others 0.5 - `gap`.
 

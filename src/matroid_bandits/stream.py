@@ -1,4 +1,4 @@
-"""Addressed randomness: every draw is a function of (seed, run, t, item, purpose) and of nothing else.
+"""Counter-based random numbers: every draw is a function of (seed, run, t, item, purpose) and of nothing else.
 
 A seed enters once. Run i has the same numbers alone or in a batch, on one thread or many, here or elsewhere;
 only what is looked at is drawn; and every policy meets the same weights.
@@ -56,7 +56,7 @@ _RUN_ITEM = np.array([[2**32 - 1]], dtype=np.int64)
 
 
 def as_seed(seed: int | None) -> int:
-    """A seed as a Python integer in [0, 2**64); None stands for a fresh one from the system's entropy.
+    """Return a seed as a Python integer in [0, 2**64); None gives a fresh one from the system's entropy.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def as_seed(seed: int | None) -> int:
 
 
 class Stream:
-    """Random numbers for a batch of runs, by address: each is a function of (seed, run, episode, item, purpose).
+    """Counter-based random number generator: a draw is a function of (seed, run, episode, item, purpose).
 
     Nothing is used up: asking again gives the same number, and asking for other items, or in another order, changes
     none. `uniform`, `normal`, `exponential` and `beta` take an episode and the items, as an (R, K) array with a row
@@ -143,7 +143,7 @@ class Stream:
         return f"Stream(seed={self.seed}, n_runs={self.n_runs}, purpose={self.purpose})"
 
     def with_purpose(self, purpose: int) -> Stream:
-        """The same runs for another purpose, e.g. `POLICY` for what a policy is given.
+        """Return the stream of the same runs for another purpose, e.g. `POLICY` for a policy's draws.
 
         Examples
         --------
@@ -153,7 +153,7 @@ class Stream:
         return self._derived(self.runs, self._check_purpose(purpose))
 
     def take(self, rows: Sequence[int] | IntArray | BoolArray) -> Stream:
-        """The stream of some of the batch's rows, in the order given and as often as they are named.
+        """Return the stream of some rows of the batch, in the given order, with repetitions.
 
         Parameters
         ----------
@@ -168,19 +168,19 @@ class Stream:
         return self._derived(frozen(self.runs[rows]), self.purpose)
 
     def uniform(self, t: int, items: ArrayLike) -> FloatArray:
-        """Uniforms in [0, 1), multiples of 2**-53, shape (R, K)."""
+        """Return uniforms in [0, 1), multiples of 2**-53, shape (R, K)."""
         return self._draw(kernels.uniforms, t, items)
 
     def exponential(self, t: int, items: ArrayLike) -> FloatArray:
-        """Exponentials of mean 1, shape (R, K): -log(1 - u) of `uniform` at the same address."""
+        """Return exponentials of mean 1, shape (R, K): -log(1 - u) of `uniform` at the same address."""
         return self._draw(kernels.exponentials, t, items)
 
     def normal(self, t: int, items: ArrayLike) -> FloatArray:
-        """Normals of mean 0 and variance 1, shape (R, K)."""
+        """Return standard normals, shape (R, K)."""
         return self._draw(kernels.normals, t, items)
 
     def beta(self, t: int, items: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> FloatArray:
-        """Beta variates, shape (R, K).
+        """Return beta variates, shape (R, K).
 
         Parameters
         ----------
@@ -211,11 +211,11 @@ class Stream:
         return out
 
     def run_uniform(self, t: int) -> FloatArray:
-        """One uniform in [0, 1) per run, shape (R,): that of item 2**32 - 1, which no matroid has."""
+        """Return one uniform in [0, 1) per run, shape (R,), drawn at the unused item number 2**32 - 1."""
         return self._draw(kernels.uniforms, t, _RUN_ITEM[0])[:, 0]
 
     def run_normal(self, t: int) -> FloatArray:
-        """One standard normal per run, shape (R,): that of item 2**32 - 1, which no matroid has."""
+        """Return one standard normal per run, shape (R,), drawn at the unused item number 2**32 - 1."""
         return self._draw(kernels.normals, t, _RUN_ITEM[0])[:, 0]
 
     def _derived(self, runs: IntArray, purpose: int) -> Stream:

@@ -1,4 +1,5 @@
-"""Sets that are no matroids and whose best ones can be found exactly: matchings, paths, two matroids at once."""
+"""Constraints that are not matroids and have exact solvers: matchings, paths, trees, matroid intersections,
+explicit sets."""
 
 from matroid_bandits.constraints._arborescence import ArborescenceConstraint
 from matroid_bandits.constraints._assignment import AssignmentConstraint

@@ -18,7 +18,7 @@ from matroid_bandits.kernels import arborescence as kernels
 
 
 class ArborescenceConstraint(ExactConstraint):
-    """Directed trees that lead from a root to every other vertex: "broadcast from here to all".
+    """Arborescences: directed trees from a root to every other vertex of a graph, as for broadcasting.
 
     An item is an arc. Every vertex but the root is entered by one arc of a set, and reached from the root; where a
     request leaves no such set, the answer is empty.
@@ -74,7 +74,7 @@ class ArborescenceConstraint(ExactConstraint):
 
     @classmethod
     def from_networkx(cls, graph: Any, root: Hashable) -> ArborescenceConstraint:
-        """Arborescences of a networkx DiGraph or MultiDiGraph; labels are its edges.
+        """Make the constraint from a networkx DiGraph or MultiDiGraph; labels are its edges.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class ArborescenceConstraint(ExactConstraint):
 
     @property
     def root(self) -> Hashable:
-        """The vertex that all others are reached from."""
+        """The root vertex."""
         return self._graph.names[self._root]
 
     @property

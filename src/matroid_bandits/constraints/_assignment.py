@@ -18,7 +18,7 @@ from matroid_bandits.kernels import flow
 
 
 class AssignmentConstraint(NetworkConstraint):
-    """Matchings of rows and columns: "each courier one order, each order one courier".
+    """Matchings in a bipartite graph of rows and columns: "each courier one order, each order one courier".
 
     An item is a pair that may be matched; pairs that are not listed are forbidden. A best set has as many pairs as
     any: it is a perfect matching where there is one.
@@ -81,7 +81,7 @@ class AssignmentConstraint(NetworkConstraint):
         sides: tuple[str, str] = ("row", "column"),
         labels: Iterable[Label] | None = None,
     ) -> AssignmentConstraint:
-        """All pairs of rows and columns but those that are forbidden, row by row.
+        """Make the constraint of all pairs of rows and columns except forbidden ones, row by row.
 
         Examples
         --------

@@ -14,7 +14,8 @@ _BITS = 40
 
 
 class ExactConstraint(Constraint):
-    """A constraint whose best sets are found in integers: the same on every machine, also where totals are equal.
+    """Base class of constraints solved in exact integer arithmetic, with the same result on every machine, ties
+    included.
 
     Notes
     -----
@@ -49,7 +50,7 @@ class ExactConstraint(Constraint):
     def best_sets(
         self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
-        """The canonical best set of each row; see `Constraint.best_sets`."""
+        """Return the canonical best set of each row; see `Constraint.best_sets`."""
         chosen = self._choose(self._snap(weights), self._opened(available), pinned)
         sizes = chosen.sum(axis=1)
         items = np.zeros((sizes.size, int(sizes.max(initial=0))), np.int64)
@@ -57,7 +58,7 @@ class ExactConstraint(Constraint):
         return items, sizes
 
     def with_unseen(self, weights: FloatArray, unseen: BoolArray) -> FloatArray:
-        """Snapped weights, with more than any set of other items can have in place of those of items never seen.
+        """Return rounded weights in which unseen items outweigh every set of other items.
 
         Examples
         --------

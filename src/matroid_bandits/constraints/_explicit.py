@@ -16,7 +16,7 @@ from matroid_bandits.exceptions import InvalidConstraintError, ItemError
 
 
 class ExplicitSets(ExactConstraint):
-    """Sets that are listed one by one: for rules of any kind, as long as they leave a few thousand sets.
+    """Constraint given as an explicit list of allowed sets, for up to a few thousand sets of any kind.
 
     Rules whose best set is NP-hard to find in general, such as budgets, routes past many places or three matroids at
     once, are exact this way.
@@ -71,7 +71,7 @@ class ExplicitSets(ExactConstraint):
 
     @property
     def sets(self) -> list[tuple[Label, ...]]:
-        """The sets, by labels."""
+        """The allowed sets, by labels."""
         return [tuple(self.labels[e] for e in np.flatnonzero(row).tolist()) for row in self._sets]
 
     def in_words(self) -> str:

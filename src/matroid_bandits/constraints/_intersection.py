@@ -18,7 +18,7 @@ MANY_ITEMS = 500
 
 
 class MatroidIntersection(TwoMatroids):
-    """Sets that are independent in both of two matroids: "a forest with at most one edge of each colour".
+    """Intersection of two matroids: sets independent in both, e.g. "a forest with one edge of each colour".
 
     A best set has as many items as any.
 

@@ -18,7 +18,7 @@ from matroid_bandits.exceptions import InvalidConstraintError, ItemError
 
 
 class PathConstraint(NetworkConstraint):
-    """Paths from a source to a target along arcs of a directed graph, one or several that share no arc.
+    """Paths from a source to a target in a directed graph: one path, or several arc-disjoint paths.
 
     An item is an arc. The best set is that of the path of largest total weight, whatever its length.
 
@@ -86,7 +86,7 @@ class PathConstraint(NetworkConstraint):
 
     @classmethod
     def from_networkx(cls, graph: Any, source: Hashable, target: Hashable, n_paths: int = 1) -> PathConstraint:
-        """Paths in a networkx DiGraph or MultiDiGraph; labels are its edges.
+        """Make the constraint from a networkx DiGraph or MultiDiGraph; labels are its edges.
 
         Examples
         --------
@@ -100,17 +100,17 @@ class PathConstraint(NetworkConstraint):
 
     @property
     def source(self) -> Hashable:
-        """Where paths begin."""
+        """The vertex where paths begin."""
         return self._graph.names[self._network.source]
 
     @property
     def target(self) -> Hashable:
-        """Where paths end."""
+        """The vertex where paths end."""
         return self._graph.names[self._network.sink]
 
     @property
     def n_paths(self) -> int:
-        """How many paths a set has."""
+        """Number of arc-disjoint paths in a set."""
         return self._n_paths
 
     @property
@@ -150,7 +150,7 @@ class PathConstraint(NetworkConstraint):
         return self.is_acyclic or graph.places(is_chosen) is not None
 
     def max_size(self, *, available: BoolArray | None = None, pinned: IntArray | None = None) -> int:
-        """The most arcs of a set; in a graph with cycles, where that is NP-hard to find, a bound on it.
+        """Return the size of the largest allowed set; in a graph with cycles an upper bound, since that is NP-hard.
 
         See `Constraint.max_size`.
         """
@@ -160,7 +160,8 @@ class PathConstraint(NetworkConstraint):
         return self._most if sizes[0] else -1
 
     def with_unseen(self, weights: FloatArray, unseen: BoolArray) -> FloatArray:
-        """Items never seen come first; in a graph with cycles they cost one step of the grid, almost nothing."""
+        """Return finite weights under which unseen arcs come first; in a graph with cycles they cost almost
+        nothing."""
         if self.is_acyclic:
             return super().with_unseen(weights, unseen)
         return np.where(unseen, -np.ldexp(1.0, self._exponents(weights) - self._bits), weights)
@@ -174,7 +175,7 @@ class PathConstraint(NetworkConstraint):
         available: BoolArray | None = None,
         pinned: IntArray | None = None,
     ) -> IntArray | None:
-        """The best set with an item, or without it; None where a path through an arc would be NP-hard to find."""
+        """Return the best set with an arc, or without it; None where finding a path through the arc is NP-hard."""
         if self.is_acyclic or not is_in:
             return super().force(weights, item, is_in, available=available, pinned=pinned)
         if not self._is_between[item]:

@@ -13,7 +13,7 @@ from matroid_bandits.matroids import Matroid
 
 
 class QuotaIntersection(TwoMatroids, NetworkConstraint):
-    """Sets within two families of nested quotas: "at most two per topic *and* one per seller, six in all".
+    """Sets that meet two families of nested quotas: "at most two per topic *and* one per seller, six in all".
 
     Each family alone is a matroid; both together are none. A best set has as many items as any.
 

@@ -1,4 +1,4 @@
-"""How a batch of runs finds its next sets: always the decision of the paper's greedy, found in different ways."""
+"""Engines: algorithms that find the greedy basis of each episode; all make the same decisions at different speeds."""
 
 from matroid_bandits.engines._base import Engine, GreedyEngine
 from matroid_bandits.engines._classes import CountClassesEngine

@@ -14,7 +14,7 @@ from matroid_bandits.policies import Policy, Request, State, choose_sets, coeffi
 
 
 class Engine(ABC):
-    """Decides for one batch of runs; bound to the state it reads.
+    """Base class of engines: finds the set of each episode for a batch of runs, from the state it is bound to.
 
     An agent calls `decide` once an episode, and `refresh` whenever the state of some items has changed. Whatever an
     engine remembers, its sets are those of the greedy algorithm, bit for bit.
@@ -49,7 +49,7 @@ class Engine(ABC):
 
     @abstractmethod
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode, rows ascending, and their sizes.
+        """Return the sets of the request's episode, with ascending rows, and their sizes.
 
         Returns
         -------
@@ -61,10 +61,10 @@ class Engine(ABC):
         """
 
     def refresh(self, runs: IntArray, items: IntArray) -> None:  # noqa: B027 - only engines that remember need to know
-        """Take note that the state of `items` (n,) in `runs` (n,) changed since the last decision."""
+        """Mark the statistics of `items` (n,) in `runs` (n,) as changed since the last decision."""
 
     def scan(self, request: Request) -> tuple[IntArray, IntArray]:
-        """Decide by every index, whatever the request masks or pins: what an engine falls back on."""
+        """Decide from all indices, for any mask or pins of the request; the fallback of every engine."""
         return solve(self.state, request, self._indices(request))
 
     def _indices(self, request: Request) -> FloatArray:
@@ -80,7 +80,7 @@ class Engine(ABC):
 
 
 class GreedyEngine(Engine):
-    """Every index, a sort, and the greedy algorithm: the obvious way, and the reference for the others.
+    """Reference engine: computes every index, sorts them, and runs the greedy algorithm.
 
     It works for every constraint and every policy.
 
@@ -92,7 +92,7 @@ class GreedyEngine(Engine):
     """
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode, by `scan`."""
+        """Return the sets of the request's episode, by `scan`."""
         return self.constraint.solve(self._indices(request)) if request.is_open else self.scan(request)
 
 

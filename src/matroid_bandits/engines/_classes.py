@@ -18,7 +18,7 @@ from matroid_bandits.policies import Policy, Request, State, counted
 
 
 class CountClassesEngine(QuotaEngine):
-    """For indices that never fall with the mean at equal plays, on quotas: a heap of means per number of plays.
+    """Engine for indices that increase with the mean at equal plays, on quotas: a heap of means per play count.
 
     Of the items of a quota that were played equally often, the best is the one of largest mean (see
     `kernels.classes`). So an episode looks at the root of each heap and at what lies below the items that are chosen,
@@ -95,13 +95,13 @@ class CountClassesEngine(QuotaEngine):
 
     @classmethod
     def fits(cls, constraint: Constraint, policy: Policy) -> bool:
-        """Whether the index goes by means and plays and the constraint is a matroid made of quotas."""
+        """Return whether the index depends on means and plays alone and the constraint is made of quotas."""
         is_made_of_quotas = isinstance(constraint, Matroid) and constraint.quotas() is not None
         return is_made_of_quotas and counted(policy, minimize=False) is not None
 
     @classmethod
     def pays(cls, policy: Policy, n_items: int) -> bool:
-        """Whether the index goes by means and plays, and of this number of items heaps are faster than a scan."""
+        """Return whether the engine fits and heaps are faster than a scan for this number of items."""
         form = counted(policy, minimize=False)
         if form is None:
             return False
@@ -109,12 +109,12 @@ class CountClassesEngine(QuotaEngine):
 
     @classmethod
     def items_per_look(cls, policy: Policy) -> int:
-        """How many items are scanned in the time of a look at one."""
+        """Return how many items a scan reads in the time of one heap lookup."""
         form = counted(policy, minimize=False)
         return cls.ITERATED_PER_LOOK if form is not None and form.kind in forms.ITERATED else cls.ITEMS_PER_LOOK
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode; where too many of the best are not available, all items are scanned."""
+        """Return the sets of the request's episode; scans all items where too many of the best are unavailable."""
         if self._resting:
             self._resting -= 1
             return self.scan(request)

@@ -16,7 +16,7 @@ from matroid_bandits.policies import Policy, Request, State
 
 
 class WarmEngine(Engine):
-    """The greedy algorithm along last episode's order, repaired.
+    """Engine that keeps the sorted order of the last episode and repairs it, then runs the greedy algorithm.
 
     Orders move slowly, so a few moves mend them; a row that would need many is sorted anew. Items in every basis
     are not ordered at all, items in none are left out, and of items that exclude each other (parallel edges,
@@ -53,7 +53,7 @@ class WarmEngine(Engine):
         self._full = np.full(state.n_runs, constraint.rank)
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode; what masks or pins items is scanned."""
+        """Return the sets of the request's episode; requests with masks or pins are scanned."""
         if not request.is_open:
             return self.scan(request)
         U = self._indices(request)

@@ -18,7 +18,7 @@ from matroid_bandits.policies import Policy, Request, State, coefficient
 
 
 class KineticEngine(QuotaEngine):
-    """For affine policies on quotas: time per episode grows with the basis, not with the number of items.
+    """Engine for affine indices on quotas: time per episode grows with the basis, not with the number of items.
 
     The items of each innermost group compete in a kinetic tournament (see `kernels.kinetic`); as many of the best
     as the group could ever place are kept in reserve, and the greedy algorithm runs over the reserves alone. Where a
@@ -96,11 +96,11 @@ class KineticEngine(QuotaEngine):
 
     @staticmethod
     def fits(constraint: Constraint, policy: Policy) -> bool:
-        """Whether the policy's index is affine and the constraint a matroid made of quotas."""
+        """Return whether the policy's index is affine and the constraint is a matroid made of quotas."""
         return policy.affine is not None and isinstance(constraint, Matroid) and constraint.quotas() is not None
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode; where too many of the best are not available, all items are scanned."""
+        """Return the sets of the request's episode; scans all items where too many of the best are unavailable."""
         if self._resting:
             self._resting -= 1
             return self.scan(request)

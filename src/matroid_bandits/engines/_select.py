@@ -32,7 +32,7 @@ EngineChoice = str | Callable[[Any, Policy, State], Engine]
 
 
 def make_engine(name: EngineChoice, constraint: Constraint, policy: Policy, state: State) -> Engine:
-    """The engine called `name`, or for "auto" the fastest that fits; a class may be given in place of a name.
+    """Make the engine called `name`, the fastest one that fits for "auto", or one of the given class.
 
     Raises
     ------

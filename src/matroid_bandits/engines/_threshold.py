@@ -15,7 +15,7 @@ from matroid_bandits.policies import Policy, Request, State, coefficient, evalua
 
 
 class ThresholdEngine(Engine):
-    """The best items of every quota, found among those that reach last episode's threshold (see `kernels.selection`).
+    """Engine for flat quotas: selects the best items among those above the last episode's threshold.
 
     For matroids whose quotas do not lie in each other, and for every policy. Only the threshold is kept from one
     episode to the next, and where it misleads all items are searched.
@@ -50,12 +50,12 @@ class ThresholdEngine(Engine):
 
     @staticmethod
     def fits(constraint: Constraint) -> bool:
-        """Whether the constraint is a matroid made of quotas, none of which lies in another."""
+        """Return whether the constraint is a matroid made of quotas that are not nested."""
         quotas = constraint.quotas() if isinstance(constraint, Matroid) else None
         return quotas is not None and not (quotas[1] >= 0).any()
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode; what masks or pins items is scanned."""
+        """Return the sets of the request's episode; requests with masks or pins are scanned."""
         if not request.is_open:
             return self.scan(request)
         items = np.empty(self._shape, np.int64)

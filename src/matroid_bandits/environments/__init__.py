@@ -1,4 +1,4 @@
-"""Where the weights w_t come from: one file per distribution, behind one small interface."""
+"""Environments: distributions that the weights w_t of each episode are drawn from, one file per distribution."""
 
 from matroid_bandits.environments._availability import AvailabilityEnvironment
 from matroid_bandits.environments._base import Environment, Family

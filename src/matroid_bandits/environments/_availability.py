@@ -18,7 +18,7 @@ Timetable = Callable[[Stream, int], BoolArray | None]
 
 
 class AvailabilityEnvironment(Wrapper):
-    """Another environment, not all of whose items may be chosen in every episode.
+    """Wrapper that makes some items of another environment unavailable in some episodes.
 
     Links fail, articles are not for all visitors, shops close. A simulation offers a policy what is available, and
     counts its regret against the best available set of each episode (sleeping bandits: Kleinberg,
@@ -66,7 +66,7 @@ class AvailabilityEnvironment(Wrapper):
         self._is_certain = self._chances is not None and bool((self._chances == 1.0).all())
 
     def availability(self, stream: Stream, t: int) -> BoolArray | None:
-        """What the inner environment offers, less what is not there."""
+        """Return the wrapped environment's availability without the items that are away."""
         mine, inner = self._mine(stream, t), super().availability(stream, t)
         return mine if inner is None else inner if mine is None else mine & inner
 

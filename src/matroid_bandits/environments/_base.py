@@ -17,7 +17,7 @@ from matroid_bandits.stream import Stream
 
 
 class Environment(Immutable, ABC):
-    """The paper's P: a distribution over weights, from which each episode's w_t is drawn independently.
+    """Base class of environments: a distribution over weights, the paper's P, drawn independently in each episode.
 
     A family passes its means to this constructor and writes `draw`. Environments are immutable. A simulation reads
     `mean_weights` and `support` once, and calls `draw` for every item with a stream whose purpose is `START` where
@@ -109,7 +109,7 @@ class Environment(Immutable, ABC):
 
     @abstractmethod
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
-        """The weights of `items` in episode t of each run.
+        """Draw the weights of `items` in episode t of each run.
 
         A weight depends on the stream's (seed, run, purpose), on t and on the item alone: not on the other items
         asked for, nor on which policy asks.
@@ -130,7 +130,7 @@ class Environment(Immutable, ABC):
         """
 
     def means(self, t: int, stream: Stream) -> FloatArray | None:
-        """The expected weights of every item in episode t; by default `mean_weights`, whatever the episode.
+        """Return the expected weights of every item in episode t; by default `mean_weights` in every episode.
 
         Regret is against the best set for these. Means depend on the stream's (seed, run) and on t alone, or on t
         alone; where they depend on `features`, they are the means given those. Simulations ask only where means
@@ -153,7 +153,7 @@ class Environment(Immutable, ABC):
         return self._mean_weights
 
     def features(self, stream: Stream, t: int) -> FloatArray | None:
-        """What is known of every item in episode t, before the decision; by default nothing.
+        """Return the features of every item in episode t, known before the decision; None by default.
 
         A simulation passes it on to policies that ask for features, in `Request.features`, and asks for episode 0
         where runs begin with a look at everything. Features depend on the stream's (seed, run), on t and on the item
@@ -174,7 +174,7 @@ class Environment(Immutable, ABC):
         return None
 
     def availability(self, stream: Stream, t: int) -> BoolArray | None:
-        """Which items may be chosen in episode t of each run; by default everything.
+        """Return the mask of items that may be chosen in episode t of each run; None, the default, for all.
 
         A simulation asks once an episode, before the decision. Whether an item is there depends on the stream's
         (seed, run), on t and on the item alone, so every policy meets the same items.
@@ -194,7 +194,7 @@ class Environment(Immutable, ABC):
         return None
 
     def delays(self, stream: Stream, t: int, items: IntArray) -> IntArray | None:
-        """How many episodes after episode t the weights of `items`, chosen in t, become known; by default at once.
+        """Return after how many episodes the weights of `items`, chosen in episode t, are observed; None: at once.
 
         The answer to a play of episode t with delay d comes after the decision of episode t + d and before the next:
         0 is an answer at once, and a negative delay one that never comes. A delay depends on the stream's (seed,
@@ -218,14 +218,15 @@ class Environment(Immutable, ABC):
         return None
 
     def compiled(self) -> forms.EnvironmentForm | None:
-        """The environment as compiled episodes know it (see `kernels.forms`); None, the default, where they do not.
+        """Return the environment's form for compiled episodes (see `kernels.forms`); None, the default, if it has
+        none.
 
         A class that overrides a hook of the class that declared it loses it by that.
         """
         return None
 
     def content(self) -> dict[str, Any]:
-        """What tells this environment from others of its class: arrays, plain values and other environments.
+        """Return the arrays, plain values and environments that determine whether two environments are equal.
 
         By default all attributes of the instance. The store of a sweep knows a problem by it.
         """
@@ -249,12 +250,12 @@ class Environment(Immutable, ABC):
 
     @property
     def n_items(self) -> int:
-        """The number of items L."""
+        """Number of items L."""
         return self._n_items
 
     @property
     def support(self) -> tuple[float, float]:
-        """Bounds that no weight leaves, infinite where there are none."""
+        """Lower and upper bound of the weights, infinite where there is none."""
         return self._support
 
     def __repr__(self) -> str:
@@ -268,7 +269,7 @@ def _is_cached(value: object) -> bool:
 
 
 class Family(Environment):
-    """An environment whose weights are drawn independently around a mean for each item, which may be any.
+    """Base class of environments whose weights are drawn independently around one mean per item, for any means.
 
     A family writes `draw_around`; it can then be played as it is, and with means that move (`DriftingEnvironment`).
 
@@ -292,14 +293,14 @@ class Family(Environment):
 
     @abstractmethod
     def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
-        """The weights (R, K) of `items`, as `draw` gives them, if these were their means, of the shape of `items`."""
+        """Draw the weights (R, K) of `items`, as `draw` does, around the given means, of the shape of `items`."""
 
     def parameters(self, means: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What `kernels.forms.WorldForm` calls values and spread, for means of shape (L,) or (n, L)."""
+        """Return the values and spread of `kernels.forms.WorldForm` for means of shape (L,) or (n, L)."""
         return means, means
 
     def support_of(self, low: float, high: float) -> tuple[float, float]:
-        """Bounds that no weight leaves when all means are in [low, high]; by default those of the environment."""
+        """Return bounds of the weights when all means are in [low, high]; by default the environment's support."""
         return self.support
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:

@@ -11,7 +11,7 @@ from matroid_bandits.stream import Stream
 
 
 class BernoulliEnvironment(Family):
-    """Independent weights in {0, 1}: item e has weight 1 with probability ``means[e]``.
+    """Independent Bernoulli weights: item e has weight 1 with probability ``means[e]``, otherwise 0.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from matroid_bandits.stream import Stream
 
 
 class BetaEnvironment(Family):
-    """Independent weights, item e's from Beta(``alpha[e]``, ``beta[e]``).
+    """Independent beta weights: item e's weight has distribution Beta(``alpha[e]``, ``beta[e]``).
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class BetaEnvironment(Family):
         return stream.beta(t, items, self._alpha[items], self._beta[items])
 
     def draw_around(self, stream: Stream, t: int, items: IntArray, means: FloatArray) -> FloatArray:
-        """Weights whose alpha and beta have the sum that the items' own have."""
+        """Draw beta weights around the given means, with each item's own alpha + beta."""
         size = self._alpha[items] + self._beta[items]
         return stream.beta(t, items, means * size, (1.0 - means) * size)
 

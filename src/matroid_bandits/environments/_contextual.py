@@ -16,7 +16,7 @@ from matroid_bandits.stream import FEATURES, Stream
 
 
 class ContextualEnvironment(Environment):
-    r"""Items whose features are drawn anew in each episode and run, and weights that are linear in them.
+    r"""Weights with means linear in item features that are drawn anew in each episode and run.
 
     In episode t item e has the features :math:`x = F_e + S_e u`, with independent u that are uniform in [-1, 1], and
     a weight of mean :math:`x^\top \theta`. A simulation shows the features to policies that ask for them; the best
@@ -84,11 +84,11 @@ class ContextualEnvironment(Environment):
         super().__init__(None, (0.0, 1.0) if self._is_binary else (-np.inf, np.inf), n_items=n_items)
 
     def features(self, stream: Stream, t: int) -> FloatArray:
-        """The features (R, L, d) of every item in episode t of each run."""
+        """Return the features (R, L, d) of every item in episode t of each run."""
         return self._rows(stream, t, np.arange(self.n_items))
 
     def means(self, t: int, stream: Stream) -> FloatArray:
-        """The means (R, L) of every item, given its features."""
+        """Return the means (R, L) of every item, given its features."""
         return self._means(self.features(stream, t))
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:

@@ -25,7 +25,7 @@ _MOST = 2**47
 
 
 class DelayedEnvironment(Wrapper):
-    r"""Another environment whose weights become known late, or never.
+    r"""Wrapper that delays the feedback of another environment; some weights may never be observed.
 
     The answer to a play of episode t with delay d is learnt after the decision of episode t + d, before that of the
     next: with delay 0 at once. Until then the play waits, and a policy knows no more than that (see `State`); a play
@@ -86,7 +86,7 @@ class DelayedEnvironment(Wrapper):
         self._is_late = self._is_random or self._schedule is not None or bool(self._fixed.any())
 
     def delays(self, stream: Stream, t: int, items: IntArray) -> IntArray | None:
-        """The delays of the inner environment and of this one, added up."""
+        """Return the delays of the wrapped environment plus those of this one."""
         inner = super().delays(stream, t, items)
         if not self._is_late:
             return inner

@@ -17,7 +17,7 @@ _FREE = ("content", "mean_range", "support_of", "parameters")
 
 
 class DriftingEnvironment(Environment):
-    r"""A family of weights whose means move smoothly: they go to other means, swing, or both.
+    r"""Environment whose means move smoothly: linearly to other means, periodically, or both.
 
     In episode t the mean of item e is
     :math:`m_e + (m'_e - m_e) \min(t / n_e, 1) + a_e \sin(2 \pi (t / p_e + \varphi_e))`. Regret in it is dynamic:
@@ -88,11 +88,11 @@ class DriftingEnvironment(Environment):
 
     @property
     def environment(self) -> Family:
-        """How weights are drawn around their means, and the means that they begin with."""
+        """The environment that draws weights around the means, and gives the initial means."""
         return self._environment
 
     def means(self, t: int, stream: Stream) -> FloatArray:
-        """The means (L,) of episode t, the same in all runs."""
+        """Return the means (L,) of episode t, the same in all runs."""
         start = self._environment.mean_weights
         path = start + (self._to - start) * np.minimum(t / self._over, 1.0)
         path += self._amplitude * np.sin(2.0 * np.pi * ((t / self._period + self._phase) % 1.0))

@@ -12,7 +12,7 @@ from matroid_bandits.stream import Stream
 
 
 class ExponentialEnvironment(Family):
-    """Independent latencies ``means[e] - 1 + Exp(1)``, the paper's minimum-cost-routing experiment.
+    """Independent latencies ``means[e] - 1 + Exp(1)``, as in the paper's minimum-cost-routing experiment.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from matroid_bandits.stream import Stream
 
 
 class GaussianEnvironment(Family):
-    """Independent weights, item e's normal around ``means[e]``.
+    """Independent normal weights: item e's weight has mean ``means[e]``.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from matroid_bandits.stream import Stream
 
 
 def means_of(environment: Environment, t: int, stream: Stream) -> FloatArray | None:
-    """What `Environment.means` says, checked: finite numbers of shape (L,) or (R, L), or None where it cannot say.
+    """Return the result of `Environment.means`, checked: an array (L,) or (R, L), or None where means are not known.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def means_of(environment: Environment, t: int, stream: Stream) -> FloatArray | N
 
 
 def features_of(environment: Environment, stream: Stream, t: int) -> FloatArray | None:
-    """What `Environment.features` says, checked: finite numbers (L, d) or (R, L, d), or None where `n_features` is.
+    """Return the result of `Environment.features`, checked: an array (L, d) or (R, L, d), or None without features.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def features_of(environment: Environment, stream: Stream, t: int) -> FloatArray 
 
 
 def availability_of(environment: Environment, stream: Stream, t: int) -> BoolArray | None:
-    """What `Environment.availability` says, checked: a mask of shape (R, L), or None for everything.
+    """Return the result of `Environment.availability`, checked: a mask of shape (R, L), or None for all items.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def availability_of(environment: Environment, stream: Stream, t: int) -> BoolArr
 
 
 def delays_of(environment: Environment, stream: Stream, t: int, items: IntArray) -> IntArray | None:
-    """What `Environment.delays` says, checked: whole numbers of shape (R, K), or None where nothing is ever late.
+    """Return the result of `Environment.delays`, checked: integers of shape (R, K), or None without delays.
 
     Raises
     ------

@@ -19,7 +19,7 @@ _MOST_EPISODES = 2**47
 
 
 class PhasesEnvironment(PiecewiseEnvironment):
-    """Weights 0 or 1 whose means jump between two levels by turns, in phases that grow (Zimmert, Luo and Wei, 2019).
+    """Bernoulli weights whose means alternate between two levels in growing phases (Zimmert, Luo and Wei, 2019).
 
     In odd phases the best items have mean 1 and the others 1 - gap, in even ones gap and 0. The best set is the same
     all the time and so is the gap, but an average over phases says nothing: policies that trust averages stay with a

@@ -19,7 +19,7 @@ from matroid_bandits.stream import DELAY, FEATURES, Stream
 
 
 class PiecewiseEnvironment(Environment):
-    """One environment after another, over the same items: everything changes at given episodes.
+    """Piecewise-stationary weights: a sequence of environments over the same items, switched at given episodes.
 
     Regret in it is dynamic: against the best set of each episode.
 
@@ -82,7 +82,7 @@ class PiecewiseEnvironment(Environment):
 
     @property
     def changes(self) -> tuple[int, ...]:
-        """The episode with which each piece but the first begins."""
+        """The first episode of each piece but the first."""
         return self._changes
 
     @property

@@ -16,7 +16,7 @@ from matroid_bandits.stream import Stream
 
 
 class RowEnvironment(Environment):
-    """Each episode one row of a data set, chosen uniformly: e.g. one person and what they like.
+    """Weights resampled from a data set: each episode draws one row uniformly, e.g. one person's ratings.
 
     Weights are dependent across items, as they are in the data, and independent across episodes and runs.
 
@@ -71,12 +71,12 @@ class RowEnvironment(Environment):
 
     @property
     def n_rows(self) -> int:
-        """The number of rows of the data set."""
+        """Number of rows of the data set."""
         return self._n_rows
 
     @property
     def rows(self) -> AnyArray | tuple[AnyArray, AnyArray, AnyArray]:
-        """The data set as it is kept: an array (n_rows, L), or the indptr, indices and data of a sparse one."""
+        """The data set: an array (n_rows, L), or the indptr, indices and data of a sparse one."""
         return (self._indptr, self._indices, self._data) if self._dense is None else self._dense
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
@@ -94,7 +94,7 @@ class RowEnvironment(Environment):
         return forms.WorldForm(forms.SPARSE, means, means, n_rows, self._data, self._indptr, self._indices)
 
     def content(self) -> dict[str, Any]:
-        """The data alone: means are sums, and another NumPy may round those otherwise."""
+        """Return the data alone, since the rounding of means depends on the NumPy version."""
         return {name: value for name, value in super().content().items() if name != "_mean_weights"}
 
 

@@ -16,7 +16,7 @@ from matroid_bandits.stream import Stream
 
 
 class SampleEnvironment(Environment):
-    """Independent weights, each drawn uniformly from its item's own records: e.g. one of a partner's loans.
+    """Independent weights, each drawn uniformly from its item's own past weights, e.g. one of a partner's loans.
 
     Parameters
     ----------
@@ -64,5 +64,5 @@ class SampleEnvironment(Environment):
         return forms.WorldForm(forms.RECORDS, self._sizes, self._sizes, 0, self._values, self._starts)
 
     def content(self) -> dict[str, Any]:
-        """The records alone: means are sums, and another NumPy may round those otherwise."""
+        """Return the records alone, since the rounding of means depends on the NumPy version."""
         return {"sizes": self._sizes, "values": self._values}

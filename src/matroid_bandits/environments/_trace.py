@@ -14,7 +14,8 @@ from matroid_bandits.stream import Stream
 
 
 class TraceEnvironment(Environment):
-    """The rows of a table in their order, one an episode: a recording, or what an adversary has written down.
+    """Weights replayed from the rows of a table in order, one row per episode: a recording or an adversary's
+    sequence.
 
     Nothing is drawn: all runs meet the same weights, and only the policies differ from run to run. After the last
     row the first comes again.
@@ -56,7 +57,7 @@ class TraceEnvironment(Environment):
 
     @property
     def n_rows(self) -> int:
-        """After how many episodes the first row comes again."""
+        """Number of rows, after which the first row is played again."""
         return int(self._rows.shape[0])
 
     @property
@@ -65,23 +66,23 @@ class TraceEnvironment(Environment):
         return self._rows
 
     def totals(self, n_episodes: int) -> FloatArray:
-        """The sum (L,) of the weights of each item in the first `n_episodes` episodes."""
+        """Return the sum (L,) of each item's weights over the first `n_episodes` episodes."""
         n = as_integer("n_episodes", n_episodes, error=InvalidEnvironmentError)
         n_whole, rest = divmod(n, self.n_rows)
         totals: FloatArray = n_whole * self._rows.sum(axis=0) + self._rows[:rest].sum(axis=0)
         return totals
 
     def means(self, t: int, stream: Stream) -> FloatArray:
-        """The weights (L,) of episode t themselves."""
+        """Return the weights (L,) of episode t, which are their own means."""
         row: FloatArray = self._rows[max(t - 1, 0) % self.n_rows]
         return row
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
-        """The weights of episode t; the stream is not used."""
+        """Return the weights of episode t; the stream is not used."""
         return np.ascontiguousarray(np.broadcast_to(self.means(t, stream)[items], (stream.n_runs, items.shape[-1])))
 
     def compiled(self) -> forms.MovingForm:
-        """Normal weights without noise, which are their means."""
+        """Return the form of normal weights without noise."""
         stream, silent = Stream(0, [0]), frozen(np.zeros(self.n_items))
         return forms.MovingForm(forms.GAUSSIAN, lambda means: (means, silent), lambda t: self.means(t, stream))
 

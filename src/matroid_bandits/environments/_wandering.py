@@ -119,7 +119,7 @@ class Wandering(Environment):
 
 
 class RandomWalkEnvironment(Wandering):
-    r"""A family of weights whose means are random walks, reflected at bounds.
+    r"""Environment with drifting means: each item's mean is a random walk, reflected at bounds.
 
     The mean of item e is :math:`m_e` before episode 1 and moves by a normal step of standard deviation
     :math:`\sigma_e` in every episode, independently of other items and runs. At `low` and `high` it is
@@ -189,7 +189,7 @@ class RandomWalkEnvironment(Wandering):
 
 
 class AutoregressiveEnvironment(Wandering):
-    r"""A family of weights whose means wander around usual ones: a stationary AR(1) process for each item.
+    r"""Environment with drifting means: each item's mean is a stationary AR(1) process around a usual mean.
 
     The mean of item e in episode t is :math:`m_e + x_{e,t}`, **clipped** to [low, high], where
     :math:`x_{e,t} = \rho_e x_{e,t-1} + \sqrt{1 - \rho_e^2}\, s_e z_{e,t}` with standard normals z, independent

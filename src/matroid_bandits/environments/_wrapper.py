@@ -33,7 +33,7 @@ class Wrapper(Environment):
 
     @property
     def environment(self) -> Environment:
-        """The environment that is wrapped."""
+        """The wrapped environment."""
         return self._environment
 
     @property
@@ -62,7 +62,7 @@ class Wrapper(Environment):
 
 
 def has_hook(environment: Environment, hook: Literal["availability", "delays"]) -> bool:
-    """Whether an environment, or the one that it wraps, has its own availability or delays.
+    """Return whether an environment, or one that it wraps, overrides `availability` or `delays`.
 
     Examples
     --------

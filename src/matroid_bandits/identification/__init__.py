@@ -1,4 +1,5 @@
-"""When to stop exploring: exchanges of the best basis against thresholds that hold, and the lower bound on rounds."""
+"""Best-basis identification: stopping rules with a bound on the probability of error, and the lower bound on
+rounds."""
 
 from matroid_bandits.identification._bound import RoundsBound, rounds_bound
 from matroid_bandits.identification._confidence import Confidence, Margin, confidence

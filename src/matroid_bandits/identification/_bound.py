@@ -19,7 +19,7 @@ from matroid_bandits.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class RoundsBound:
-    r"""The lower bound on the mean number of rounds of any method whose chance of an error is at most delta.
+    r"""Lower bound on the expected number of rounds of any method with probability of error at most delta.
 
     Attributes
     ----------
@@ -45,7 +45,8 @@ class RoundsBound:
 
 
 def rounds_bound(problem: Problem, delta: float = 0.05, *, n_steps: int = 5_000) -> RoundsBound:
-    r"""How many rounds any method needs, on average, to find the best basis with a chance of error of at most delta.
+    r"""Compute the lower bound on the expected rounds to identify the best basis with probability of error at most
+    delta.
 
     :math:`1 / T^*` is the largest value, over mixtures of bases to play, of the least likelihood ratio of an exchange
     per round (Garivier and Kaufmann 2016, for bases).

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Margin:
-    """One exchange of a best set: how far its test is.
+    """Test statistic and threshold of one exchange of the best basis, and whether the exchange is ruled out.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Margin:
         return self.statistic > self.threshold
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form; null is a threshold that is infinite."""
+        """Return a plain JSON form, with null for an infinite threshold."""
         return {
             "inside": encode(self.inside, "label"),
             "outside": encode(self.outside, "label"),
@@ -64,14 +64,14 @@ class Margin:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Margin:
-        """The margin that `to_dict` described."""
+        """Make the margin described by the output of `to_dict`."""
         threshold = math.inf if form["threshold"] is None else float(form["threshold"])
         return cls(decode(form["inside"]), decode(form["outside"]), form["statistic"], threshold, form["plays"])
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure the best set is, as a stopping rule sees it. It is no posterior: no chance that the set is the best.
+    """How certain a stopping rule is that the basis of largest means is optimal; not a posterior probability.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Confidence:
     is_proven: bool = True
 
     def is_sure(self, delta: float) -> bool:
-        """Whether the rule would stop at this delta now."""
+        """Return whether the rule would stop now at this delta."""
         return self.delta < as_delta(delta)
 
     def __str__(self) -> str:
@@ -137,7 +137,7 @@ class Confidence:
         return f"at delta {_rounded_up(self.delta)}{proof} it would stop; {call}"
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, of which `from_dict` makes an equal object."""
+        """Return a plain JSON form, from which `from_dict` makes an equal object."""
         return {
             "delta": self.delta,
             "items": [encode(label, "label") for label in self.items],
@@ -154,7 +154,7 @@ class Confidence:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Confidence:
-        """What `to_dict` described."""
+        """Make the object described by the output of `to_dict`."""
         fields = {name: form[name] for name in ("delta", "n_exchanges", "n_passed", "at", "catalogue", "is_proven")}
         return cls(
             items=tuple(decode(form["items"])),
@@ -165,7 +165,7 @@ class Confidence:
         )
 
     def to_frame(self) -> pandas.DataFrame:
-        """The margins as a table with a row for each."""
+        """Return the margins as a table with a row for each."""
         pd = pandas_for("to_frame")
         columns = ("inside", "outside", "statistic", "threshold", "plays")
         return pd.DataFrame([[getattr(margin, name) for name in columns] for margin in self.margins], columns=columns)
@@ -244,7 +244,7 @@ def confidence(
     of: int | None = None,
     catalogue: int = 0,
 ) -> Confidence:
-    """How sure a rule is of the best set of one run.
+    """Return how certain a stopping rule is of the best basis of one run.
 
     Parameters
     ----------

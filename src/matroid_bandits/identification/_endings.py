@@ -13,7 +13,7 @@ from matroid_bandits._util.binomial import exact_interval
 
 @dataclass(frozen=True, eq=False)
 class Endings:
-    """How the runs of a simulation ended; of one policy, or with a leading axis over policies.
+    """Stopping times and final sets of the runs of a simulation, for one policy or with a leading axis over policies.
 
     Attributes
     ----------
@@ -63,29 +63,29 @@ class Endings:
 
     @property
     def n_runs(self) -> int:
-        """How many runs there were."""
+        """Number of runs."""
         return int(self.rounds.shape[-1])
 
     @property
     def n_errors(self) -> int:
-        """In how many runs of one policy the rule stopped at a wrong set."""
+        """Number of runs of one policy in which the rule stopped at a wrong set."""
         return int((self.is_sure & self.is_wrong).sum())
 
     def error_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The exact (Clopper-Pearson) interval of the chance of an error, of one policy."""
+        """Exact (Clopper-Pearson) confidence interval of the probability of an error, for one policy."""
         return exact_interval(self.n_errors, self.n_runs, level)
 
     @property
     def mean_rounds(self) -> float:
-        """The mean of the rounds of one policy."""
+        """Mean number of rounds of one policy."""
         return float(self.rounds.mean())
 
     @property
     def rounds_se(self) -> float:
-        """Its standard error; NaN of one run."""
+        """Standard error of `mean_rounds`; NaN for a single run."""
         return float(self.rounds.std(ddof=1) / math.sqrt(self.n_runs)) if self.n_runs > 1 else math.nan
 
     def quantiles(self, levels: tuple[float, ...] = (0.05, 0.5, 0.95)) -> FloatArray:
-        """Quantiles of the rounds of one policy."""
+        """Return quantiles of the number of rounds of one policy."""
         found: FloatArray = np.quantile(self.rounds, levels)
         return found

@@ -24,7 +24,7 @@ RHO = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class StoppingRule:
-    r"""Stop when the basis of best means is the best one, with a chance of error of at most `delta`.
+    r"""Stopping rule for best-basis identification, with probability of error at most `delta`.
 
     A basis B is best if no exchange (e leaves, f enters) improves it. Each exchange has the likelihood ratio Z of
     "f is better than e", and all must pass :math:`Z > \log(M / \delta)` plus what mixtures over the unknown means
@@ -103,7 +103,7 @@ class StoppingRule:
             raise StoppingError("expected independent weights for the unproven threshold, got independent=False")
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form: the arguments that are not None.
+        """Return a plain JSON form: the arguments that are not None.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class StoppingRule:
 
 
 def as_delta(value: Any) -> float:
-    """`value` as a chance of an error, above 0 and below 1.
+    """Return `value` as a probability of error, checked to be above 0 and below 1.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def as_delta(value: Any) -> float:
 
 
 class Watch:
-    """A stopping rule on one matroid: looks at counts and sums of gains, with a row per run.
+    """Stopping rule bound to one matroid: tests counts and sums of gains, a row per run.
 
     Parameters
     ----------
@@ -192,11 +192,11 @@ class Watch:
 
     @property
     def is_level_log(self) -> bool:
-        """Whether a test is "a statistic exceeds a level", so that the least delta has a closed form."""
+        """Whether each test compares a statistic with a level, so that the least delta has a closed form."""
         return self.test in (exchange.MIXTURE, exchange.RATIO)
 
     def look(self, counts: IntArray, sums: FloatArray, t: int) -> tuple[IntArray, BoolArray]:
-        """The basis (R, K) of best means of each run, and whether the rule stops there, after t rounds.
+        """Return the basis (R, K) of largest means of each run, and whether the rule stops there, after t rounds.
 
         `counts` (R, L) are answered plays, `sums` (R, L) their gains.
         """
@@ -213,7 +213,7 @@ class Watch:
         return bases, is_sure
 
     def evidence(self, counts: IntArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Counts and mean gains as the tests take them: gains of the law "unit" lie in [0, 1]."""
+        """Return the counts and mean gains as used in the tests: gains of the law "unit" are in [0, 1]."""
         n = counts.astype(np.float64)
         means = np.divide(sums, n, out=np.zeros(n.shape), where=n > 0.0)
         if self.rule.weights == "unit":
@@ -221,11 +221,12 @@ class Watch:
         return n, means
 
     def bases(self, n: FloatArray, means: FloatArray) -> IntArray:
-        """The bases of best means; items without an answer come last."""
+        """Return the bases of largest means; items without feedback come last."""
         return self.matroid.best_sets(np.where(n > 0.0, means, -np.inf))[0]
 
     def levels(self, delta: float, n: FloatArray, t: int) -> FloatArray:
-        """What the tests of each run must exceed at some delta, without what depends on the exchange."""
+        """Return the thresholds of the tests of each run at some delta, without the part that depends on the
+        exchange."""
         delta = delta / self.factor
         if self.test == exchange.MIXTURE:
             return np.full(n.shape[0], math.log(max(self.n_pairs, 1) / delta))

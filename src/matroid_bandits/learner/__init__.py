@@ -1,4 +1,4 @@
-"""The agent, live: ask, act, tell."""
+"""The live learner: ask for a set, act on it, tell the observed weights."""
 
 from matroid_bandits.learner._book import Untold
 from matroid_bandits.learner._decision import Decision

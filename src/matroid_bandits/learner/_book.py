@@ -16,7 +16,7 @@ from matroid_bandits.learner._wanted import names_of
 
 
 class Untold(NamedTuple):
-    """How many items of a decision were not told yet, of how many, and whether they were drawn at random.
+    """Pending part of a decision: items without feedback, items in all, and whether the set was drawn at random.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from matroid_bandits.matroids import TransversalMatroid
 
 
 class Decision:
-    """A set to act on; immutable.
+    """A set of items chosen by a learner for one request; immutable.
 
     Attributes
     ----------
@@ -83,17 +83,17 @@ class Decision:
 
     @property
     def id(self) -> int:
-        """The episode the decision was made in, which names it to its learner."""
+        """Identifier of the decision within its learner: the episode it was made in."""
         return self._id
 
     @property
     def episode(self) -> int:
-        """The episode the decision was made in, from 1."""
+        """The episode that the decision was made in, from 1."""
         return self._id
 
     @property
     def learner(self) -> str:
-        """The id of the learner that made the decision."""
+        """Identifier of the learner that made the decision."""
         return self._learner
 
     @property
@@ -103,18 +103,18 @@ class Decision:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """What the items are called."""
+        """Labels of the chosen items."""
         labels = self._constraint.labels
         return tuple(labels[e] for e in self._items.tolist())
 
     @property
     def pinned(self) -> IntArray:
-        """Those of the items that the request had pinned."""
+        """The chosen items that the request had pinned."""
         return frozen(np.empty(0, np.int64) if self._pinned is None else self._pinned)
 
     @property
     def is_full(self) -> bool:
-        """Whether the set is as large as any that may be chosen."""
+        """Whether the set has the size of the largest allowed set."""
         if isinstance(self._constraint, Named):
             return bool(self._is_full)
         if not self._constraint.is_hereditary:
@@ -123,17 +123,17 @@ class Decision:
 
     @property
     def is_held_out(self) -> bool:
-        """Whether the set was drawn at random."""
+        """Whether the set was drawn at random for the hold-out."""
         return self._is_held_out
 
     @property
     def is_fallback(self) -> bool:
-        """Whether a client gave it without its server."""
+        """Whether a client chose the set without its server."""
         return self._is_fallback
 
     @property
     def tags(self) -> dict[str, Any]:
-        """What the request said of itself, a copy; empty where it said nothing.
+        """Copy of the request's tags; empty without any.
 
         Examples
         --------
@@ -145,7 +145,7 @@ class Decision:
 
     @property
     def matching(self) -> dict[Label, Any] | None:
-        """The partner of each item, by label; None unless the constraint is a `TransversalMatroid`.
+        """Partner of each item, by label; None unless the constraint is a `TransversalMatroid`.
 
         Also None where the items have changed since, and those of the decision cannot be matched any more.
 
@@ -164,7 +164,7 @@ class Decision:
         return None if self._partners is None else dict(zip(self.labels, self._partners, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, of which `from_dict` makes an equal decision; null numbers a preview."""
+        """Return a plain JSON form, from which `from_dict` makes an equal decision; a preview's id is null."""
         labels = self._constraint.labels
         pinned = () if self._pinned is None else self._pinned.tolist()
         form = {
@@ -186,7 +186,7 @@ class Decision:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Decision:
-        """The decision that `to_dict` described.
+        """Make the decision described by the output of `to_dict`.
 
         Examples
         --------

@@ -25,7 +25,7 @@ _ALARMS = ("alarms", "last_alarms")
 
 @dataclass(frozen=True)
 class Estimates:
-    """What a learner believes of each item, in the units of the weights.
+    """A learner's estimates for each item, in the units of the weights: mean, interval, index and plays.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Estimates:
     minimize: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, of which `from_dict` makes equal estimates; null is an index to be tried first."""
+        """Return a plain JSON form, from which `from_dict` makes equal estimates; null is an infinite index."""
         return {
             "labels": [encode(label, "label") for label in self.labels],
             "counts": self.counts.tolist(),
@@ -85,7 +85,7 @@ class Estimates:
         }
 
     def of(self, items: Sequence[int]) -> Estimates:
-        """The same of some items, by their numbers.
+        """Return the estimates of some items, given by number.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class Estimates:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Estimates:
-        """The estimates that `to_dict` described."""
+        """Make the estimates described by the output of `to_dict`."""
         labels = decode(form["labels"])
         is_numbered = all(type(label) is int and label == e for e, label in enumerate(labels))
         alarms, last = (None if form[key] is None else np.array(form[key], np.int64) for key in _ALARMS)
@@ -126,7 +126,7 @@ class Estimates:
         )
 
     def to_frame(self) -> pandas.DataFrame:
-        """A table with a row per item, by label."""
+        """Return a table with a row per item, by label."""
         columns: dict[str, AnyArray] = {
             "counts": self.counts,
             "waiting": self.waiting,
@@ -141,7 +141,7 @@ class Estimates:
 
 @dataclass(frozen=True)
 class BestSet:
-    """The set of best mean weights so far, without exploration.
+    """The set of largest mean weights so far, without exploration.
 
     Attributes
     ----------
@@ -171,11 +171,11 @@ class BestSet:
 
     @property
     def value(self) -> float:
-        """The sum of the means."""
+        """Sum of the mean weights."""
         return float(self.means.sum())
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, of which `from_dict` makes an equal set."""
+        """Return a plain JSON form, from which `from_dict` makes an equal set."""
         return {
             "items": [encode(label, "label") for label in self.labels],
             "numbers": self.items.tolist(),
@@ -185,18 +185,18 @@ class BestSet:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> BestSet:
-        """The set that `to_dict` described."""
+        """Make the set described by the output of `to_dict`."""
         means, counts = _floats(form["means"], math.nan), np.array(form["counts"], np.int64)
         return cls(np.array(form["numbers"], np.int64), decode(form["items"]), means, counts)
 
     def to_frame(self) -> pandas.DataFrame:
-        """A table with a row per item of the set, by label."""
+        """Return a table with a row per item of the set, by label."""
         return _frame(self.labels, {"means": self.means, "counts": self.counts})
 
 
 @dataclass(frozen=True)
 class Forced:
-    """What would be chosen if an item were forced into the set, or out of it: the explanation of any constraint.
+    """Counterfactual explanation for any constraint: the best set if an item were forced in or out, and its cost.
 
     Attributes
     ----------
@@ -220,17 +220,17 @@ class Forced:
     leaves: tuple[Label, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, of which `from_dict` makes an equal object; null is an infinite cost."""
+        """Return a plain JSON form, from which `from_dict` makes an equal object; null is an infinite cost."""
         enters, leaves = ([encode(label, "label") for label in part] for part in (self.enters, self.leaves))
         return {"cost": _number(self.cost, math.inf), "enters": enters, "leaves": leaves}
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Forced:
-        """What `to_dict` described."""
+        """Make the object described by the output of `to_dict`."""
         return cls(_float(form["cost"], math.inf), decode(form["enters"]), decode(form["leaves"]))
 
     def in_words(self) -> str:
-        """What it would cost, and which items would replace which."""
+        """Return a sentence with the cost, and which items would replace which."""
         if math.isnan(self.cost):
             return "a best set is NP-hard to find, so what it would cost cannot be said"
         if not self.enters and not self.leaves:
@@ -248,7 +248,7 @@ class Forced:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an item is in or out of a set.
+    """Explanation of why an item is in or out of a chosen set.
 
     Attributes
     ----------
@@ -312,11 +312,11 @@ class Explanation:
 
     @property
     def is_chosen(self) -> bool:
-        """Whether the set has the item."""
+        """Whether the set contains the item."""
         return self.standing in ("chosen", "pinned")
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain JSON form, of which `from_dict` makes an equal explanation.
+        """Return a plain JSON form, from which `from_dict` makes an equal explanation.
 
         Null is a mean that is not known, an index to be tried first and the margin of one; other numbers that JSON
         does not know are the words NaN, Infinity and -Infinity.
@@ -340,7 +340,7 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Explanation:
-        """The explanation that `to_dict` described."""
+        """Make the explanation described by the output of `to_dict`."""
         return cls(
             form["item"],
             decode(form["label"]),

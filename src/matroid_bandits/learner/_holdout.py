@@ -20,7 +20,7 @@ MOST_TAGS: Final = 1024
 
 @dataclass(frozen=True)
 class Holdout:
-    """Which share of the requests is answered by a control instead of the learner, for later evaluation.
+    """Settings of a hold-out: the share of requests answered by a control policy, for later evaluation.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Holdout:
         as_flag("learns", self.learns, error=PolicyError)
 
     def to_dict(self) -> float | dict[str, Any]:
-        """A plain JSON form: the share alone where nothing else is said."""
+        """Return a plain JSON form: a number where only the share is set."""
         form: dict[str, Any] = {"share": self.share}
         form |= {} if self.by is None else {"by": self.by}
         form |= {} if self.control is None else {"control": policy_to_dict(self.control)}
@@ -70,7 +70,7 @@ class Holdout:
 
     @classmethod
     def of(cls, form: Any) -> Holdout:
-        """What a share, a form or a hold-out says.
+        """Make a hold-out from a share, a plain form or another hold-out.
 
         Examples
         --------
@@ -89,7 +89,7 @@ class Holdout:
         return cls(form["share"], form.get("by"), control, form.get("learns", True))
 
     def draws(self, stream: Stream, episode: int, tags: Mapping[str, Any] | None) -> bool:
-        """Whether the request of an episode is held out."""
+        """Return whether the request of an episode is held out."""
         if self.share <= 0.0:
             return False
         value = None if self.by is None or tags is None else tags.get(self.by)

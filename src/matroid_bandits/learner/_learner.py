@@ -32,7 +32,7 @@ _PLAIN: dict[str, Any] = {}
 
 
 class Learner:
-    """Learns the best sets of a constraint from what its choices turn out to be worth.
+    """Live learner of the best sets of a constraint: `ask` chooses a set, `tell` takes the observed weights.
 
     A learner is a deterministic state machine: the same arguments, the same seed and the same calls in the same order
     make the same decisions. It may be shared between threads; every public method is atomic.
@@ -120,12 +120,12 @@ class Learner:
 
     @property
     def constraint(self) -> Constraint:
-        """Which sets may be chosen."""
+        """The constraint, which says which sets may be chosen."""
         return self._core.constraint
 
     @property
     def policy(self) -> Policy:
-        """How to choose."""
+        """The policy that chooses sets."""
         return self._core.policy
 
     @property
@@ -140,42 +140,42 @@ class Learner:
 
     @property
     def id(self) -> str:
-        """What decisions of this learner carry."""
+        """Identifier of the learner, which its decisions carry."""
         return self._core.id
 
     @property
     def holdout(self) -> Holdout:
-        """Which share of the requests is answered by a random set."""
+        """Settings of the hold-out: the share of requests answered by a random set."""
         return self._core.holdout
 
     @property
     def max_departed(self) -> int:
-        """How many items that have left are remembered."""
+        """Maximum number of removed items whose statistics are kept."""
         return self._core.max_departed
 
     @property
     def n_decisions(self) -> int:
-        """How many decisions were asked for."""
+        """Number of decisions made."""
         return self._core.episode
 
     @property
     def n_outstanding(self) -> int:
-        """How many decisions still wait for weights."""
+        """Number of decisions that still wait for weights."""
         return len(self._core.agent.open)
 
     @property
     def n_steps(self) -> int:
-        """How often a call has begun to change the learner; one that failed at the same number changed nothing."""
+        """Counter of state changes; a call that failed and left it the same changed nothing."""
         return self._core.n_steps
 
     @property
     def n_unknown(self) -> int:
-        """How many names of items that were not there `ask` has ignored, since the learner was made or loaded."""
+        """Number of unknown item labels that `ask` has ignored since the learner was made or loaded."""
         return self._core.n_unknown
 
     @property
     def record(self) -> Record | None:
-        """What is called with every event before it happens."""
+        """Callback that receives every event before it is applied; None for none."""
         return self._core.record
 
     @record.setter
@@ -185,7 +185,7 @@ class Learner:
 
     @property
     def alarms(self) -> tuple[IntArray, IntArray] | None:
-        """How often each item has started anew since its weights had changed, and after which decision last.
+        """Number of resets of each item by a change detector, and the decision after which the last one happened.
 
         Both are of shape (L,); the decision is 0 for none. None where the policy has no detector, see `Restarting`.
         """
@@ -194,13 +194,13 @@ class Learner:
 
     @property
     def outstanding(self) -> tuple[Decision, ...]:
-        """Decisions that still wait for weights, oldest first; of items that are still there."""
+        """Decisions that still wait for weights of current items, oldest first."""
         with self._lock:
             return self._core.outstanding()
 
     @property
     def book(self) -> Book:
-        """The decisions that still wait for weights, by number, and when they were asked for."""
+        """The pending decisions by number, and the time each was asked for."""
         return Book(self._core, self._lock)
 
     def ask(
@@ -213,7 +213,7 @@ class Learner:
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
     ) -> Decision:
-        """Choose a set for one request. Several decisions may be outstanding at a time.
+        """Choose a set for one request; several decisions may be outstanding at a time.
 
         The set is the best of what is available given what is pinned, and smaller than others only where the request
         leaves less.
@@ -262,7 +262,7 @@ class Learner:
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
     ) -> Decision:
-        """The decision that `ask` would make for the same request now; no episode passes.
+        """Return the decision that `ask` would make for the same request, without changing the learner.
 
         It has id 0, and nothing waits for it: it cannot be told.
 
@@ -289,7 +289,7 @@ class Learner:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         is_control: bool = False,
     ) -> tuple[IntArray, IntArray]:
-        """The sets that the policy would choose now at `n` other random numbers, without hold-out; no episode passes.
+        """Return the sets that the policy would choose for `n` other random seeds, without hold-out or state change.
 
         Sets of a policy that does not sample are all the same. With `is_control` they are those of the control of the
         hold-out.
@@ -315,7 +315,7 @@ class Learner:
             return self._core.redraws(wanted, features, as_integer("n", n, 1, error=PolicyError), is_control)
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
-        """Say what the items of a decision were worth.
+        """Record the observed weights of a decision's items.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Learner:
             self._core.tell(decision, weights)
 
     def warm_up(self) -> float:
-        """Compile, or load from disk, what requests to this learner need; nothing of it changes.
+        """Compile the kernels that this learner's requests need, or load them from disk; the learner does not change.
 
         The first requests of a process otherwise wait for the compiler, the first on a machine for up to a minute.
 
@@ -371,19 +371,19 @@ class Learner:
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
     ) -> None:
-        """Raise what `ask` would raise for the same request; nothing is changed."""
+        """Raise the error that `ask` would raise for the same request, without changing the learner."""
         read_tags(tags)
         with self._lock:
             wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
             self._core.read_wanted(wanted, features)
 
     def check_tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
-        """Raise what `tell` would raise for the same answer; nothing is changed."""
+        """Raise the error that `tell` would raise for the same arguments, without changing the learner."""
         with self._lock:
             self._core.check_tell(decision, weights)
 
     def close(self, decision: Decision | int, default: float | None = None) -> None:
-        """Stop waiting for what a decision has not been told.
+        """Stop waiting for the missing weights of a decision.
 
         Parameters
         ----------
@@ -423,7 +423,7 @@ class Learner:
             return self._core.close_before(episode, default)
 
     def observe(self, weights: ArrayLike | Mapping[Any, float]) -> None:
-        """Count weights seen before the first decision, one for every item or for those a mapping names."""
+        """Record weights observed before the first decision, for every item or for those in a mapping."""
         with self._lock:
             self._core.observe(weights)
 
@@ -435,7 +435,7 @@ class Learner:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         forget: Iterable[Any] = (),
     ) -> None:
-        """Go on with other items: some have come, some have gone, the rules may be others.
+        """Replace the constraint: items may be added or removed, and rules changed; statistics are kept by label.
 
         Items are matched by label. What is known of them, the time, and the decisions that wait carry over; a waiting
         decision may still be told of an item that has left; who returns is remembered.
@@ -464,7 +464,7 @@ class Learner:
             self._core.change(constraint, priors=priors, features=features, forget=forget)
 
     def change_form(self, constraint: Constraint, *, priors: Any, features: Any, forget: Any) -> dict[str, Any]:
-        """The event that `change` of the same arguments would record; nothing is changed.
+        """Return the event that `change` would record for the same arguments, without changing the learner.
 
         A service applies it as it will be read from a log, so that what was written can be read.
         """
@@ -478,7 +478,7 @@ class Learner:
         holdout: float | Holdout | None = None,
         restart: bool = False,
     ) -> None:
-        """Go on with other settings; what is not given stays as it is, and time goes on.
+        """Change the policy or the hold-out; settings that are not given and past observations stay.
 
         Plays, gains, priors, decisions that wait and items that have left carry over. A policy that keeps more than
         those makes it from them: Thompson sampling takes the total of the gains for successes, a policy that fades
@@ -513,12 +513,12 @@ class Learner:
             self._core.configure(policy, holdout, restart)
 
     def configure_form(self, *, policy: Any = None, holdout: Any = None, restart: bool = False) -> dict[str, Any]:
-        """The event that `configure` of the same arguments would record; nothing is changed."""
+        """Return the event that `configure` would record for the same arguments, without changing the learner."""
         with self._lock:
             return self._core.configure_form(policy, holdout, restart)
 
     def restart(self, items: Iterable[Any] | None = None) -> None:
-        """Forget what is known of some items (or labels), or of all; time goes on.
+        """Discard the statistics of some items (numbers or labels), or of all; the episode count continues.
 
         Answers to what was asked before are still taken, and not counted. All items are those that have left, too.
         """
@@ -526,7 +526,7 @@ class Learner:
             self._core.restart(items)
 
     def apply(self, event: Mapping[str, Any], *, trust: bool = False) -> Any:
-        """Let a recorded event happen again; what the call that made it returned is returned.
+        """Apply a recorded event again, and return what the original call returned.
 
         Parameters
         ----------
@@ -552,7 +552,7 @@ class Learner:
         engine: EngineChoice = "auto",
         record: Record | None = None,
     ) -> Learner:
-        """The learner that a log of events describes, the first of which is `created`.
+        """Rebuild a learner from a log of events, of which the first is `created`.
 
         Examples
         --------
@@ -572,7 +572,7 @@ class Learner:
         return cls._of(core)
 
     def estimates(self, *, features: ArrayLike | Mapping[Any, ArrayLike] | None = None) -> Estimates:
-        """What is believed of each item now, in the units of the weights."""
+        """Return the current estimates of each item, in the units of the weights."""
         with self._lock:
             return _beliefs.estimates(self._core, self._core.next_request(features))
 
@@ -584,7 +584,8 @@ class Learner:
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
     ) -> float:
-        """By how much a better set could beat the one that `ask` would choose now, at most, by the policy's measure.
+        """Return an upper bound on how much a better set could beat the one `ask` would choose, by the policy's
+        measure.
 
         0 for policies that always find the best set of their indices, as most do; `ESCB` certifies a number. The
         arguments are those of `ask`.
@@ -603,7 +604,7 @@ class Learner:
             return 0.0 if gaps is None else float(gaps[0])
 
     def best_basis(self, *, pessimism: float | None = None, deviation: float = 0.5) -> BestSet:
-        """The set of best means so far, without exploration; items never seen come last.
+        """Return the set of largest mean weights so far, without exploration; unseen items come last.
 
         Parameters
         ----------
@@ -641,7 +642,8 @@ class Learner:
         delta: float = 0.05,
         n_margins: int | None = 20,
     ) -> Confidence:
-        """How sure the best set is: the least delta at which a stopping rule would stop now, and what is missing.
+        """Return how certain the best set is: the least delta at which a stopping rule would stop now, and its
+        margins.
 
         Whole answered plays count, those before the first decision included, and a default that closed a decision
         counts as if it were told; priors and plays that wait do not. `restart` starts the evidence anew. Every
@@ -690,7 +692,7 @@ class Learner:
         independent: bool = True,
         threshold: Threshold = "proven",
     ) -> bool:
-        """Whether a stopping rule would stop now at this delta; see `confidence`."""
+        """Return whether a stopping rule would stop now at this delta; see `confidence`."""
         found = self.confidence(
             weights=weights,
             deviation=deviation,
@@ -712,7 +714,7 @@ class Learner:
         decision: Decision | int | None = None,
         sure: StoppingRule | None = None,
     ) -> Explanation:
-        """Why an item (number or label) is in or out of the set for a request.
+        """Explain why an item (number or label) is in or out of the set for a request.
 
         Parameters
         ----------
@@ -755,7 +757,7 @@ class Learner:
             _snapshot.save(self._core, path)
 
     def has_state_of(self, other: Learner) -> bool:
-        """Whether another learner has the same state: their files would hold the same.
+        """Return whether another learner has the same state, so that both would save the same file content.
 
         What `confidence` rests on besides plays is not compared where one of the two comes from a file of an earlier
         version, which does not say it.
@@ -783,7 +785,7 @@ class Learner:
         engine: EngineChoice = "auto",
         record: Record | None = None,
     ) -> Learner:
-        """The learner that `save` wrote, which goes on with exactly the decisions it would have made.
+        """Load a learner that `save` wrote; it continues with exactly the same decisions.
 
         Parameters
         ----------

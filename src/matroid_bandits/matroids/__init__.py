@@ -1,4 +1,4 @@
-"""Which sets may be chosen: the common families, and operations that make new ones of them."""
+"""Matroids: the common families, and operations that make new matroids from given ones."""
 
 from matroid_bandits.matroids._base import Matroid
 from matroid_bandits.matroids._edited import edited

@@ -36,7 +36,8 @@ _NOTHING: IntArray = np.empty(0, np.int64)
 
 
 class Matroid(Constraint):
-    r"""A ground set of items ``0..n_items-1`` and its independent sets; the paper's :math:`M = (E, \mathcal I)`.
+    r"""Base class of matroids: a ground set of items ``0..n_items-1`` and independent sets, the paper's :math:`M =
+    (E, \mathcal I)`.
 
     Notes
     -----
@@ -116,7 +117,7 @@ class Matroid(Constraint):
     def greedy(
         self, orders: IntArray, lengths: IntArray | None = None, taken: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
-        """Take items along each row of `orders`, one after the other, as long as they stay independent.
+        """Accept items along each row of `orders`, one after the other, while the accepted set stays independent.
 
         Nothing is checked.
 
@@ -138,17 +139,18 @@ class Matroid(Constraint):
 
     @abstractmethod
     def span(self, independent: IntArray) -> BoolArray:
-        """Mask (L,) of the items, members included, that cannot be added to an independent set; nothing is checked.
+        """Return the mask (L,) of the items that cannot be added to an independent set, its members included;
+        unchecked.
 
         `closure` and `extension` are the checked calls, of any set.
         """
 
     def find_rank(self) -> int:
-        """The size of every basis; called once, when `rank` is first asked for."""
+        """Compute the size of every basis; called once, when `rank` is first read."""
         return int(self.greedy(np.arange(self._n_items)[None])[1][0])
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
-        """The members of `basis` that `item`, which is none of them, could replace; nothing is checked.
+        """Return the members of `basis` that `item`, which is not a member, could replace; input is not checked.
 
         `circuit` is the checked call, and includes the item itself.
         """
@@ -163,7 +165,7 @@ class Matroid(Constraint):
         return np.array(members, np.int64)
 
     def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
-        """All pairs of a member that can leave `basis` and an item that can enter for it; nothing is checked.
+        """Return all pairs of a member that can leave `basis` and the item that can replace it; input is not checked.
 
         Pairs are in the order of the items that enter, then of those that leave. By default this calls `replaceable`
         for each item outside.
@@ -186,7 +188,7 @@ class Matroid(Constraint):
         return leaves, np.repeat(outside, [each.size for each in members])
 
     def most_exchanges(self) -> int:
-        """How many pairs of an item in a basis and one outside can be exchanges, at most; the same for every basis.
+        """Return an upper bound on the number of exchange pairs of any basis.
 
         By default the rank times the items left, without those that are in every basis or in none.
 
@@ -201,7 +203,7 @@ class Matroid(Constraint):
         return int(rank * (items.size - rank))
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
-        """The items of a set without which its rank drops, ascending; of all items those that are in every basis.
+        """Return the items of a set without which its rank drops, ascending; for all items, those in every basis.
 
         Nothing is checked. By default this costs a greedy set for each item that two greedy sets have in common.
 
@@ -222,7 +224,7 @@ class Matroid(Constraint):
         return np.array(needed, np.int64)
 
     def spanned_after(self, order: IntArray) -> IntArray:
-        """For each item (L,), how many items of an ordered independent set it takes until it cannot be added to them.
+        """Return for each item (L,) how many items of an ordered independent set it takes to span it.
 
         One more than there are for an item that can be added to all of them, and 0 for a loop. Nothing is checked. By
         default the set is halved until it is known for each item, a call of `span` each time.
@@ -249,7 +251,7 @@ class Matroid(Constraint):
         return after
 
     def parallel_classes(self, items: IntArray) -> IntArray:
-        """A class number, from 0 on, for each of some items that are no loops.
+        """Return a class number, from 0 on, for each of the given non-loop items; parallel items share one.
 
         Items of one class exclude each other, and any two of them stand to all other items alike. By default every
         item is a class of its own.
@@ -257,7 +259,7 @@ class Matroid(Constraint):
         return np.arange(items.size)
 
     def quotas(self) -> tuple[IntArray, IntArray, IntArray] | None:
-        """The matroid as nested quotas, if it is made of them; else None.
+        """Return the matroid as nested quotas; None where it has no such form.
 
         Returns
         -------
@@ -271,7 +273,8 @@ class Matroid(Constraint):
         return None
 
     def compiled(self) -> forms.MatroidForm | None:
-        """The matroid as compiled episodes know it (see `kernels.forms`); None, the default, where they do not.
+        """Return the matroid's form for compiled episodes (see `kernels.forms`); None, the default, where it has
+        none.
 
         A class that overrides a hook of the class that declared it loses it by that.
         """
@@ -280,7 +283,7 @@ class Matroid(Constraint):
     def best_sets(
         self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
-        """The first basis along each row's greedy order; of what is `available`, around what is `pinned`.
+        """Return the basis of largest weight for each row: among `available` items, with the `pinned` ones.
 
         See `Constraint.best_sets`. Restrictions and contractions of a matroid are matroids, so the greedy set is the
         best of those that a request leaves.
@@ -300,18 +303,19 @@ class Matroid(Constraint):
     # What callers use
 
     def allows(self, items: IntArray) -> bool:
-        """Whether the set is independent; nothing is checked, `is_independent` is the checked call."""
+        """Return whether the set is independent, without checking its items; `is_independent` checks them."""
         return self._is_independent(items)
 
     def max_size(self, *, available: BoolArray | None = None, pinned: IntArray | None = None) -> int:
-        """The rank of what is available around what is pinned; -1 where the pinned items depend on each other."""
+        """Return the rank of the available and pinned items; -1 where the pinned items are dependent."""
         is_open = available is None and pinned is None
         return self.rank if is_open else super().max_size(available=available, pinned=pinned)
 
     def solve(
         self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
-        """The answer of `best_sets`: the greedy goes by order alone, so +inf needs nothing in its place."""
+        """Return the bases of `best_sets`; the greedy algorithm compares weights only, so +inf needs no
+        replacement."""
         return self.best_sets(weights, available=available, pinned=pinned)
 
     @property
@@ -324,7 +328,7 @@ class Matroid(Constraint):
         return self.find_rank()
 
     def bases_along(self, orders: IntArray, taken: IntArray | None = None) -> IntArray:
-        """The bases that `greedy` finds along orders that span the matroid, in the order of acceptance.
+        """Return the bases that `greedy` finds along orders of spanning sets, in the order of acceptance.
 
         Parameters
         ----------
@@ -354,7 +358,7 @@ class Matroid(Constraint):
         return self._full(*self.greedy(orders, None, taken))[0]
 
     def reduction(self) -> tuple[IntArray, IntArray]:
-        """Items that are in every basis, as far as is known, and items that may be chosen or not; both ascending.
+        """Return items known to be in every basis, and the items to decide on, without loops; both ascending.
 
         Those in neither are in no basis. An engine needs to order the second alone. This costs no more than a few
         greedy bases: where `coloops` are not to be had for that, any item is taken to be one of the second.
@@ -378,16 +382,16 @@ class Matroid(Constraint):
         return frozen(always), frozen(np.flatnonzero(is_open))
 
     def is_independent(self, items: Iterable[Label] | IntArray) -> bool:
-        """Whether the set belongs to :math:`\\mathcal I`."""
+        """Return whether the set is independent."""
         return self._is_independent(self.as_items(items))
 
     def is_basis(self, items: Iterable[Label] | IntArray) -> bool:
-        """Whether the set is a maximal independent set."""
+        """Return whether the set is a maximal independent set."""
         X = self.as_items(items)
         return X.size == self.rank and self._is_independent(X)
 
     def extension(self, items: Iterable[Label] | IntArray) -> IntArray:
-        """The paper's E(X): the items outside X that leave it independent when added, ascending.
+        """Return the paper's E(X): the items outside X whose addition keeps X independent, ascending.
 
         Empty when X is a basis, and when X is dependent already.
         """
@@ -397,12 +401,12 @@ class Matroid(Constraint):
         return np.flatnonzero(~self.span(X)).astype(np.int64, copy=False)
 
     def closure(self, items: Iterable[Label] | IntArray) -> IntArray:
-        """All items that add nothing to the rank of the set, its own included, ascending."""
+        """Return the items whose addition does not increase the rank of the set, its members included, ascending."""
         X = self.as_items(items)
         return np.flatnonzero(self.span(self._select(X))).astype(np.int64, copy=False)
 
     def circuit(self, basis: Iterable[Label] | IntArray, item: Label | IntArray) -> IntArray:
-        """The fundamental circuit of `item` in `basis`: `item` and the members it could replace, ascending.
+        """Return the fundamental circuit of `item` in `basis`: `item` and the members it could replace, ascending.
 
         This is why the item is out: it can only enter in place of one of the others. A loop's circuit is itself.
 
@@ -420,7 +424,7 @@ class Matroid(Constraint):
         return np.sort(np.append(self.replaceable(B, e), e))
 
     def max_weight_basis(self, weights: ArrayLike, minimize: bool = False) -> IntArray:
-        """The basis of largest total weight, by the paper's Algorithm 1.
+        """Return the basis of largest total weight, by the greedy algorithm (the paper's Algorithm 1).
 
         Parameters
         ----------
@@ -467,25 +471,25 @@ class Matroid(Constraint):
     # New matroids from old
 
     def dual(self) -> Matroid:
-        """The matroid whose bases are the complements of this one's."""
+        """Return the dual matroid, whose bases are the complements of this matroid's bases."""
         from matroid_bandits.matroids._operations import Dual
 
         return Dual(self)
 
     def truncate(self, rank: int) -> Matroid:
-        """The independent sets of at most `rank` items."""
+        """Return the truncation: the matroid of the independent sets with at most `rank` items."""
         from matroid_bandits.matroids._operations import Truncation
 
         return Truncation(self, rank)
 
     def restrict(self, items: Iterable[Label] | IntArray) -> Restriction:
-        """The matroid on the given items alone, renumbered in ascending order; labels come along."""
+        """Return the restriction to the given items, renumbered in ascending order, with their labels."""
         from matroid_bandits.matroids._operations import Restriction
 
         return Restriction(self, items)
 
     def contract(self, items: Iterable[Label] | IntArray) -> Contraction:
-        """The matroid on the other items, renumbered, given that these are already taken.
+        """Return the contraction: the matroid on the other items, renumbered, given that these items are taken.
 
         Of a dependent set as many as possible are taken; the rest become part of the closure.
         """

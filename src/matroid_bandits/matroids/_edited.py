@@ -25,7 +25,7 @@ def edited(
     remove: Iterable[Label] = (),
     capacities: Mapping[Any, int] | None = None,
 ) -> Matroid:
-    """The same matroid without some items, and with others after the rest.
+    """Return a matroid without some items and with others added at the end.
 
     Parameters
     ----------

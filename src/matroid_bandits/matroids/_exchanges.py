@@ -14,7 +14,7 @@ _MOST_PAIRS = 2**22
 
 
 class Exchanges:
-    """Which items can replace which in bases of one matroid, laid end to end for kernels; threads may share it.
+    """Cache of the exchange pairs of bases of one matroid, as flat arrays for kernels; safe to share between threads.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class Exchanges:
         self._clear()
 
     def of(self, bases: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Where the exchanges of each row of `bases` (R, K) begin and end, and all pairs (n,), (n,)."""
+        """Return the bounds of each basis' exchanges in the flat arrays, for rows of `bases` (R, K), and all pairs
+        (n,), (n,)."""
         rows = np.ascontiguousarray(bases)
         if len(rows) > 1 and rows.shape[1]:  # few of the rows differ
             whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)

@@ -17,7 +17,7 @@ from matroid_bandits.matroids._base import Matroid, rows_for
 
 
 class GraphicMatroid(Matroid):
-    """Sets of edges without a cycle; a basis is a spanning tree, or forest: "connect everything once".
+    """Graphic matroid: items are edges, independent sets are forests, a basis is a spanning tree (or forest).
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class GraphicMatroid(Matroid):
 
     @classmethod
     def from_networkx(cls, graph: Any) -> GraphicMatroid:
-        """The cycle matroid of a networkx Graph or MultiGraph; labels are its edges.
+        """Make the graphic matroid of a networkx Graph or MultiGraph; labels are its edges.
 
         Examples
         --------
@@ -84,7 +84,7 @@ class GraphicMatroid(Matroid):
 
     @property
     def n_vertices(self) -> int:
-        """Number of vertices that some edge touches."""
+        """Number of vertices with at least one edge."""
         return self._n_vertices
 
     @property
@@ -143,7 +143,7 @@ class GraphicMatroid(Matroid):
         return path[:n]
 
     def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
-        """An edge replaces those on the path between its ends."""
+        """Return all exchanges: an edge can replace the edges on the path between its ends."""
         tree = np.array(basis, np.int64), self._tails, self._heads, self._n_vertices
         leaves, enters = np.empty(0, np.int64), np.empty(0, np.int64)
         if n := graphic_kernels.tree_exchanges(*tree, leaves, enters):
@@ -153,7 +153,7 @@ class GraphicMatroid(Matroid):
         return leaves[order], enters[order]
 
     def most_exchanges(self) -> int:
-        """The pairs inside each block: edges replace each other on a common cycle."""
+        """Return the number of pairs inside each block, since edges replace each other on a common cycle."""
         block = np.empty(self._n_items, np.int64)
         n_blocks = graphic_kernels.blocks(self._tails, self._heads, self._n_vertices, block)
         most = 0
@@ -169,7 +169,7 @@ class GraphicMatroid(Matroid):
         return np.unique(ends, return_inverse=True)[1].reshape(-1)
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
-        """The bridges: edges on no cycle of the given ones."""
+        """Return the bridges: edges that lie on no cycle of the given edges."""
         X = np.arange(self._n_items) if items is None else np.sort(items)
         block = np.empty(X.size, np.int64)
         n_blocks = graphic_kernels.blocks(self._tails[X], self._heads[X], self._n_vertices, block)

@@ -18,7 +18,7 @@ from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within
 
 
 class LaminarMatroid(QuotaMatroid):
-    """Nested quotas: "five in all, at most two per category, at most one per brand".
+    """Laminar matroid, nested quotas: "five in all, at most two per category, at most one per brand".
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class LaminarMatroid(QuotaMatroid):
         return greedy_within(self._tight, orders, lengths, taken, self.rank)
 
     def replaceable(self, basis: IntArray, item: int) -> IntArray:
-        """Members of the innermost full group around the item."""
+        """Return the members of the innermost full group around the item."""
         group, parent, _ = self._tight
         room = room_beside(self._tight, basis)
         g = group[item]

@@ -24,7 +24,7 @@ _ITEMS_PER_PIECE = 4096
 
 
 class LinearMatroid(Matroid):
-    r"""Sets of linearly independent rows: "no movie whose genres the others already cover".
+    r"""Linear matroid: items are vectors, independent sets are linearly independent, e.g. genres of movies.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class LinearMatroid(Matroid):
 
     @property
     def vectors(self) -> AnyArray:
-        """The rows, read-only."""
+        """The vectors as rows of a read-only array."""
         return self._vectors
 
     @property
@@ -93,7 +93,7 @@ class LinearMatroid(Matroid):
         return self._scaled is None
 
     def parallel_classes(self, items: IntArray) -> IntArray:
-        """One class for vectors that are multiples of each other, where a single prime decides independence."""
+        """Return classes of vectors that are multiples of each other, where a single prime decides independence."""
         if self._scaled is not None or self._primes.size != 1:
             return super().parallel_classes(items)
         rows = np.empty((items.size, self._residues.shape[2]), np.int64)
@@ -162,7 +162,7 @@ class LinearMatroid(Matroid):
         return members[columns], outside[rows]
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
-        """The vectors of a basis that have no share in any other vector, found in one elimination."""
+        """Return the vectors of a basis that no other vector depends on, found in one elimination."""
         X = np.arange(self._n_items) if items is None else items
         basis = self._select(X)
         is_needed = np.ones(basis.size, bool)

@@ -60,7 +60,7 @@ class _Derived(Matroid):
 
 
 class Dual(_Derived):
-    """The bases are the complements of the base's bases; made by `Matroid.dual`.
+    """Dual of a matroid: its bases are the complements of the original bases; made by `Matroid.dual`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Dual(_Derived):
     kind = "dual"
 
     def dual(self) -> Matroid:
-        """The matroid this is the dual of."""
+        """Return the original matroid."""
         return self._base
 
     def find_rank(self) -> int:
@@ -109,7 +109,7 @@ class Dual(_Derived):
         return members
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
-        """The items that what is left out spans in the base: its loops, where nothing is left out."""
+        """Return the items that the complement spans in the original matroid; for all items, its loops."""
         is_in = np.full(self._n_items, items is None)
         if items is not None:
             is_in[items] = True
@@ -118,7 +118,7 @@ class Dual(_Derived):
 
 
 class Truncation(_Derived):
-    """The base's independent sets of at most `rank` items; made by `Matroid.truncate`.
+    """Truncation of a matroid: its independent sets of at most `rank` items; made by `Matroid.truncate`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class Truncation(_Derived):
         return _replaceable(self._base, basis, item) if self._base.span(basis)[item] else basis
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
-        """The base's, or none where the truncation cuts something off."""
+        """Return the original matroid's coloops; none where the truncation lowers the rank."""
         rank = self._base.rank if items is None else self._base._select(items).size
         return self._base.coloops(items) if rank <= self._size else np.empty(0, np.int64)
 
@@ -249,7 +249,7 @@ class _Minor(_Derived):
 
 
 class Restriction(_Minor):
-    """The base on some of its items alone; made by `Matroid.restrict`.
+    """Restriction of a matroid to some of its items; made by `Matroid.restrict`.
 
     Examples
     --------
@@ -271,7 +271,7 @@ class Restriction(_Minor):
 
 
 class Contraction(_Minor):
-    """The base on its other items, given that some are taken; made by `Matroid.contract`.
+    """Contraction of a matroid: its other items, given that some are taken; made by `Matroid.contract`.
 
     Examples
     --------
@@ -295,7 +295,7 @@ class Contraction(_Minor):
 
 
 class DirectSum(Matroid):
-    """Several matroids side by side; made by `direct_sum`.
+    """Direct sum of several matroids on disjoint items; made by `direct_sum`.
 
     Examples
     --------
@@ -327,7 +327,7 @@ class DirectSum(Matroid):
 
     @property
     def parts(self) -> tuple[Matroid, ...]:
-        """The matroids, in the order of their items."""
+        """The matroids of the sum, in the order of their items."""
         return self._parts
 
     def _find(self, label: Any) -> int | None:
@@ -343,7 +343,7 @@ class DirectSum(Matroid):
         return None
 
     def dual(self) -> Matroid:
-        """The direct sum of the duals."""
+        """Return the direct sum of the duals."""
         return DirectSum(*(part.dual() for part in self._parts))
 
     def find_rank(self) -> int:
@@ -473,7 +473,7 @@ def _matroid_of(form: Mapping[str, Any]) -> Matroid:
 
 
 def direct_sum(*matroids: Matroid) -> DirectSum:
-    """Several matroids side by side: a set is independent when its share of each is.
+    """Return the direct sum of several matroids: a set is independent when its part in each matroid is.
 
     Items are numbered through, in the order given. Labels are the parts' own where they stay distinct, otherwise
     pairs (part, label).

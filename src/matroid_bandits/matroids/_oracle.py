@@ -14,7 +14,7 @@ from matroid_bandits.matroids._base import MOST_ITEMS, Matroid
 
 
 class OracleMatroid(Matroid):
-    """The matroid of a Python predicate; `matroid_bandits.testing.check_matroid` tells whether it is one.
+    """Matroid given by a Python predicate for independence; `testing.check_matroid` tests whether it is a matroid.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class OracleMatroid(Matroid):
 
     @property
     def predicate(self) -> Callable[[frozenset[int]], bool]:
-        """What the user wrote: says of a frozenset of items whether it is independent."""
+        """The independence test: takes a frozenset of items and returns a boolean."""
         return self._predicate
 
     def greedy(

@@ -21,7 +21,7 @@ from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within
 
 
 class PartitionMatroid(QuotaMatroid):
-    """At most `capacities` items of each block: "one per slot", "two per category".
+    """Partition matroid: at most `capacities` items of each block, e.g. "one per slot", "two per category".
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class PartitionMatroid(QuotaMatroid):
 
     @property
     def capacities(self) -> dict[Hashable, int]:
-        """Block to capacity, in order of the blocks' first items."""
+        """Capacity of each block, in the order of the blocks' first items."""
         return dict(zip(self._names, self._capacities.tolist(), strict=True))
 
     @property
@@ -70,7 +70,7 @@ class PartitionMatroid(QuotaMatroid):
         return self._named_blocks()
 
     def dual(self) -> PartitionMatroid:
-        """Also a partition matroid: a block of m items keeps m minus its capacity."""
+        """Return the dual, also a partition matroid: a block of m items has capacity m minus its own."""
         left = np.bincount(self._blocks, minlength=len(self._names)) - self._effective
         return PartitionMatroid(self._named_blocks(), dict(zip(self._names, left, strict=True)), labels=self._labels)
 

@@ -19,7 +19,7 @@ from matroid_bandits.matroids._base import Matroid, rows_for
 
 
 class TransversalMatroid(Matroid):
-    """Sets of left vertices that can be matched into the right ones: "each partner gets its own lender".
+    """Transversal matroid: sets of items that can be matched to distinct partners in a bipartite graph.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ class TransversalMatroid(Matroid):
 
     @classmethod
     def from_networkx(cls, graph: Any, items: Iterable[Hashable] | None = None) -> TransversalMatroid:
-        """From a bipartite networkx graph: `items` are the left vertices, by default those with ``bipartite=0``.
+        """Make the matroid from a bipartite networkx graph; `items` are the left vertices (``bipartite=0`` by
+        default).
 
         Examples
         --------
@@ -90,12 +91,12 @@ class TransversalMatroid(Matroid):
 
     @property
     def neighbors(self) -> list[tuple[Hashable, ...]]:
-        """The right vertices each item may be matched to."""
+        """The right vertices that each item may be matched to."""
         names, starts = [self._rights[r] for r in self._codes.tolist()], self._starts.tolist()
         return [tuple(names[lo:hi]) for lo, hi in pairwise(starts)]
 
     def matching(self, items: Iterable[Label] | IntArray) -> dict[int, Hashable]:
-        """A right vertex for each item of an independent set, no two alike.
+        """Return a matching of an independent set: a distinct right vertex for each item.
 
         Raises
         ------
@@ -188,13 +189,13 @@ class TransversalMatroid(Matroid):
         return leaves, np.repeat(outside, [each.size for each in members])
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
-        """The matched items that no alternating path from an unmatched one leads to."""
+        """Return the matched items that no alternating path from an unmatched item reaches."""
         X = np.arange(self._n_items) if items is None else items
         basis = self._select(X)
         return np.setdiff1d(basis, self._reachable(basis, np.setdiff1d(X, basis)))
 
     def parallel_classes(self, items: IntArray) -> IntArray:
-        """One class for items that have the same right vertex and no other."""
+        """Return classes of items that have the same single right vertex."""
         lows, n_rights = self._starts[items], len(self._rights)
         is_single = self._starts[items + 1] - lows == 1
         key = np.where(is_single, self._codes[lows], n_rights + np.arange(items.size))

@@ -19,7 +19,7 @@ from matroid_bandits.matroids._quotas import QuotaMatroid, Quotas, greedy_within
 
 
 class UniformMatroid(QuotaMatroid):
-    """Sets of at most `rank` items: "show any three".
+    """Uniform matroid: every set of at most `rank` items is independent, e.g. "show any three".
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class UniformMatroid(QuotaMatroid):
         self._size = as_integer("rank", rank, 0, self._n_items, error=InvalidMatroidError)
 
     def dual(self) -> UniformMatroid:
-        """Also uniform: of rank ``n_items - rank``."""
+        """Return the dual, also uniform, of rank ``n_items - rank``."""
         return UniformMatroid(self._n_items, self._n_items - self._size, labels=self._labels)
 
     def find_rank(self) -> int:

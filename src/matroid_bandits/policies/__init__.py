@@ -1,4 +1,4 @@
-"""From what was seen to an index per item: the paper's algorithm, its baselines and its successors."""
+"""Policies: OMM, its baselines and its successors; each maps the feedback so far to an index per item."""
 
 from matroid_bandits.policies._aroq import AROQ
 from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy

@@ -18,7 +18,7 @@ from matroid_bandits.policies._state import State
 
 
 class AROQ(Policy):
-    r"""OMM's set, held for whole epochs: adaptive rare oracle queries (Kim, Vojnovic and Oh, 2025, arXiv:2510.21431).
+    r"""OMM that recomputes its set rarely, once per growing epoch (Kim, Vojnovic and Oh, 2025, arXiv:2510.21431).
 
     A new set is found only when some item has been played :math:`1 + \sqrt{T K n / L}` times since the last was,
     where n are its plays before that, T is the horizon, and sets have K of L items. In 20,000 episodes that are some
@@ -62,11 +62,11 @@ class AROQ(Policy):
         self._scale = as_number("scale", scale, 0.0, 1e100, error=PolicyError)
 
     def prepare(self, constraint: Constraint) -> int:
-        """The size K of the largest set."""
+        """Return the size K of the largest allowed set."""
         return constraint.largest_size
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        """Those of OMM, by which a new set would be found."""
+        """Return the indices of OMM, from which the set of the next epoch is found."""
         c = self._scale * math.sqrt(2.0 * math.log(max(request.episode - 1, 1)))
         with np.errstate(invalid="ignore"):  # 0 times infinity of items never seen
             U: FloatArray = np.where(state.is_unseen, np.inf, state.means + c * state.radii)

@@ -24,7 +24,8 @@ POLICIES: dict[str, type[Policy]] = {}
 
 
 class Policy(LiveHooks, ABC):
-    """Turns what was seen into an index per item; the set of largest total index is then chosen.
+    """Base class of policies: maps the feedback so far to an index per item; the set of largest total index is
+    played.
 
     `indices` is the one required method, over arrays with a row per run. A policy sees gains (costs are negated
     before they reach it), so it always maximises, and works in both directions. Every other method is optional;
@@ -145,10 +146,10 @@ class Policy(LiveHooks, ABC):
 
     @abstractmethod
     def indices(self, state: State, request: Request) -> FloatArray:
-        """The index of every item in the request's episode, shape (R, L); not NaN."""
+        """Return the index of every item in the request's episode, shape (R, L), without NaN."""
 
     def sets(self, state: State, request: Request) -> tuple[IntArray, IntArray]:
-        """The sets of the request's episode, of a policy that chooses whole sets; others leave it as it is.
+        """Return the sets of the request's episode, for a policy that chooses whole sets instead of indices.
 
         A set is of what the request has available, holds what it pins and is complete: nothing that is available
         could be added to it. All of this is checked. Like `indices`, the method changes nothing; `indices` then only
@@ -167,23 +168,24 @@ class Policy(LiveHooks, ABC):
 
     @property
     def memory(self) -> Sequence[Memory]:
-        """The arrays in ``state.extra``; most policies with some have a tuple of `Memory` as a class attribute."""
+        """Declarations of the arrays that the policy keeps in ``state.extra``; usually a tuple of `Memory` in the
+        class."""
         return ()
 
     @property
     def affine(self) -> AffinePolicy | None:
-        """The lines that the index is made of; None for any other index."""
+        """The policy whose affine lines make up the index; None for any other index."""
         return None
 
     def compiled(self) -> forms.PolicyForm | None:
-        """The policy as compiled episodes know it (see `kernels.forms`); None, the default, for one they do not.
+        """Return the policy's form for compiled episodes (see `kernels.forms`); None, the default, where it has none.
 
         A class that overrides a hook of the class that declared it loses it by that.
         """
         return None
 
     def counted(self, minimize: bool) -> forms.CountForm | None:
-        """The index as a function of mean and plays alone (see `kernels.forms`); None, the default, for any other.
+        """Return the index as a function of mean and plays alone (see `kernels.forms`); None, the default, otherwise.
 
         It is for policies whose index, among items of equal plays, never falls with the mean: the engine "classes"
         then looks at few items. `minimize` is the state's. As with `compiled`, a class that overrides a hook of the
@@ -194,7 +196,7 @@ class Policy(LiveHooks, ABC):
     # What is called in a simulation and in a live learner alike
 
     def prepare(self, constraint: Constraint) -> Any:
-        """Work out, once, what is needed of a constraint; hooks find it in ``state.prepared``.
+        """Compute once what the policy needs from a constraint; hooks read the result from ``state.prepared``.
 
         Raises
         ------
@@ -204,7 +206,7 @@ class Policy(LiveHooks, ABC):
         return None
 
     def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
-        """Age the memory by one episode: called once an episode, after its set was chosen.
+        """Age the policy's arrays by one episode; called once an episode, after its set was chosen.
 
         Returns
         -------
@@ -214,7 +216,7 @@ class Policy(LiveHooks, ABC):
         return None
 
     def keep(self, state: State, request: Request, runs: IntArray, items: IntArray) -> FloatArray:
-        """Numbers that stay with the choices `items` (n,), each in its run (n,), until they are answered.
+        """Return numbers to store with each choice of `items` (n,), in its run (n,), until its feedback arrives.
 
         Called after `advance`, where `n_kept` is above 0 and the sets are the policy's own; `state` has not yet
         counted the choices. `Feedback.kept` has the numbers of the answered choices, however late. Of choices that
@@ -228,11 +230,11 @@ class Policy(LiveHooks, ABC):
         return np.zeros((items.size, self.n_kept))
 
     def observe(self, state: State, feedback: Feedback) -> None:
-        """Update the memory with what was answered; `state` has counted it."""
+        """Update the policy's arrays with feedback that `state` has already counted."""
 
 
 class AffinePolicy(Policy):
-    r"""A policy whose index is a line in a number that only grows: :math:`a_e + c_t b_e`.
+    r"""Base class of policies with an index :math:`a_e + c_t b_e`, where the coefficient :math:`c_t` never decreases.
 
     Saying so lets an engine follow the order of a million items without looking at each of them. The lines stand
     still while an item is neither answered nor asked for; they are :math:`\hat w_e` and :math:`1 / \sqrt{T_e}` of
@@ -264,17 +266,17 @@ class AffinePolicy(Policy):
 
     @abstractmethod
     def coefficient(self, state: State, request: Request) -> float:
-        """:math:`c_t >= 0` of the request's episode, one for all runs; it never falls."""
+        r"""Return :math:`c_t \ge 0` of the request's episode, one number for all runs; it never decreases."""
 
     def lines(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """The arrays :math:`a` and :math:`b`, float64 (R, L), kept up to date in place.
+        """Return the arrays :math:`a` and :math:`b`, float64 (R, L), which are updated in place.
 
         An infinite entry of b stands for an item never seen, which comes first whatever c_t is.
         """
         return state.means, state.radii
 
     def exponent(self, state: State) -> int:
-        """The power of two by which b is multiplied and :math:`c_t` divided, one for all runs; 0 by default.
+        """Return the power of two by which b is multiplied and :math:`c_t` divided, for all runs; 0 by default.
 
         A policy whose :math:`c_t` would grow beyond all bounds changes it now and then. That rounds nothing, so no
         index changes, and what never falls is :math:`c_t` times two to this power.
@@ -282,18 +284,18 @@ class AffinePolicy(Policy):
         return 0
 
     def compiled(self) -> forms.PolicyForm | None:
-        """The index of the state's lines, for a coefficient that depends on the episode alone."""
+        """Return the compiled form of the index, for a coefficient that depends on the episode alone."""
         return forms.PolicyForm(
             forms.AFFINE,
             episodes=lambda state, stream: ((coefficient(self, state, Request(t, stream)),) for t in count(1)),
         )
 
     def counted(self, minimize: bool) -> forms.CountForm | None:
-        """The index of the state's lines, for any coefficient."""
+        """Return the index as a function of mean and plays, for any coefficient."""
         return forms.CountForm(forms.AFFINE, 0.0, lambda state, request: coefficient(self, state, request))
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        """The affine index of every item, +inf for an item never seen."""
+        """Return the affine index of every item, +inf for items never played."""
         means, radii = self.lines(state)
         U: FloatArray = np.empty(means.shape)
         kinetic.lines(means, radii, coefficient(self, state, request), U)
@@ -301,7 +303,7 @@ class AffinePolicy(Policy):
 
 
 def as_policy(policy: Any) -> Policy:
-    """The policy itself, when it is one.
+    """Return a policy unchanged, and raise `PolicyError` for anything else.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from matroid_bandits.stream import Stream
 
 
 class EpsilonGreedy(Policy):
-    """With probability `epsilon` a random basis, otherwise the basis of best means; the paper's baseline.
+    """Epsilon-greedy: a random basis with probability `epsilon`, otherwise the basis of largest mean weights.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class EpsilonGreedy(Policy):
 
 
 class UniformRandom(Policy):
-    """A random basis in every episode: the best one for independent uniform weights.
+    """Baseline that plays a random basis in every episode: the optimum of independent uniform weights.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class UniformRandom(Policy):
 
 
 class FixedSet(Policy):
-    """The same set in every episode: a human's choice, yesterday's, or the optimum that only a simulation knows.
+    """Baseline that plays the same set in every episode, such as an editor's choice or the known optimum.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ class FixedSet(Policy):
 
     @property
     def away(self) -> tuple[Label, ...]:
-        """Labels of the set's items that a learner did not have when it last changed."""
+        """Labels of items of the set that the learner's current constraint does not have."""
         return self._away
 
     @property
     def items(self) -> IntArray | tuple[Label, ...]:
-        """The set: an ascending array where all are integers, otherwise labels and numbers in the order given."""
+        """The set: an ascending array where all entries are integers, otherwise labels and numbers as given."""
         if isinstance(self._items, tuple) and all(type(item) is int for item in self._items):
             return np.array(sorted(self._items), np.int64)  # type: ignore[type-var]
         return self._items
@@ -143,7 +143,7 @@ class FixedSet(Policy):
         return np.full(state.means.shape, np.nan)
 
     def prepare(self, constraint: Constraint) -> IntArray:
-        """The numbers of the items."""
+        """Return the item numbers of the set."""
         try:
             return self._numbers(constraint)
         except ItemError as error:

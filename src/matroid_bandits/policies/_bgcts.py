@@ -44,11 +44,11 @@ class BGCTS(Policy):
         self._noise = as_number("noise", noise, 0.0, 1e100, error=PolicyError)
 
     def prepare(self, constraint: Constraint) -> int:
-        """The size K of the largest set."""
+        """Return the size K of the largest allowed set."""
         return constraint.largest_size
 
     def boost(self, t: int, K: int) -> float:
-        """The factor :math:`g_t` by which variances are larger than the noise has them, for sets of K items."""
+        """Return the factor :math:`g_t` by which the posterior variances are inflated, for sets of K items."""
         log_t = max(math.log(t), 1.0)
         return 2.0 * (log_t + (K + 2) * math.log(log_t)) / log_t
 
@@ -57,7 +57,7 @@ class BGCTS(Policy):
         return state.means + self._width(state, t) * request.stream.normal(t, np.arange(state.n_items)) * state.radii
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """The standard deviation of what is sampled from."""
+        """Return the standard deviation of each item's sampling distribution."""
         return self._width(state, request.episode) * state.radii
 
     def _width(self, state: State, t: int) -> float:

@@ -17,7 +17,7 @@ from matroid_bandits.policies._state import State
 
 
 class CLSG(Policy):
-    r"""CL-SG, exploration by a single Gaussian number an episode (Hu, Pan and Huang, 2026, arXiv:2605.09277).
+    r"""CL-SG: radii are multiplied by one Gaussian draw per episode (Hu, Pan and Huang, 2026, arXiv:2605.09277).
 
     The index of item e is :math:`\hat w_e + z_t \sqrt{\gamma \log t / (T_e + 1)}`, where one :math:`z_t \sim N(0, 1)`
     is drawn for all items: in some episodes the policy is bold, in others careful. Weights must lie in [0, 1].
@@ -55,7 +55,7 @@ class CLSG(Policy):
         return U
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """The standard deviation of what is added to each mean."""
+        """Return the standard deviation of the random term added to each mean."""
         spreads: FloatArray = self._width(request.episode) / np.sqrt(state.plays + 1.0)
         return spreads
 

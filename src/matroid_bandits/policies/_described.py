@@ -14,7 +14,7 @@ class Described:
     """Keeps every argument of its constructor in an attribute of the same name, and is compared and shown by them."""
 
     def params(self) -> dict[str, Any]:
-        """The constructor's arguments: plain JSON values and arrays.
+        """Return the constructor's arguments as plain JSON values and arrays.
 
         Raises
         ------

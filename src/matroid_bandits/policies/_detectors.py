@@ -19,7 +19,7 @@ DETECTORS: dict[str, type[Detector]] = {}
 
 
 class Detector(Described, ABC):
-    """Says when the gains of an item are no longer what they were; `Restarting` has one beside a policy.
+    """Base class of change detectors: raises an alarm when an item's gains have changed; used by `Restarting`.
 
     A new detector has two methods: `prepare` makes the arrays kept for each item, `observe` updates them with gains.
     Like a policy it keeps its constructor's arguments in attributes of the same names (an underscore before them is
@@ -53,11 +53,12 @@ class Detector(Described, ABC):
 
     @abstractmethod
     def prepare(self, shape: tuple[int, ...]) -> dict[str, AnyArray]:
-        """The arrays of this shape that are kept, by name, as they are for items of which nothing has been seen."""
+        """Return the arrays that the detector keeps, by name, in their initial state for items without
+        observations."""
 
     @abstractmethod
     def observe(self, kept: Mapping[str, AnyArray], gains: FloatArray) -> BoolArray:
-        """Take a gain of each of n items into what is kept of them, and say for which of them to raise an alarm.
+        """Update the detector's arrays with one gain for each of n items, and return the mask of items with an alarm.
 
         Parameters
         ----------
@@ -73,7 +74,7 @@ class Detector(Described, ABC):
 
 
 class CUSUM(Detector):
-    r"""Cumulative sums of what gains are above and below a first mean (Liu, Lee and Shroff, AAAI 2018).
+    r"""Change detector by cumulative sums of deviations from an initial mean (Liu, Lee and Shroff, AAAI 2018).
 
     With u the mean of an item's first M gains, every later gain x makes
     :math:`g^+ = \max(0, g^+ + x - u - \epsilon)` and :math:`g^- = \max(0, g^- + u - x - \epsilon)`. There is an alarm

@@ -26,7 +26,7 @@ _G, _TAU, _EPISODE, _SHIFT = range(4)
 
 
 class DiscountedOMM(AffinePolicy):
-    r"""OMM that forgets: past gains fade by `gamma` an episode (D-UCB of Garivier and Moulines, 2008, for sets).
+    r"""OMM with discounted statistics, for drifting weights: D-UCB (Garivier and Moulines, 2008) for semi-bandits.
 
     After every episode all plays and sums of gains are multiplied by :math:`\gamma`, so that an item's plays and mean
     are :math:`N_t(e) = \sum_{s < t} \gamma^{t-1-s} 1\{e \in A^s\}` and
@@ -96,21 +96,21 @@ class DiscountedOMM(AffinePolicy):
 
     @property
     def gamma(self) -> float:
-        """What a play is still worth after an episode."""
+        """Discount factor per episode."""
         return self._gamma
 
     @property
     def scale(self) -> float:
-        """Width of the radius."""
+        """Factor of the confidence radius."""
         return self._scale
 
     def coefficient(self, state: State, request: Request) -> float:
-        """``scale * sqrt(2 log(tau) / g)``, and 0 while the discounted time is at most 1."""
+        """Return ``scale * sqrt(2 log(tau) / g)``, and 0 while the discounted time is at most 1."""
         clock = state.extra["clock"][0]
         return self._scale * math.sqrt(2.0 * math.log(max(clock[_TAU], 1.0)) / clock[_G])
 
     def lines(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """Discounted means, and radii of the scaled weights behind them."""
+        """Return the discounted means, and the radii of the scaled weights behind them."""
         return state.extra["means"], state.extra["radii"]
 
     def exponent(self, state: State) -> int:
@@ -126,7 +126,7 @@ class DiscountedOMM(AffinePolicy):
         return means, plays, np.where(is_known, plays + waiting + prior, waiting + lost)
 
     def advance(self, state: State, request: Request) -> None:
-        """Let everything fade by an episode."""
+        """Discount all statistics by one episode."""
         clock = state.extra["clock"]
         before = clock[0, _SHIFT]
         clock[:] = self._next(clock[0].tolist(), request.episode)
@@ -171,7 +171,7 @@ class DiscountedOMM(AffinePolicy):
             discount.drop(runs, items, *self._weigh(state, episode), *self._arrays(state))
 
     def begin(self, state: State) -> None:
-        """Weigh everything that was seen as if it were seen now; it fades from here on."""
+        """Give all past observations full weight; they are discounted from this episode on."""
         extra, t = state.extra, state.episode
         extra["clock"][:] = self._clock(t)
         cells, (g, _, _, shift) = extra["cells"], extra["clock"][0].tolist()
@@ -199,14 +199,14 @@ class DiscountedOMM(AffinePolicy):
         return math.ldexp(mantissa, exponent + shift), tau, float(t), float(shift)
 
     def rearranged(self, state: State, newcomers: IntArray) -> None:
-        """Let new priors weigh as much as plays made now, and items that return catch up on divisions."""
+        """Give new priors the weight of plays made now, and rescale items that return."""
         if newcomers.size:
             g = state.extra["clock"][:, None, _G]
             state.extra["cells"][:, newcomers, discount.PRIOR] = state.prior_counts[:, newcomers] / g
         self._update(state)
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
-        """Let the answered plays of some items weigh nothing; those that wait keep their weight."""
+        """Set the weight of the answered plays of some items to zero; pending plays keep their weight."""
         for k in (discount.PLAYS, discount.SUMS, discount.LOST, discount.PRIOR):
             state.extra["cells"][runs, items, k] = 0.0
         state.extra["means"][runs, items] = state.means[runs, items]  # of the plays that wait, as the state has it

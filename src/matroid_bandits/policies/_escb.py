@@ -22,7 +22,7 @@ _MOST_PIECES = 64
 
 
 class Certified(NamedTuple):
-    """Sets of `ESCB` for a request, and what is known of better ones.
+    """Sets chosen by `ESCB` for a request, with a certificate of how far from optimal they can be.
 
     Attributes
     ----------
@@ -91,13 +91,14 @@ class ESCB(Policy):
         self._c = as_number("c", c, 0.0, 1e100, error=PolicyError)
 
     def prepare(self, constraint: Constraint) -> int:
-        """The size K of the largest set."""
+        """Return the size K of the largest allowed set."""
         if constraint.cost_reason:
             raise PolicyError(f"expected a constraint that takes gains for {self!r}: {constraint.cost_reason}")
         return constraint.largest_size
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        """The weights of the linear problem that the set is the best for; of single items their bounds."""
+        """Return weights under which the set chosen by ESCB is optimal; for single items, their upper confidence
+        bounds."""
         variances = self._variances(state, request.episode)
         if state.prepared == 1:
             return state.means + np.sqrt(variances)
@@ -111,17 +112,18 @@ class ESCB(Policy):
         return found.items, found.sizes
 
     def gaps(self, state: State, request: Request) -> FloatArray:
-        """By how much the bound of a better set could exceed that of the set chosen, at most, (R,)."""
+        """Return an upper bound (R,) on how much the confidence bound of the best set exceeds that of the chosen
+        set."""
         found = self.certify(state, request)
         return found.bounds - found.values
 
     def certify(self, state: State, request: Request) -> Certified:
-        """The sets for a request, with their bounds and what no set's bound exceeds."""
+        """Return the sets for a request with their confidence bounds and an upper bound on the bound of every set."""
         search = _Search(state, request, self._variances(state, request.episode))
         return search.single() if state.prepared == 1 else search.run()
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """What the bound of an item alone would add to its mean."""
+        """Return the confidence radius of each item on its own."""
         spreads: FloatArray = np.sqrt(self._variances(state, request.episode))
         return spreads
 

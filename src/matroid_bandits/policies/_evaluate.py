@@ -29,7 +29,7 @@ FREE = (
 
 
 def counted(policy: Policy, minimize: bool) -> forms.CountForm | None:
-    """The form of an index that goes by mean and plays alone; None where there is none, or a subclass has lost it.
+    """Return a policy's index as a function of mean and plays alone, checked; None where it has no such form.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def counted(policy: Policy, minimize: bool) -> forms.CountForm | None:
 
 
 def coefficient(policy: AffinePolicy, state: State, request: Request) -> float:
-    """The policy's c_t, checked, since engines rely on it.
+    """Return the coefficient :math:`c_t` of an affine policy, checked to be finite and not negative.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def coefficient(policy: AffinePolicy, state: State, request: Request) -> float:
 
 
 def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
-    """The policy's indices, checked, with +inf for items never seen where the policy tries them.
+    """Return a policy's indices, checked, with +inf for unseen items where the policy explores them first.
 
     Raises
     ------
@@ -110,7 +110,8 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
 
 
 def solve(state: State, request: Request, weights: FloatArray) -> tuple[IntArray, IntArray]:
-    """The best sets for weights (R, L), of what a request has available, with what it pins; and their sizes.
+    """Return the best sets for weights (R, L) among a request's available items, with its pinned items, and their
+    sizes.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def solve(state: State, request: Request, weights: FloatArray) -> tuple[IntArray
 
 
 def available_of(state: State, request: Request) -> BoolArray | None:
-    """Which items a request leaves, (L,) or (R, L), with what it excludes taken out; None for all of them.
+    """Return the mask (L,) or (R, L) of the items that a request allows; None where it allows all of them.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def available_of(state: State, request: Request) -> BoolArray | None:
 
 
 def choose_sets(policy: Policy, state: State, request: Request) -> tuple[IntArray, IntArray]:
-    """The sets that a policy chooses for a request and their sizes: by its `sets`, checked, or by its indices.
+    """Return the sets that a policy chooses for a request and their sizes, checked: by its `sets` or its indices.
 
     Raises
     ------
@@ -183,7 +184,7 @@ def choose_sets(policy: Policy, state: State, request: Request) -> tuple[IntArra
 
 
 def as_rows(is_chosen: BoolArray) -> tuple[IntArray, IntArray]:
-    """Sets given as a mask (R, L) in the form that `Policy.sets` returns.
+    """Convert sets given as a mask (R, L) to the form that `Policy.sets` returns.
 
     Examples
     --------
@@ -200,7 +201,7 @@ def as_rows(is_chosen: BoolArray) -> tuple[IntArray, IntArray]:
 
 
 def wrong_sets(state: State, request: Request, items: IntArray, sizes: IntArray) -> BoolArray:
-    """In which runs (R,) a set may not be chosen for a request, in the form that `Policy.sets` returns.
+    """Return the mask (R,) of runs whose set is not allowed for a request.
 
     Examples
     --------

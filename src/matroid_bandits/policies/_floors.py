@@ -28,7 +28,7 @@ _MOST_STEPS = 2000
 
 
 class ExposureFloors(PolicyWrapper):
-    r"""A policy with floors: item i is chosen in a share of at least :math:`r_i` of the episodes, in the long run.
+    r"""Wrapper that guarantees each item i a minimum long-run share :math:`r_i` of the episodes.
 
     Every item has a debt :math:`Q_i \leftarrow \max(0, Q_i + r_i - 1\{i \text{ chosen}\})`, and its index is
     :math:`Q_i + \eta` times that of the policy (virtual queues: Li, Liu and Ji, 2019).
@@ -92,11 +92,11 @@ class ExposureFloors(PolicyWrapper):
 
     @property
     def affine(self) -> AffinePolicy | None:
-        """None: debts move for all items."""
+        """None: the debts of all items change in every episode, so the index is not affine."""
         return None
 
     def prepare(self, constraint: Constraint) -> Any:
-        """What the other policy works out; the floors are checked."""
+        """Check that the constraint can meet the floors, and prepare the wrapped policy."""
         check_floors(constraint, self._rates(constraint))
         return self._base.prepare(constraint)
 
@@ -105,7 +105,7 @@ class ExposureFloors(PolicyWrapper):
         return U
 
     def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
-        """Let the debts of what was available grow; this episode's set is counted later, and pays then."""
+        """Increase the debts of the available items; the chosen set is counted when its plays are."""
         moved = self._base.advance(state, request)
         owed = self._rates(state.constraint)
         if request.excluded is not None:

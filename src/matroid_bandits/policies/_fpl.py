@@ -61,7 +61,7 @@ class FPL(LossPolicy):
         self._horizon = as_integer("horizon", horizon, 1, error=PolicyError)
 
     def prepare(self, constraint: Constraint) -> tuple[float, int]:
-        """The rate :math:`\\eta`, and how often to draw at most."""
+        r"""Return the learning rate :math:`\eta` and the maximum number of resampling draws."""
         if constraint.cost_reason:
             raise PolicyError(f"expected a constraint that takes gains for {self!r}: {constraint.cost_reason}")
         L, K = max(constraint.n_items, 1), max(constraint.largest_size, 1)
@@ -74,7 +74,7 @@ class FPL(LossPolicy):
         return U
 
     def keep(self, state: State, request: Request, runs: IntArray, items: IntArray) -> FloatArray:
-        """How many draws it takes until each choice is chosen again; 0 for what is pinned."""
+        """Return how many draws geometric resampling took for each chosen item; 0 for pinned items."""
         n_most, L = state.prepared[1], state.n_items
         n_draws = np.full(state.counts.shape, float(n_most))
         is_left = np.zeros(state.counts.shape, bool)

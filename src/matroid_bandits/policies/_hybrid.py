@@ -39,7 +39,7 @@ class Quotas(NamedTuple):
 
 
 class Hybrid(LossPolicy):
-    r"""HYBRID (Zimmert, Luo and Wei, ICML 2019): best of both worlds on quotas.
+    r"""HYBRID (Zimmert, Luo and Wei, ICML 2019): near-optimal for stochastic and for adversarial weights, on quotas.
 
     Follows the regularised leader: in episode t items are chosen with the chances x that minimise :math:`\langle
     \hat L, x \rangle + \sqrt t \sum_e (-\sqrt{x_e} + \gamma (1 - x_e) \log(1 - x_e))` among those that add up to K,
@@ -72,7 +72,7 @@ class Hybrid(LossPolicy):
     n_kept = 1
 
     def prepare(self, constraint: Constraint) -> Quotas:
-        """The quotas.
+        """Return the constraint's quotas.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class Hybrid(LossPolicy):
         return Quotas(offsets(sizes), np.argsort(group, kind="stable"), room, _gammas(sizes, room))
 
     def indices(self, state: State, request: Request) -> FloatArray:
-        """The chance of each item to be chosen."""
+        """Return each item's probability of being chosen."""
         return self._chances(state, request)
 
     def sets(self, state: State, request: Request) -> tuple[IntArray, IntArray]:
@@ -106,13 +106,13 @@ class Hybrid(LossPolicy):
         return as_rows(is_chosen)
 
     def advance(self, state: State, request: Request) -> None:
-        """Keep the chances, from which those of the next episode are found sooner."""
+        """Store the probabilities, from which the next episode's search starts."""
         is_open, _ = self._open(state, request)
         chances = self._chances(state, request)
         np.copyto(state.extra["chances"], chances, where=np.broadcast_to(is_open, chances.shape))
 
     def keep(self, state: State, request: Request, runs: IntArray, items: IntArray) -> FloatArray:
-        """The chance that each choice had; 0 for what is pinned."""
+        """Return the probability with which each item was chosen; 0 for pinned items."""
         chances: FloatArray = state.extra["chances"][runs, items]
         if request.pinned is not None:
             chances[np.isin(items, request.pinned)] = 0.0

@@ -18,7 +18,7 @@ from matroid_bandits.policies._state import State
 
 
 class SoftMinimum(Policy):
-    r"""Plays what makes the closest calls clear: the sampling rule beside a `StoppingRule`.
+    r"""Sampling rule for best-set identification: plays the items whose exchanges are least certain.
 
     With Z the log likelihood ratio of an exchange (e leaves the basis of best means, f enters), the index of an item
     is the slope of a soft minimum of all Z in its plays,
@@ -76,7 +76,7 @@ class SoftMinimum(Policy):
 
 
 class CLUCB(Policy):
-    r"""Combinatorial lower-upper confidence bounds (Chen, Lin, King, Lyu and Chen, NeurIPS 2014): the cited baseline.
+    r"""Combinatorial lower-upper confidence bound sampling for best-set identification (Chen et al., NeurIPS 2014).
 
     Two bases are compared: that of best means, and the best one when its own items are taken at their lower and all
     others at their upper confidence bounds, with radius

@@ -22,7 +22,7 @@ _POLICY, _DETECTOR = "policy", "kind"
 def policy_to_dict(
     policy: Policy, arrays: dict[str, AnyArray] | None = None, name_of: Callable[[type], str] | None = None
 ) -> dict[str, Any]:
-    """A policy in plain JSON, of which `policy_from_dict` makes an equal one: its name, and its arguments by theirs.
+    """Return a policy as plain JSON: its class name and its constructor's arguments.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def policy_to_dict(
 
 
 def policy_from_dict(form: Mapping[str, Any], arrays: Mapping[str, AnyArray] | None = None) -> Policy:
-    """The policy that `policy_to_dict` described, of a class of the package or of one that has been defined.
+    """Make the policy described by the output of `policy_to_dict`, of any policy class that is defined.
 
     Parameters
     ----------

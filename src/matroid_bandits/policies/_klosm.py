@@ -17,7 +17,8 @@ from matroid_bandits.policies._state import State
 
 
 class KLOSM(Policy):
-    r"""KL-OSM (Talebi and Proutiere, AAMAS 2016): asymptotically optimal for Bernoulli weights on matroids.
+    r"""KL-OSM (Talebi and Proutiere, AAMAS 2016): KL-UCB indices, asymptotically optimal for Bernoulli weights on
+    matroids.
 
     The index of item e is the largest q with
     :math:`T_e \, \mathrm{kl}(\hat w_e, q) \le \log t + c \log \log t`. Weights must lie in [0, 1].

@@ -14,7 +14,7 @@ from matroid_bandits.policies._state import State
 
 
 class KLUCBPlusPlus(Policy):
-    r"""KL-UCB++ for sets, without a horizon (after Menard and Garivier, ALT 2017).
+    r"""KL-UCB++ for semi-bandits, without a known horizon (after Menard and Garivier, ALT 2017).
 
     The index of item e is the largest q with
     :math:`T_e \, \mathrm{kl}(\hat w_e, q) \le \log^+(y (1 + (\log^+ y)^2))`, where :math:`y = K t / (L T_e)` for sets
@@ -36,7 +36,7 @@ class KLUCBPlusPlus(Policy):
     support = (0.0, 1.0)
 
     def prepare(self, constraint: Constraint) -> int:
-        """The size K of the largest set."""
+        """Return the size K of the largest allowed set."""
         return constraint.max_size()
 
     def indices(self, state: State, request: Request) -> FloatArray:

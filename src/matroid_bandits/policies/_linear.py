@@ -221,7 +221,7 @@ class _LinearPolicy(Policy):
 
 
 class CombLinUCB(_LinearPolicy):
-    r"""Combinatorial linear UCB (Wen, Kveton and Ashkan, ICML 2015), the generalisation the paper's end asks for.
+    r"""Combinatorial linear UCB for items with features (Wen, Kveton and Ashkan, ICML 2015).
 
     With belief :math:`N(\theta, \Sigma)`, kept by Kalman updates, the index of an item with features x is
     :math:`x^\top \theta + c \sqrt{x^\top \Sigma x}`. With features that come with every request
@@ -271,7 +271,7 @@ class CombLinUCB(_LinearPolicy):
         return U
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """What the index adds to the mean that the features predict."""
+        """Return the confidence radius around the mean predicted from the features."""
         return self._c * self._widths(self._table(request), state)
 
 
@@ -308,7 +308,7 @@ class CombLinTS(_LinearPolicy):
         return _values(self._table(request), theta)
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """The standard deviation of the mean that the features predict."""
+        """Return the standard deviation of the mean predicted from the features."""
         return self._widths(self._table(request), state)
 
 

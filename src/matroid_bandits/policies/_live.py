@@ -31,10 +31,10 @@ class LiveHooks(Described):
     # Answers that are late or never come
 
     def wait(self, state: State, plays: Plays) -> None:
-        """Update the memory when plays begin to wait for an answer; `state` has counted them."""
+        """Update the policy's arrays when plays become pending; `state` has counted them."""
 
     def drop(self, state: State, dropped: Sequence[Plays]) -> None:
-        """Update the memory when no answer will come to some plays that waited.
+        """Update the policy's arrays when some pending plays are closed without feedback.
 
         The plays of ``state.pending()`` still wait.
         """
@@ -42,7 +42,7 @@ class LiveHooks(Described):
     # Items that start anew, come and go
 
     def begin(self, state: State) -> None:
-        """Go on from what a learner has counted with another policy.
+        """Initialise the policy's arrays from the statistics of a learner that had another policy.
 
         The plays, gains and priors of `state` are those of that learner, and so are the plays that wait; the memory
         is as it is at first. By default it stays so, and the policy takes note of the plays that wait.
@@ -56,14 +56,14 @@ class LiveHooks(Described):
         self.rearranged(state, np.flatnonzero(has_prior))
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
-        """Start anew with `items` (n,), each in its run (n,); called by `Restarting`, when `state` has done so.
+        """Reset `items` (n,), each in its run (n,), after `state` has done so; called by `Restarting`.
 
         By default what the memory has of them becomes as it was at first.
         """
         state.renew(self.memory, runs, items)
 
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
-        """The policy that goes on when a learner's items change.
+        """Return the policy to continue with when a learner's items change.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class LiveHooks(Described):
         return cast("Policy", self)
 
     def rearranged(self, state: State, newcomers: IntArray) -> None:
-        """Update the memory after items have come, gone, changed places or were forgotten, and plays with them.
+        """Update the policy's arrays after items were added, removed, renumbered or reset, with their plays.
 
         The memory of every item has been moved, or is as it was at first; the plays of ``state.pending()`` wait now.
         `newcomers` (n,) have just been given the priors that `state` has of them.
@@ -93,7 +93,7 @@ class LiveHooks(Described):
     # What a live learner reports, saves and loads
 
     def beliefs(self, state: State) -> tuple[FloatArray, AnyArray, AnyArray]:
-        """What a live learner reports of its items: mean gains, answered plays, and all plays behind the index.
+        """Return what a live learner reports for its items: mean gains, answered plays, and plays behind the index.
 
         Each has shape (R, L). A mean is NaN where nothing was answered and there is no prior. By default they are the
         state's; a policy that forgets says what it still goes by.
@@ -104,7 +104,7 @@ class LiveHooks(Described):
         return np.where(is_known, state.means, np.nan), state.counts, state.plays
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """Half the width of the interval that a live learner reports around each mean, shape (R, L).
+        """Return half the width of the interval that a live learner reports around each mean, shape (R, L).
 
         By default what the index adds to the mean. A policy that samples gives the standard deviation of what it
         samples from, which no draw changes; one whose index says nothing of the mean gives NaN.
@@ -112,14 +112,14 @@ class LiveHooks(Described):
         return np.abs(evaluate(cast("Policy", self), state, request) - self.beliefs(state)[0])
 
     def gaps(self, state: State, request: Request) -> FloatArray | None:
-        """By how much a better set could beat the one chosen for a request, at most, (R,), by the policy's measure.
+        """Return an upper bound (R,) on how much a better set could beat the one chosen, by the policy's measure.
 
         For policies that find a good set and can say how good; None, the default, for those that find the best.
         """
         return None
 
     def check_extra(self, state: State) -> None:
-        """Raise `PolicyError` when the memory cannot be what the other hooks have made.
+        """Raise `PolicyError` when loaded arrays hold values that the policy's hooks cannot have produced.
 
         Called when a learner is saved and when it is loaded; their types and shapes are known to be right.
         """

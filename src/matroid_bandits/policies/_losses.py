@@ -15,7 +15,8 @@ class LossPolicy(Policy):
     """A policy with the memory "losses": estimates that rest on the chances of its own choices."""
 
     def begin(self, state: State) -> None:
-        """Refuse where weights were told before, of choices whose chances are not known."""
+        """Raise where weights were observed before the policy was set, since the choices' probabilities are not
+        known."""
         if state.counts.any():
             raise PolicyError(f"{self!r} cannot start from plays and gains, since it must know how they were chosen")
 

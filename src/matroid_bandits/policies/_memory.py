@@ -25,7 +25,7 @@ def _same(array: AnyArray) -> AnyArray:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """An array that a policy keeps in ``state.extra``, declared.
+    """Declaration of an array that a policy keeps in ``state.extra``: its shape, dtype and initial value.
 
     When an item is forgotten, it gets the initial value again; when a learner's items change, those of an item follow
     it; files hold the arrays, and are refused where they do not fit.
@@ -91,15 +91,15 @@ class Memory:
         return self.name, self.kind, np.dtype(self.dtype).str, repr(self.shape), repr(initial)
 
     def make(self, n_runs: int, n_items: int, now: int = 0) -> AnyArray:
-        """The array as it is at first."""
+        """Return a new array with the declared initial value."""
         array = np.empty((n_runs, *self.axes(n_items)), self.dtype)
         array[...] = self.value(now)
         return array
 
     def axes(self, n_items: int) -> tuple[int, ...]:
-        """The axes after the first."""
+        """Return the lengths of the axes after the first."""
         return (n_items, *self.shape) if self.kind == "item" else self.shape
 
     def value(self, now: int) -> Any:
-        """A cell as it is at first, after the episode `now`."""
+        """Return the initial value of a cell after the episode `now`."""
         return now if isinstance(self.initial, str) and self.initial == NOW else self.initial

@@ -18,7 +18,8 @@ from matroid_bandits.policies._state import State
 
 
 class MOSS(Policy):
-    r"""MOSS for sets, without a horizon (after Audibert and Bubeck, COLT 2009; Degenne and Perchet, ICML 2016).
+    r"""MOSS for semi-bandits, without a known horizon (after Audibert and Bubeck, COLT 2009; Degenne and Perchet,
+    ICML 2016).
 
     The index of item e is :math:`\hat w_e + \sqrt{c \max(0, \log(K t / (L T_e))) / T_e}`, where sets have K of L
     items: an item is explored while it has had less than its share :math:`K t / L` of the plays.
@@ -45,7 +46,7 @@ class MOSS(Policy):
         self._c = as_number("c", c, 0.0, 1e100, error=PolicyError)
 
     def prepare(self, constraint: Constraint) -> int:
-        """The size K of the largest set."""
+        """Return the size K of the largest allowed set."""
         return constraint.max_size()
 
     def indices(self, state: State, request: Request) -> FloatArray:

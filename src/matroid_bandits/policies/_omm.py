@@ -40,15 +40,15 @@ class OMM(AffinePolicy):
 
     @property
     def scale(self) -> float:
-        """Width of the weights' range."""
+        """Width of the range of the weights, by which the confidence radius is multiplied."""
         return self._scale
 
     def coefficient(self, state: State, request: Request) -> float:
-        """``scale * sqrt(2 log(t - 1))`` in episode t, and 0 in episode 1."""
+        """Return ``scale * sqrt(2 log(t - 1))`` for episode t, and 0 for episode 1."""
         return self._width(request.episode - 1)
 
     def confidence_radius(self, t: int, count: int) -> float:
-        r"""The paper's :math:`c_{t,s}` times `scale`."""
+        r"""Return the confidence radius: the paper's :math:`c_{t,s}` times `scale`."""
         return self._width(t) / math.sqrt(count)
 
     def _width(self, t: int) -> float:
@@ -56,7 +56,7 @@ class OMM(AffinePolicy):
 
 
 def scale_problem(policy: Policy, low: float, high: float) -> str:
-    """Why weights from `low` to `high` do not fit a policy whose `scale` is their range's width; empty if they do.
+    """Return why weights in [`low`, `high`] do not fit a policy's `scale`, as a sentence; empty where they fit.
 
     The `scale` of other policies is about the noise of the weights, so nothing is said of those.
 

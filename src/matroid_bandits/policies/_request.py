@@ -9,7 +9,7 @@ from matroid_bandits.stream import Stream
 
 
 class Request(NamedTuple):
-    """One episode in which a set is to be chosen, the same for all runs of a batch; the paper's t.
+    """The context of one episode's choice: episode, availability, pins, features; the same for all runs of a batch.
 
     Attributes
     ----------
@@ -44,12 +44,12 @@ class Request(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether every item may be chosen and none must be."""
+        """Whether every item may be chosen and none is pinned."""
         return self.available is None and self.excluded is None and self.pinned is None
 
 
 class Plays(NamedTuple):
-    """Choices whose weights are not known: an entry for each run and item.
+    """Chosen items whose weights are not known yet, as an entry for each run and item.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Plays(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """Answers to one decision: an entry for each item whose weight is now known.
+    """Observed weights of one decision, as an entry for each item whose weight is now known.
 
     A decision may be answered late and in parts, so a policy may see several pieces of feedback for one episode, and
     those of a later episode first. No item of a decision is answered twice.

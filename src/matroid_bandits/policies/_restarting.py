@@ -20,7 +20,7 @@ from matroid_bandits.policies._wrapper import PolicyWrapper
 
 
 class Restarting(PolicyWrapper):
-    """A policy beside which a detector watches every item; one whose weights have changed starts anew.
+    """Wrapper that adds change detection: an item whose weights have changed is reset to an unseen one.
 
     An alarm clears the item's statistics and its detector; time goes on, the other items keep what is known of them,
     and plays that wait for an answer go on waiting. (On three problems with five changes in 50,000 episodes, clearing
@@ -74,7 +74,7 @@ class Restarting(PolicyWrapper):
 
     @property
     def detector(self) -> Detector:
-        """What raises alarms."""
+        """The change detector that watches every item."""
         return self._detector
 
     @property
@@ -82,11 +82,11 @@ class Restarting(PolicyWrapper):
         return *self._base.memory, *self._own
 
     def counted(self, minimize: bool) -> forms.CountForm | None:
-        """The base's, which an item that starts anew does not change."""
+        """Return the wrapped policy's form, which resets of items do not change."""
         return super().counted(minimize)
 
     def observe(self, state: State, feedback: Feedback) -> None:
-        """Let the policy take the answers, and the detector; clear the items for which it raises an alarm."""
+        """Update the wrapped policy and the detector, and reset the items for which the detector raises an alarm."""
         self._base.observe(state, feedback)
         cells = feedback.runs, feedback.items
         arrays = self._kept(state)

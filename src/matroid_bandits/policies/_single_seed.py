@@ -13,7 +13,7 @@ from matroid_bandits.policies._thompson import deviations
 
 
 class SingleSeedThompson(Policy):
-    r"""Thompson sampling with beta beliefs and a single seed an episode (after CTS3; Jin et al., COLT 2026).
+    r"""Thompson sampling with one random draw per episode for all items (after CTS3; Jin et al., COLT 2026).
 
     One :math:`u_t`, uniform in [0, 1], is drawn for all items. The index of item e is the :math:`u_t`-quantile of
     Beta(1 + S, 1 + n - S), where the n plays of the item have mean :math:`\hat w_e` and :math:`S = n \hat w_e`. Where
@@ -46,7 +46,7 @@ class SingleSeedThompson(Policy):
         return U
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """The standard deviation of what is believed of each mean."""
+        """Return the posterior standard deviation of each mean."""
         n: AnyArray = state.plays
         p = np.clip(state.means + float(state.minimize), 0.0, 1.0)
         return deviations(1.0 + p * n, 1.0 + (1.0 - p) * n)

@@ -26,7 +26,7 @@ _BY_RUN = (
 
 
 class State:
-    r"""Plays and gains of every item in every run, shape (R, L); what a policy turns into indices.
+    r"""Sufficient statistics of a policy: plays and gains of every item in every run, arrays of shape (R, L).
 
     A policy always maximises: sums and means are of *gains*, the weights, or minus the weights when `minimize`. The
     arrays belong to the state, which keeps them consistent; a policy reads them and writes to `extra` alone. One that
@@ -131,18 +131,18 @@ class State:
 
     @property
     def asked(self) -> IntArray:
-        """How often each item was asked for, answered or not, shape (R, L)."""
+        """Number of times each item was chosen, with or without feedback, shape (R, L)."""
         asked = self.counts + self.waiting + self.lost
         return asked + self._n_forgotten if self._n_forgotten.size else asked
 
     @property
     def has_priors(self) -> bool:
-        """Whether any item came with a prior."""
+        """Whether any item has a prior."""
         return self.prior_counts.size > 0
 
     @property
     def plays(self) -> AnyArray:
-        """How many plays are behind each mean, shape (R, L).
+        """Number of plays behind each mean, shape (R, L): answered, pending and prior plays.
 
         Answered plays and those that wait; every play asked for where none was answered; and what a prior is worth.
         """
@@ -155,17 +155,17 @@ class State:
 
     @property
     def is_unseen(self) -> BoolArray:
-        """Which items were never asked for and came without a prior, shape (R, L)."""
+        """Mask (R, L) of the items that were never chosen and have no prior."""
         return np.isinf(self.radii)
 
     @property
     def is_seen(self) -> bool:
-        """Whether every item has been asked for in every run, or came with a prior."""
+        """Whether every item has been chosen in every run, or has a prior."""
         return not self.is_unseen.any()
 
     @property
     def alarms(self) -> tuple[IntArray, IntArray] | None:
-        """How often each item started anew by itself, and in which episode last, 0 for never; each (R, L).
+        """Number of resets of each item by a change detector, and the episode of the last one (0: none); each (R, L).
 
         They are the policy's memory called "n_alarms" and "last_alarm"; None for a policy without.
         """
@@ -173,7 +173,7 @@ class State:
         return None if n is None or last is None else (n, last)
 
     def repeated(self, n_runs: int) -> State:
-        """A state of as many runs that are all as the one run of this state, to be looked at only.
+        """Return a read-only state of several runs that all equal the single run of this state.
 
         Examples
         --------
@@ -190,17 +190,17 @@ class State:
         return other
 
     def absorb(self, feedback: Feedback) -> None:
-        """Count what was answered where nothing ever waits; an item has at most one answer for each run."""
+        """Count feedback of a simulation without delays, where an item has at most one answer for each run."""
         statistics.absorb(
             feedback.runs, feedback.items, feedback.gains, self.counts, self.sums, self.means, self.radii
         )
 
     def answer(self, feedback: Feedback, was_waiting: bool) -> None:
-        """Count what was answered, of plays that wait or that did not have to."""
+        """Count feedback on plays, pending or not."""
         self.count(feedback.runs, feedback.items, feedback.gains, was_waiting)
 
     def count(self, runs: IntArray, items: IntArray, gains: FloatArray, was_waiting: bool) -> None:
-        """Count the gain (n,) of each of `items` (n,) in its run (n,), of plays that wait or that did not have to."""
+        """Count the gain (n,) of each of `items` (n,) in its run (n,), for plays that were pending or not."""
         statistics.answer(
             runs, items, gains, was_waiting, self.counts, self.waiting, self.sums, self.means, self.radii,
             self.n_waiting, self._totals,
@@ -209,22 +209,22 @@ class State:
             statistics.update_lines(runs, items, *self._lines)
 
     def wait(self, runs: IntArray, items: IntArray) -> None:
-        """Count plays of `items` (n,) in `runs` (n,) that wait for an answer from now on."""
+        """Count plays of `items` (n,) in `runs` (n,) as pending."""
         statistics.wait(runs, items, *self._lines, self.n_waiting, self._totals)
 
     def drop(self, runs: IntArray, items: IntArray) -> None:
-        """Take back waiting plays of `items` (n,) in `runs` (n,), to which no answer will come."""
+        """Remove pending plays of `items` (n,) in `runs` (n,), which will get no feedback."""
         statistics.drop(runs, items, *self._lines, self.n_waiting)
 
     def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
-        """Let some items count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
+        """Set priors: `items` count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
         if not self.has_priors:
             self.prior_means, self.prior_counts = np.zeros(self.sums.shape), np.zeros(self.sums.shape)
         self.prior_means[:, items], self.prior_counts[:, items] = means, counts
         self.update(items)
 
     def restart(self, items: IntArray | None) -> None:
-        """Forget what is known of some items, or of all, their priors and waiting plays included."""
+        """Reset some items, or all, including their priors and pending plays."""
         if items is None:
             self.restore_totals(0.0, 0, 0)
             for each in self.memory:
@@ -242,13 +242,14 @@ class State:
         self.update(items)
 
     def renew(self, memory: Iterable[Memory], runs: IntArray | slice, items: IntArray) -> None:
-        """Let what is kept of `items` (n,), each in its run (n,) or in all, be as it was at first."""
+        """Reset the policy's arrays for `items` (n,), each in its run (n,) or in all runs, to their initial
+        values."""
         for each in memory:
             if each.kind == "item":
                 self.extra[each.name][runs, items] = each.value(self.episode)
 
     def forget(self, runs: IntArray, items: IntArray) -> None:
-        """Forget the answers and the priors of `items` (n,), each in its run (n,), since they are of another time.
+        """Discard the answered plays and the priors of `items` (n,), each in its run (n,), as outdated.
 
         Plays that wait go on waiting: an item that has some takes the mean of all gains answered so far.
         """
@@ -264,7 +265,7 @@ class State:
         statistics.update_lines(runs, items, *self._lines)
 
     def take_over(self, other: State) -> None:
-        """Take over plays, gains and priors of a state of the same items; the memory stays as it is."""
+        """Copy plays, gains and priors from a state of the same items; the policy's arrays stay unchanged."""
         for name in ("counts", "waiting", "lost", "sums", "means", "n_waiting"):
             getattr(self, name)[:] = getattr(other, name)
         self.prior_means, self.prior_counts = other.prior_means.copy(), other.prior_counts.copy()
@@ -273,7 +274,7 @@ class State:
         self.update(np.arange(self.n_items))
 
     def take_memory(self, other: State) -> None:
-        """Take over the memory of a state of the same items, whose policy keeps the same."""
+        """Copy the policy's arrays from a state of the same items and of a policy with the same declarations."""
         for each in self.memory:
             if each.kind == "growing":
                 self.extra[each.name] = other.extra[each.name].copy()
@@ -281,38 +282,39 @@ class State:
                 self.extra[each.name][:] = other.extra[each.name]
 
     def restore(self, counts: AnyArray, sums: AnyArray) -> None:
-        """Take over counts and sums, shape (R, L), that an equal state had; means and radii follow from them."""
+        """Restore saved counts and sums, shape (R, L), and recompute the means and radii."""
         self.counts[:], self.sums[:] = counts, sums
         self.update(np.arange(self.n_items))
 
     def update(self, items: IntArray) -> None:
-        """Bring the means and radii of some items up to date after their arrays were written to."""
+        """Recompute the means and radii of some items after their counts or sums were written to."""
         runs = np.repeat(np.arange(self.n_runs), items.size)
         statistics.update_lines(runs, np.tile(items, self.n_runs), *self._lines)
 
     @property
     def typical_gain(self) -> FloatArray:
-        """The mean of all gains answered so far, shape (R,); 0 before any. Exact up to one rounding."""
+        """Mean of all gains observed so far, shape (R,), exact up to one rounding; 0 before any."""
         return np.array([statistics.exact_mean(row) for row in self._totals])
 
     def remember(self, feedback: Feedback) -> list[AnyArray]:
-        """What an answer would change, for `revert`."""
+        """Return what counting some feedback would overwrite, for `revert`."""
         cells = [array[feedback.runs, feedback.items] for array in self._cells]
         return [*cells, self.n_waiting.copy(), self._totals.copy()]
 
     def revert(self, feedback: Feedback, remembered: Sequence[AnyArray]) -> None:
-        """Undo an answer."""
+        """Undo the counting of some feedback."""
         *cells, n_waiting, totals = remembered
         for array, values in zip(self._cells, cells, strict=True):
             array[feedback.runs, feedback.items] = values
         self.n_waiting[:], self._totals[:] = n_waiting, totals
 
     def part(self, first: int, last: int) -> State:
-        """The runs from `first` up to `last` as a state that shares this one's arrays, where nothing waits."""
+        """Return the runs from `first` up to `last` as a state that shares this state's arrays; needs no pending
+        plays."""
         return self.rows(slice(first, last))
 
     def rows(self, rows: slice | IntArray) -> State:
-        """Some of the runs as a state, where nothing waits; it shares the arrays of a slice, and copies others."""
+        """Return some of the runs as a state: a view for a slice, else a copy; needs no pending plays."""
         part = copy.copy(self)
         for name in _BY_RUN:
             array = getattr(self, name)
@@ -321,7 +323,7 @@ class State:
         return part
 
     def rejoin(self, parts: Sequence[State]) -> None:
-        """Take over what has become of these runs in parts, one after the other, in the same episode."""
+        """Copy back the states of parts of the runs, after all parts reached the same episode."""
         self.episode = parts[0].episode
         for name in parts[0].extra:
             arrays = [part.extra[name] for part in parts]
@@ -332,7 +334,7 @@ class State:
             self._n_forgotten = np.concatenate(rows)
 
     def totals(self) -> dict[str, AnyArray]:
-        """The exact total of all gains answered, as arrays to store."""
+        """Return the exact total of all observed gains, as arrays to store."""
         n = statistics.N_PARTIALS
         partials, (n_partials, n_answers) = self._totals[:, :n].copy(), self._totals[:, n:].T.astype(np.int64)
         return {"partials": partials, "n_partials": n_partials, "n_answers": n_answers}
@@ -340,7 +342,7 @@ class State:
     def restore_totals(
         self, partials: AnyArray | float, n_partials: AnyArray | int, n_answers: AnyArray | int
     ) -> None:
-        """Take over what `totals` gave."""
+        """Restore the totals that `totals` returned."""
         n = statistics.N_PARTIALS
         self._totals[:, :n], self._totals[:, n], self._totals[:, n + 1] = partials, n_partials, n_answers
 

@@ -20,7 +20,7 @@ from matroid_bandits.stream import ROUNDING
 
 
 class ThompsonSampling(Policy):
-    r"""Combinatorial Thompson sampling (Wang and Chen, ICML 2018).
+    r"""Combinatorial Thompson sampling, CTS (Wang and Chen, ICML 2018).
 
     Each episode a mean is sampled for every item from what is believed of it, and the best basis for the samples is
     played.
@@ -96,7 +96,7 @@ class ThompsonSampling(Policy):
         return state.means + self._noise * stream.normal(t, items) * state.radii
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """The standard deviation of what is believed of each mean."""
+        """Return the posterior standard deviation of each mean."""
         return deviations(*self._belief(state)) if self._prior == "beta" else self._noise * state.radii
 
     def _belief(self, state: State) -> tuple[AnyArray, AnyArray]:
@@ -114,7 +114,7 @@ class ThompsonSampling(Policy):
         return forms.PolicyForm(forms.BETA if self._prior == "beta" else forms.NORMAL, self._noise)
 
     def begin(self, state: State) -> None:
-        """Take the total of the gains, rounded, for the number of successes."""
+        """Set the number of successes to the rounded total of the gains observed so far."""
         if self._prior == "beta":
             state.extra["successes"][:] = _successes_so_far(state)
 
@@ -124,7 +124,7 @@ class ThompsonSampling(Policy):
 
 
 class DiscountedThompson(Policy):
-    r"""Thompson sampling whose successes and failures fade by `gamma` an episode, for weights that change.
+    r"""Thompson sampling with successes and failures discounted by `gamma` per episode, for drifting weights.
 
     Each episode a mean is sampled for every item from Beta(1 + S, 1 + F) and the best basis for the samples is
     played; S and F are the item's successes and failures, of which each counts :math:`\gamma^n` after n episodes. An
@@ -169,7 +169,7 @@ class DiscountedThompson(Policy):
 
     @property
     def gamma(self) -> float:
-        """What is left of a play after an episode."""
+        """Discount factor per episode."""
         return self._gamma
 
     def check_extra(self, state: State) -> None:
@@ -189,7 +189,7 @@ class DiscountedThompson(Policy):
         return request.stream.beta(request.episode, np.arange(state.n_items), *self._belief(state))
 
     def spreads(self, state: State, request: Request) -> FloatArray:
-        """The standard deviation of what is believed of each mean."""
+        """Return the posterior standard deviation of each mean."""
         return deviations(*self._belief(state))
 
     def _belief(self, state: State) -> tuple[FloatArray, FloatArray]:
@@ -207,7 +207,7 @@ class DiscountedThompson(Policy):
         return forms.PolicyForm(forms.FADING, self._gamma)
 
     def beliefs(self, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The mean of the gains as they have faded, NaN where nothing is left, and how many plays are left."""
+        """Return the discounted mean gain of each item, NaN where no weight is left, and its discounted plays."""
         S, F = self._faded(state)
         counts = n = S + F
         total = state.extra["gains"] * self._left(state, "known_at")
@@ -217,7 +217,7 @@ class DiscountedThompson(Policy):
         return np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0.0), counts, n
 
     def begin(self, state: State) -> None:
-        """Count everything that was seen as if it were seen now; it fades from here on."""
+        """Give all past observations full weight; they are discounted from this episode on."""
         extra, successes = state.extra, _successes_so_far(state)
         extra["successes"][:], extra["failures"][:] = successes, state.counts - successes
         extra["gains"][:], extra["episode"][:] = state.sums, state.episode

@@ -16,7 +16,7 @@ from matroid_bandits.policies._state import State
 
 
 class UCBV(Policy):
-    r"""UCB-V for sets (Audibert, Munos and Szepesvari, Theoretical Computer Science 2009).
+    r"""UCB-V for semi-bandits: confidence radii from empirical variances (Audibert, Munos and Szepesvari, TCS 2009).
 
     The index of item e is :math:`\hat w_e + \sqrt{2 v_e \log t / T_e} + 3 c \log t / T_e`, where :math:`v_e` is the
     variance of the weights seen of it: items whose weights vary little need few plays.
@@ -55,7 +55,7 @@ class UCBV(Policy):
         state.extra["squares"][feedback.runs, feedback.items] += feedback.gains**2
 
     def begin(self, state: State) -> None:
-        """Refuse where weights were told before, whose squares are not known."""
+        """Raise where weights were observed before the policy was set, since their squares are not known."""
         if state.counts.any():
             raise PolicyError(f"{self!r} cannot start from plays and gains, since it must know each weight")
 

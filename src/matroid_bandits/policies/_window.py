@@ -23,7 +23,7 @@ _NONE = np.empty((0, 0))
 
 
 class SlidingWindowOMM(AffinePolicy):
-    r"""OMM that goes by the last `window` episodes and forgets the rest, for weights that change.
+    r"""OMM on the last `window` episodes alone, for drifting weights: SW-UCB for semi-bandits.
 
     Plays and gains are counted over the last w episodes, and the index is
     :math:`\hat w_e + c_t / \sqrt{T_e}` with :math:`c_t = \mathrm{scale} \sqrt{2 \log \min(t - 1, w)}` (SW-UCB of
@@ -90,16 +90,16 @@ class SlidingWindowOMM(AffinePolicy):
 
     @property
     def window(self) -> int:
-        """How many episodes are remembered."""
+        """Length of the window, in episodes."""
         return self._window
 
     @property
     def scale(self) -> float:
-        """The radius relative to the paper's."""
+        """Factor of the confidence radius, relative to the paper's."""
         return self._scale
 
     def coefficient(self, state: State, request: Request) -> float:
-        """``scale * sqrt(2 log(min(t - 1, window)))`` in episode t, and 0 in episode 1."""
+        """Return ``scale * sqrt(2 log(min(t - 1, window)))`` for episode t, and 0 for episode 1."""
         return self._scale * math.sqrt(2.0 * math.log(max(min(request.episode - 1, self._window), 1)))
 
     def lines(self, state: State) -> tuple[FloatArray, FloatArray]:
@@ -110,14 +110,14 @@ class SlidingWindowOMM(AffinePolicy):
         return None if form is None else form._replace(kind=forms.WINDOW, window=self._window)
 
     def beliefs(self, state: State) -> tuple[FloatArray, IntArray, FloatArray]:
-        """Means over the window, NaN where nothing in it was answered, and the plays in it."""
+        """Return the means over the window, NaN for items without feedback in it, and the plays in the window."""
         n, waiting, lost = (state.extra[name] for name in ("counts", "waiting", "lost"))
         priors = state.extra["priors"]
         means = np.where((n > 0) | (priors > 0.0), state.extra["means"], np.nan)
         return means, n, np.where((n > 0) | (priors > 0.0), n + waiting + priors, waiting + lost)
 
     def advance(self, state: State, request: Request) -> tuple[IntArray, IntArray] | None:
-        """Let the oldest episode's plays leave the window."""
+        """Remove the plays of the oldest episode from the window."""
         t, extra = request.episode, state.extra
         self._name(state)
         if extra["episodes"].shape[1] < self._window:
@@ -134,7 +134,7 @@ class SlidingWindowOMM(AffinePolicy):
         return self._leave(state, row)
 
     def observe(self, state: State, feedback: Feedback) -> None:
-        """Count answers to plays in the window, and drop the others."""
+        """Count feedback on plays inside the window, and discard the rest."""
         runs, items, gains = feedback[:3]
         self._name(state)
         if feedback.is_early:
@@ -146,7 +146,7 @@ class SlidingWindowOMM(AffinePolicy):
             self._enter(state, runs, items, gains, kernels.ANSWERED, feedback.episode)
 
     def wait(self, state: State, plays: Plays) -> None:
-        """Count plays that wait; an item with no answer in the window takes the mean of all gains answered so far."""
+        """Count pending plays; an item without feedback in the window gets the mean of all gains so far."""
         runs, items = plays.runs, plays.items
         is_new = state.extra["counts"][runs, items] == 0
         if is_new.any():
@@ -154,13 +154,13 @@ class SlidingWindowOMM(AffinePolicy):
         self._enter(state, runs, items, np.zeros(runs.size), kernels.WAITING, plays.episode)
 
     def drop(self, state: State, dropped: Sequence[Plays]) -> None:
-        """Count plays as closed."""
+        """Mark pending plays as closed without feedback."""
         for plays in dropped:
             none = np.zeros(plays.runs.size)
             self._enter(state, plays.runs, plays.items, none, kernels.LOST, plays.episode)
 
     def rearranged(self, state: State, newcomers: IntArray) -> None:
-        """Add everything up anew, for the items and plays that are there now."""
+        """Recompute the window's statistics for the current items and plays."""
         extra = state.extra
         self._name(state, anew=True)
         kernels.close_all(*(extra[name] for name in ("ids", "order", "codes", "values")))

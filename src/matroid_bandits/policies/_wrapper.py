@@ -18,7 +18,7 @@ from matroid_bandits.policies._state import State
 
 
 class PolicyWrapper(Policy):
-    """A policy that is another one in everything that a subclass does not override.
+    """Base class of policies that wrap another policy and delegate to it whatever they do not override.
 
     A subclass whose constructor takes more than the other policy keeps its arguments as every policy does, with the
     other as ``base``.
@@ -51,7 +51,7 @@ class PolicyWrapper(Policy):
 
     @property
     def base(self) -> Policy:
-        """The other policy."""
+        """The wrapped policy."""
         return self._base
 
     @property

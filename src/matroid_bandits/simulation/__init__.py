@@ -1,4 +1,4 @@
-"""Experiments: policies times runs of a problem, or of many, and what came of it."""
+"""Experiments: simulations of policies on one problem, sweeps over many problems, and their results."""
 
 from matroid_bandits.simulation._executors import ExecutorChoice, named_executor
 from matroid_bandits.simulation._identify import Identification, identify

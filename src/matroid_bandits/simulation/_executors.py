@@ -45,7 +45,7 @@ def backend_of(executor: Any) -> Backend:
 
 @contextmanager
 def named_executor(text: str | None) -> Iterator[ExecutorChoice]:
-    """What a command line names as executor: a number of processes, "ray", or "dask://host:port".
+    """Context manager of the executor named on the command line: a number of processes, "ray", or "dask://host:port".
 
     Examples
     --------

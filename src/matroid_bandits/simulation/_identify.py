@@ -33,7 +33,7 @@ from matroid_bandits.simulation._simulate import simulate
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification:
-    """What `identify` found.
+    """Result of `identify`: the rounds and the final set of every run, and the errors.
 
     Attributes
     ----------
@@ -65,26 +65,26 @@ class Identification:
 
     @property
     def endings(self) -> Endings:
-        """When each run ended, and with which set."""
+        """The stopping time and the final set of each run."""
         assert self.result.endings is not None
         return self.result.endings[0]
 
     def basis(self, run: int = 0) -> tuple[Label, ...]:
-        """The set that a run ended with, by label."""
+        """Return the final set of a run, by label."""
         return tuple(self.problem.constraint.labels[e] for e in self.endings.bases[run].tolist())
 
     @property
     def n_errors(self) -> int:
-        """In how many runs the rule stopped at a wrong set; with a fixed budget, in how many the set was wrong."""
+        """Number of runs whose final set was wrong."""
         ended = self.endings
         return int((ended.is_wrong if self.rule.delta is None else ended.is_wrong & ended.is_sure).sum())
 
     def error_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The exact (Clopper-Pearson) interval of the chance of an error."""
+        """Exact (Clopper-Pearson) confidence interval of the probability of an error."""
         return exact_interval(self.n_errors, self.endings.n_runs, level)
 
     def confidence(self, run: int = 0, *, delta: float | None = None, n_margins: int | None = 20) -> Confidence:
-        """How sure the rule was of the set of a run when it ended, and the margins of its exchanges."""
+        """Return how certain the rule was of a run's final set, with the margins of its exchanges."""
         ended = self.endings
         watch = Watch(self.rule, self.problem.constraint, self.problem.minimize)
         at = delta if delta is not None else 0.05 if self.rule.delta is None else self.rule.delta
@@ -93,7 +93,7 @@ class Identification:
         )
 
     def summary(self) -> str:
-        """What was found, in a few lines."""
+        """Return the result as a few lines of text."""
         ended = self.endings
         low, high = self.error_interval()
         what = "a fixed budget" if self.rule.delta is None else f"delta {self.rule.delta:g}"
@@ -137,7 +137,7 @@ def identify(
     executor: ExecutorChoice = None,
     progress: bool | Progress = False,
 ) -> Identification:
-    """Play until the best basis is known with a chance of error of at most delta; or for a fixed budget of rounds.
+    """Play until the best basis is known with probability of error at most delta, or for a fixed budget of rounds.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ AxesT = TypeVar("AxesT")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PolicyResult:
-    """What `simulate` found of one policy, ``result["OMM"]``: the rows of `SimulationResult` that are the policy's.
+    """Result of one policy, ``result["OMM"]``: its rows of a `SimulationResult`.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class PolicyResult:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult:
-    """What `simulate` found: for each policy and checkpoint the mean over runs and its standard error.
+    """Result of `simulate`: for each policy and checkpoint, means over runs and their standard errors.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class SimulationResult:
 
     @property
     def is_regret_known(self) -> bool:
-        """Whether the environment knows its means, so that there is an optimum and a regret."""
+        """Whether the environment's means are known, so that regret can be computed."""
         return not math.isnan(self.optimal_value)
 
     @property
@@ -247,14 +247,15 @@ class SimulationResult:
         return iter(self.policies)
 
     def index(self, policy: str) -> int:
-        """The row of a policy in the arrays."""
+        """Return the row of a policy in the arrays."""
         try:
             return self.policies.index(policy)
         except ValueError:
             raise SimulationError(f"expected one of {', '.join(self.policies)}; got {policy!r}") from None
 
     def summary(self) -> str:
-        """A table: expected per-step return and cumulative regret of each policy after the last episode."""
+        """Return a text table: expected per-step return and cumulative regret of each policy after the last
+        episode."""
         rows = [[text.replace("\u00a0", " ") for text in row] for row in self._table()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
@@ -291,11 +292,12 @@ class SimulationResult:
 
     @property
     def measure(self) -> str:
-        """What tables and figures show of a policy: its expected "return" or "cost", or the "realised" one."""
+        """Name of the per-step measure: "return" or "cost", "realised return" or "realised cost" without known
+        means."""
         return f"{'' if self.is_regret_known else 'realised '}{'cost' if self.minimize else 'return'}"
 
     def shown_per_step(self) -> tuple[FloatArray, FloatArray]:
-        """The `measure` per step and its standard error: of expected weights, or of realised ones."""
+        """Return the `measure` per step and its standard error, for expected or realised weights."""
         if self.is_regret_known:
             return self.per_step_return, self.per_step_return_se
         return self.realised_per_step_return, self.realised_per_step_return_se
@@ -309,7 +311,7 @@ class SimulationResult:
 
     @property
     def size(self) -> str:
-        """How often and how long was played, in words."""
+        """Number of runs and episodes, as text."""
         runs = counted(self.n_runs, "run")
         if self.world_runs is not None:
             runs = f"{counted(self.n_runs, 'world')} × {counted(self.world_runs, 'run')}"
@@ -317,7 +319,7 @@ class SimulationResult:
 
     @property
     def about_errors(self) -> str:
-        """What ± means in every table of results, after a semicolon; empty for a single run, which has none."""
+        """Note on the meaning of ± for tables, after a semicolon; empty for a single run."""
         if self.n_runs == 1:
             return ""
         return "; ± is one standard error" + (" over worlds" if self.world_runs is not None else "")
@@ -344,7 +346,7 @@ class SimulationResult:
         )
 
     def to_frame(self) -> pandas.DataFrame:
-        """A long table: one row per policy and checkpoint."""
+        """Return a long table with one row per policy and checkpoint."""
         pd = pandas_for("to_frame")
         n_policies, n_points = self.returns.shape
         alarms = {} if self.alarms is None else {"alarms": self.alarms.reshape(-1)}
@@ -368,7 +370,7 @@ class SimulationResult:
         )
 
     def to_run_frame(self) -> pandas.DataFrame:
-        """A long table: a row per policy and run after the last episode, or per checkpoint where curves were kept."""
+        """Return a long table with one row per policy and run after the last episode, or per stored checkpoint."""
         pd = pandas_for("to_run_frame")
         curves = (self.run_returns, self.run_regret)
         has_curves = curves[0] is not None and curves[1] is not None
@@ -383,7 +385,7 @@ class SimulationResult:
         return pd.DataFrame(axes | {"returns": np.ravel(cast(Any, returns)), "regret": np.ravel(cast(Any, regret))})
 
     def part(self, runs: slice) -> SimulationResult:
-        """The result of some of the runs (of drawn worlds: of the worlds), after the last episode alone.
+        """Return the result of some of the runs (for drawn worlds: of the worlds), after the last episode alone.
 
         Choose on one half and report on the other: the best of several is too good in the runs that made it the best.
 
@@ -425,7 +427,7 @@ class SimulationResult:
         )
 
     def quantiles(self, probabilities: ArrayLike = (0.25, 0.5, 0.75), *, measure: str = "regret") -> FloatArray:
-        """Quantiles over runs after the last episode, shape (P, n), of "regret" or "returns".
+        """Return quantiles over runs after the last episode, shape (P, n), of "regret" or "returns".
 
         Examples
         --------
@@ -438,11 +440,11 @@ class SimulationResult:
         return _statistics.quantiles(self._final(measure), probabilities)
 
     def medians(self, measure: str = "regret") -> FloatArray:
-        """The median over runs after the last episode of each policy, shape (P,)."""
+        """Return the median over runs after the last episode for each policy, shape (P,)."""
         return self.quantiles([0.5], measure=measure)[:, 0]
 
     def intervals(self, method: Method = "t", *, level: float = 0.95, measure: str = "regret") -> list[Interval]:
-        """Confidence intervals of the mean of each policy after the last episode, as numbers.
+        """Return confidence intervals of each policy's mean after the last episode.
 
         Parameters
         ----------
@@ -482,7 +484,7 @@ class SimulationResult:
         return _statistics.with_holm(self.raw_differences("", baseline, _statistics.check_level(level)))
 
     def raw_differences(self, problem: str, baseline: str, level: float) -> list[Difference]:
-        """Differences under a problem's name, without what other tests take from their p values."""
+        """Return differences to a baseline on one problem, with p values not adjusted for multiple tests."""
         base = self.final_regret[self.index(baseline)]
         return [
             _statistics.difference(problem, policy, baseline, own - base, level)
@@ -491,7 +493,7 @@ class SimulationResult:
         ]
 
     def tail_warnings(self, measure: str = "regret") -> list[str]:
-        """A sentence for each policy with so heavy a tail that ± misleads, and how many runs would do.
+        """Return a warning for each policy whose heavy tail makes ± misleading, with the runs it would need.
 
         Runs are enough when there are 25 times the squared skewness of them (Cochran's rule for 95% intervals). A
         skewness that may be chance says nothing, and a tail that is rarer than one run in these is not seen at all.
@@ -547,7 +549,7 @@ class SimulationResult:
         bounds: Mapping[str, ArrayLike] | None = None,
         log_x: bool = True,
     ) -> Any:
-        """Regret and expected per-step return against episodes, with 95% confidence bands.
+        """Plot regret and expected per-step return against episodes, with 95% confidence bands.
 
         Parameters
         ----------
@@ -585,12 +587,13 @@ class SimulationResult:
         return _plot.draw(self, ax, policies, unit, bounds, log_x)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to one NPZ file with a JSON header, atomically: a crash leaves the old file or the new."""
+        """Write the result to one NPZ file with a JSON header, atomically: a crash leaves the old file or the new
+        one."""
         _result_file.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> SimulationResult:
-        """What `save` wrote.
+        """Load a result that `save` wrote.
 
         Raises
         ------

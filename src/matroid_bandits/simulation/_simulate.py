@@ -47,7 +47,7 @@ def simulate(
     device: DeviceChoice = "cpu",
     until: StoppingRule | None = None,
 ) -> SimulationResult:
-    """Play every policy for `n_episodes` in each of `n_runs` independent runs of the problem.
+    """Simulate every policy on a problem for `n_episodes` episodes in each of `n_runs` independent runs.
 
     All policies meet the same weights (common random numbers), and a run's numbers are a function of (seed, run)
     alone: they do not change with the number of runs, threads, processes or policies beside it. Regret is against
@@ -174,7 +174,7 @@ def check_policies(problem: Problem, policies: Mapping[str, Policy] | Iterable[P
 
 
 def check_fit(policy: Policy, environment: Environment) -> None:
-    """Raise `PolicyError` unless the policy can take all weights of the environment, and has the features it needs.
+    """Raise `PolicyError` unless the policy accepts the environment's range of weights and its features.
 
     Examples
     --------

@@ -32,7 +32,7 @@ _SKEWED = 3.0
 
 
 class Interval(NamedTuple):
-    """A mean over runs and the confidence interval around it.
+    """A mean over runs and its confidence interval.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How much more regret one policy has than another on a problem, run by run in the same world.
+    """Paired difference of regret between two policies on a problem, with its interval and p value.
 
     Attributes
     ----------
@@ -91,12 +91,12 @@ class Difference(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves no doubt about which of the two is better: 0 is outside."""
+        """Whether the interval excludes 0, so that one policy is significantly better."""
         return self.low > 0.0 or self.high < 0.0
 
 
 class Parts(NamedTuple):
-    """What the regret of a policy over drawn worlds varies with: the world, and the run in a world.
+    """Variance of a policy's regret over random problems, split into variance between problems and between runs.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Parts(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The part of a run's variance that is the world's, from 0 to 1."""
+        """Share of a run's variance that is due to the problem, from 0 to 1."""
         total = self.worlds**2 + self.runs**2
         return self.worlds**2 / total if total > 0.0 else math.nan
 
@@ -207,7 +207,7 @@ def with_holm(differences: Sequence[Difference]) -> list[Difference]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values (1979), which hold whatever the dependence; NaN stays NaN and counts for nothing.
+    """Return Holm's adjusted p values (1979), valid under any dependence; NaN stays NaN and is not counted.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def skewness(values: FloatArray) -> float:
 
 
 def enough_runs(values: FloatArray) -> int:
-    """Runs from which on ± may be read as usual, 25 times the squared skewness; 0 where these runs are enough.
+    """Return the number of runs from which ± is reliable, 25 times the squared skewness; 0 if there are enough.
 
     Cochran's rule, for Student's intervals of 95%. A skewness that may be chance (within three of its standard
     errors) asks for nothing; few runs cannot show a tail that is rare, so this is a lower bound.

@@ -55,7 +55,7 @@ def sweep(
     progress: bool | Progress = False,
     device: DeviceChoice = "cpu",
 ) -> Sweep:
-    """Play every policy on every problem, and go on from what is stored.
+    """Simulate every policy on every problem, and reuse stored results.
 
     What is found on a problem is what `simulate` finds with the same settings, bit for bit, however the work is cut
     and wherever it is done. All policies meet the same weights in a run of a problem.

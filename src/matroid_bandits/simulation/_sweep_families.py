@@ -16,7 +16,7 @@ from matroid_bandits.simulation._simulate import check_policies
 
 @dataclass(frozen=True)
 class Family:
-    """Policies that differ in a parameter, ``sweep.families["OMM"]``.
+    """Policies of a sweep that differ in one parameter, ``sweep.families["OMM"]``.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ def regret_panels(
     policies: Sequence[str] | None = None,
     unit: str = "",
 ) -> list[Panel]:
-    """Cumulative regret over episodes, a panel for each problem.
+    """Return plot panels of cumulative regret against episodes, one for each problem.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def parameter_panels(
     unit: str = "",
     log_x: bool | None = None,
 ) -> list[Panel]:
-    """Regret after the last episode over the values of a family's parameter, a panel for each problem.
+    """Return plot panels of regret after the last episode against a family's parameter, one for each problem.
 
     Raises
     ------

@@ -75,7 +75,7 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
-    """What `sweep` found: every policy on every problem.
+    """Result of `sweep`: a `SimulationResult` for every problem, families of policies, and comparisons.
 
     ``sweep["ads"]`` is the `SimulationResult` of a problem, the one that `simulate` would have given.
 
@@ -121,12 +121,12 @@ class Sweep:
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """The policies' names, those of families included."""
+        """Names of all policies, including members of families."""
         return self._any.policies
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """The policies' names by family; a policy of no family is one of its own."""
+        """Names of the policies by family; a policy without a family forms its own group."""
         member_of = {policy: family.name for family in self.families.values() for policy in family.policies}
         found: dict[str, tuple[str, ...]] = {}
         for policy in self.policies:
@@ -191,7 +191,7 @@ class Sweep:
         return with_holm([each for own in found for each in own])
 
     def intervals(self, method: Method = "t", *, level: float = 0.95, measure: str = "regret") -> list[Interval]:
-        """Confidence intervals of every policy on every problem, as `SimulationResult.intervals` has them."""
+        """Return confidence intervals of every policy on every problem; see `SimulationResult.intervals`."""
         return [
             each._replace(problem=name)
             for name, result in self.results.items()
@@ -199,11 +199,11 @@ class Sweep:
         ]
 
     def quantiles(self, probabilities: ArrayLike = (0.25, 0.5, 0.75), *, measure: str = "regret") -> dict[str, Any]:
-        """Quantiles over runs (over drawn worlds: over worlds) by problem, each an array (P, n)."""
+        """Return quantiles over runs (for drawn worlds: over worlds) by problem, each an array (P, n)."""
         return {name: result.quantiles(probabilities, measure=measure) for name, result in self.results.items()}
 
     def tail_warnings(self, measure: str = "regret") -> list[str]:
-        """A sentence for each policy and problem where the tail is so heavy that ± misleads."""
+        """Return a warning for each policy and problem whose heavy tail makes ± misleading."""
         return [
             f"{printable(name)}: {warning}"
             for name, result in self.results.items()
@@ -211,7 +211,7 @@ class Sweep:
         ]
 
     def variance_parts(self) -> list[Parts]:
-        """What regret varies with, for each law of worlds and each policy: the world, and the run in a world.
+        """Return the variance of regret between and within drawn worlds, for each distribution of worlds and policy.
 
         More runs make the second part small, only more worlds the first.
         """
@@ -222,7 +222,7 @@ class Sweep:
         ]
 
     def best(self, family: str) -> list[Best]:
-        """The policy of a family with the least regret after the last episode, for each problem.
+        """Return the policy of a family with the least regret after the last episode, for each problem.
 
         The first half of the runs (over drawn worlds: of the worlds) chooses it, and the second half says how good
         it is: the least of several means is too small a number in the runs that made it the least. Fewer than four
@@ -267,7 +267,7 @@ class Sweep:
         return self.families[name]
 
     def to_frame(self) -> pandas.DataFrame:
-        """A long table: one row per problem, policy and checkpoint, with the value of the family's parameter."""
+        """Return a long table with one row per problem, policy and checkpoint, and the family's parameter value."""
         pd = pandas_for("to_frame")
         about: dict[str, tuple[str, str | None, Any]]
         about = {policy: (name, None, None) for name, policies in self.groups.items() for policy in policies}
@@ -284,7 +284,8 @@ class Sweep:
         return pd.concat(frames, ignore_index=True)
 
     def to_run_frame(self) -> pandas.DataFrame:
-        """A long table: a row per problem, policy and run after the last episode; each run of every drawn world."""
+        """Return a long table with one row per problem, policy and run after the last episode, for every drawn
+        world."""
         pd = pandas_for("to_run_frame")
         frames = []
         for name, result in self.results.items():
@@ -297,7 +298,7 @@ class Sweep:
         return pd.concat(frames, ignore_index=True)
 
     def summary(self) -> str:
-        """A table of regret after the last episode: a row per policy, a column per problem."""
+        """Return a text table of regret after the last episode: a row per policy, a column per problem."""
         rows = [[text.replace("\u00a0", " ") for text in row] for row in self._table()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
@@ -346,7 +347,7 @@ class Sweep:
         bounds: Mapping[str, Bound] | None = None,
         log_x: bool = True,
     ) -> Figure:
-        """Regret against episodes with 95% confidence bands, a panel for each problem.
+        """Plot regret against episodes with 95% confidence bands, a panel for each problem.
 
         The policies of a family share a colour, lighter for those that come first.
 
@@ -382,7 +383,7 @@ class Sweep:
     def plot_parameter(
         self, family: str, *, problems: Sequence[str] | None = None, unit: str = "", log_x: bool | None = None
     ) -> Figure:
-        """Regret after the last episode against a family's parameter, with 95% confidence bands, by problem.
+        """Plot regret after the last episode against a family's parameter, with 95% confidence bands, by problem.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ from matroid_bandits.stream import as_seed
 
 @dataclass(frozen=True)
 class Worlds:
-    """A law of problems, and how many to draw from it: one of the problems of a `sweep`.
+    """A distribution of random problems for `sweep`, and the number of problems ("worlds") to draw from it.
 
     One world has means that suit one policy or another by chance, and its runs do not show how much of that there is.
     Over several worlds, means and standard errors are of what a further world would give: a world counts as much as
@@ -62,7 +62,7 @@ class Worlds:
             object.__setattr__(self, "seed", as_seed(self.seed))
 
     def drawn(self, seed: int) -> list[Problem]:
-        """The problems, where the sweep has this seed."""
+        """Return the problems drawn for a sweep's seed."""
         own = seed if self.seed is None else self.seed
         found: list[Problem] = []
         for world in range(self.n_worlds):
@@ -80,7 +80,7 @@ class Worlds:
 
 @dataclass(frozen=True)
 class World:
-    """One of the worlds that a sweep has drawn: its problem, and what was found in it.
+    """One random problem drawn in a sweep, and its simulation result.
 
     Attributes
     ----------
