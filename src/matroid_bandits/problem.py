@@ -208,7 +208,7 @@ class Problem(Immutable):
 
     @cached_property
     def no_bounds(self) -> str:
-        """Return why the paper's regret bounds do not hold for this problem, as text; empty where they hold.
+        """The reason why the paper's regret bounds do not hold for this problem, as text; empty where they hold.
 
         Examples
         --------
@@ -223,7 +223,7 @@ class Problem(Immutable):
 
     @cached_property
     def no_stationary_bounds(self) -> str:
-        """Return why bounds for stationary weights do not hold for the environment, as text; empty where they hold.
+        """The reason why bounds for stationary weights do not hold, as text; empty where they hold.
 
         Examples
         --------
