@@ -1,4 +1,4 @@
-"""Matroid bandits: choose a basis of a matroid, see each chosen item's weight, choose better next time.
+"""Matroid bandits: choose a basis of a matroid, observe each chosen item's weight, and learn to choose better.
 
 The constraint is a `Matroid`; the package finds its best basis for known weights, exactly and fast, and learns
 it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).

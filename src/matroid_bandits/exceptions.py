@@ -1,16 +1,16 @@
-"""One root error and its small family; each also derives from the built-in a caller would guess."""
+"""Exceptions of the package: one root class, each also a subclass of the fitting built-in exception."""
 
 
 class MatroidBanditsError(Exception):
-    """Root of every error this package raises on purpose."""
+    """Base class of all exceptions of this package."""
 
 
 class InvalidConstraintError(MatroidBanditsError, ValueError):
-    """What was given does not describe a constraint of the family asked for."""
+    """Arguments do not describe a constraint of the requested family."""
 
 
 class InvalidMatroidError(InvalidConstraintError):
-    """What was given does not describe a matroid of the family asked for."""
+    """Arguments do not describe a matroid of the requested family."""
 
 
 class ItemError(MatroidBanditsError, ValueError):
@@ -22,11 +22,11 @@ class WeightsError(MatroidBanditsError, ValueError):
 
 
 class SerializationError(MatroidBanditsError, ValueError):
-    """A stored form is malformed, foreign or newer than this version, or cannot be made."""
+    """A stored form is malformed, of another package or a newer version, or cannot be made."""
 
 
 class ContractError(MatroidBanditsError, AssertionError):
-    """A class breaks a property it must keep; the message names the counterexample."""
+    """A class violates a property that it must have; the message gives a counterexample."""
 
 
 class MissingDependencyError(MatroidBanditsError, ImportError):
@@ -42,45 +42,45 @@ class PolicyError(MatroidBanditsError, ValueError):
 
 
 class ProblemError(MatroidBanditsError, ValueError):
-    """A matroid and an environment do not fit together, or a problem lacks what was asked of it."""
+    """A matroid and an environment do not fit together, or a problem lacks a requested property."""
 
 
 class SimulationError(MatroidBanditsError, ValueError):
-    """A simulation's settings are wrong."""
+    """Arguments of a simulation or sweep are invalid."""
 
 
 class StoppingError(MatroidBanditsError, ValueError):
-    """A stopping rule does not fit: wrong settings, weights outside the law, a constraint that is no matroid."""
+    """A stopping rule cannot be used: invalid settings, weights outside its range, or no matroid."""
 
 
 class EvaluationError(MatroidBanditsError, ValueError):
-    """A log cannot answer what is asked of it."""
+    """A log lacks the data for a requested evaluation."""
 
 
 class DeviceError(MatroidBanditsError, RuntimeError):
-    """A GPU was asked for and cannot be used: there is none, it lacks memory, or the simulation does not fit."""
+    """A requested GPU cannot be used: none is found, it lacks memory, or the simulation has no GPU form."""
 
 
 class SeedError(MatroidBanditsError, ValueError):
-    """A seed, run, episode or item cannot address a random draw."""
+    """A seed, run, episode or item number is outside the range of the random number generator."""
 
 
 class FeedbackError(MatroidBanditsError, ValueError):
-    """Observed weights do not fit the basis they answer."""
+    """Observed weights do not fit the items of their decision."""
 
 
 class UnknownDecisionError(MatroidBanditsError, KeyError):
-    """No decision with that id was ever made by this learner."""
+    """This learner has not made a decision with the given id."""
 
     __str__ = Exception.__str__  # KeyError would print the message in quotes
 
 
 class DecisionClosedError(MatroidBanditsError, ValueError):
-    """The decision, or an item of it, has been told its weight already."""
+    """The weights of a decision, or of one of its items, were already told."""
 
 
 class ReplayError(MatroidBanditsError, ValueError):
-    """An event does not fit the learner it should happen to, or the learner decides otherwise than the log says."""
+    """An event does not fit the learner it is applied to, or the learner's decision differs from the log."""
 
 
 class DataError(MatroidBanditsError, ValueError):
@@ -88,11 +88,11 @@ class DataError(MatroidBanditsError, ValueError):
 
 
 class MalformedRequestError(MatroidBanditsError, ValueError):
-    """A request to the service is no JSON, or has a header or a query that cannot be read."""
+    """A request to the service is not JSON, or has an unreadable header or query."""
 
 
 class AccessError(MatroidBanditsError, PermissionError):
-    """A request to the service has no key, a wrong one, or one that may not do this."""
+    """A request to the service has no key, a wrong one, or one without the permission."""
 
 
 class UnknownCampaignError(MatroidBanditsError, KeyError):
@@ -106,34 +106,34 @@ class CampaignStateError(MatroidBanditsError, ValueError):
 
 
 class CampaignStoppedError(MatroidBanditsError, RuntimeError):
-    """The log has a decision that this build would not make, so nothing is decided until the log is trusted."""
+    """A logged decision cannot be reproduced by this build; the campaign stops until the log is trusted."""
 
 
 class RequestIdError(MatroidBanditsError, ValueError):
-    """The same request id came with another request."""
+    """A request id was already used for a different request."""
 
 
 class ArchivedEventsError(MatroidBanditsError, LookupError):
-    """Events that were asked for are in archives alone; `first` is the first that the log still has."""
+    """Requested events are in archives only; `first` is the first event in the log."""
 
     first = 0
 
 
 class LimitError(MatroidBanditsError, ValueError):
-    """A body, batch, label, constraint or number of campaigns is larger than the service takes."""
+    """A body, batch, label, constraint or number of campaigns exceeds a limit of the service."""
 
 
 class RateLimitError(MatroidBanditsError, RuntimeError):
-    """A key was used more often than it may be."""
+    """A key has exceeded its rate limit."""
 
 
 class UnavailableError(MatroidBanditsError, ConnectionError):
-    """The service, or the database behind it, does not answer now; the request may be sent again with its id."""
+    """The service or its database does not respond; the request may be retried with the same id."""
 
 
 class ScaleWarning(MatroidBanditsError, UserWarning):
-    """A learner was told weights that lie further apart than its policy's `scale`, so it may explore too little."""
+    """Observed weights have a wider range than the policy's `scale`, so it may explore too little."""
 
 
 class SweepWarning(MatroidBanditsError, UserWarning):
-    """A store holds results of the same names with other settings; they are kept apart."""
+    """A store holds results of the same names with other settings; both are kept."""

@@ -169,4 +169,4 @@ def test_the_schema_knows_them():
     schema = json_schema()
     assert {"PiecewiseSpec", "ContextualSpec", "DriftSpec"} <= set(schema["$defs"])
     assert "drift" in schema["$defs"]["BernoulliSpec"]["properties"]
-    assert schema["$defs"]["PiecewiseSpec"]["description"].startswith("Weights that come from one of")
+    assert schema["$defs"]["PiecewiseSpec"]["description"].startswith("Piecewise-stationary weights")

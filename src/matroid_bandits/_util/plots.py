@@ -66,7 +66,7 @@ Styles = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a plot, and half the height of the 95% confidence band around it, if it has one.
+    """Curve of a plot, with half the height of its 95% confidence band, if any.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over episodes, or over values of `x_label`, that share axes.
+    """Set of curves that share axes, over episodes or over values of `x_label`.
 
     `optimum` is a level, or a curve, to compare them with. Without one, as regret has none, the axis begins at 0,
     unless `from_zero` says otherwise.

@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, print. One file per command."""
+"""The command line, one file per command: parse the arguments, call the library, print the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """Run ``matroid-bandits`` with the arguments of this process.
+    """Run ``matroid-bandits`` with the command-line arguments of this process.
 
     Examples
     --------

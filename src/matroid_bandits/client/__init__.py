@@ -1,4 +1,4 @@
-"""The learner of a server, called as if it were here: the same methods as `Learner`, over HTTP."""
+"""HTTP clients for a campaign of the service, with the methods of `Learner`: blocking and async."""
 
 try:
     import httpx  # noqa: F401 - the files below need it, and a person without it a sentence

@@ -24,7 +24,7 @@ _LONGEST_TIMEOUT = 86400.0
 
 
 class Client(Methods):
-    """A campaign of a server, with the methods of `Learner`: code moves to the service by changing one line.
+    """Blocking HTTP client for a campaign of the service, with the methods of `Learner`.
 
     Every request that changes something carries an id of its own, and is sent again when the connection breaks, the
     server is busy (429) or its database is away (503): it happens once however often it is sent. Errors are those of
@@ -115,7 +115,7 @@ class Client(Methods):
             raise _closed(self._http, error) from error
 
     def disconnect(self) -> None:
-        """Close the connections; `close` is for decisions."""
+        """Close the HTTP connections (`close` closes decisions)."""
         self._later.stop()
         if self._is_own:
             self._http.close()
@@ -130,7 +130,7 @@ class Client(Methods):
 
 
 class AsyncClient(Methods):
-    """A campaign of a server for programs with an event loop: `Client`, with everything awaited, properties too.
+    """Async HTTP client for a campaign of the service: the methods and properties of `Client`, awaited.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class AsyncClient(Methods):
             raise _closed(self._http, error) from error
 
     async def disconnect(self) -> None:
-        """Close the connections; `close` is for decisions."""
+        """Close the HTTP connections (`close` closes decisions)."""
         self._later.stop()
         if self._is_own:
             self._check_loop()

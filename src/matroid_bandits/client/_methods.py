@@ -79,7 +79,7 @@ class Methods:
 
     @remote
     def ask_batch(self, requests: Iterable[Mapping[str, Any]]) -> Steps[list[Decision]]:
-        """Choose a set for each of several requests, the arguments of `ask` each; all of them, or none."""
+        """Choose a set for each of several requests, each a mapping of arguments of `ask`; all or none."""
         listed = []
         for request in requests:
             if others := request.keys() - _NOTHING.keys():
@@ -89,7 +89,7 @@ class Methods:
 
     @remote
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
-        """Say what the items of a decision were worth, late, in parts and in any order; see `Learner.tell`."""
+        """Record the observed weights of a decision's items, late, in parts and in any order; see `Learner.tell`."""
         weights = wire.weights_form(weights)
         if not _is_fallback(decision):
             id = yield from self._id_of(decision)
@@ -97,7 +97,7 @@ class Methods:
 
     @remote
     def tell_batch(self, answers: Iterable[tuple[Decision | int, Any]]) -> Steps[None]:
-        """Say what the items of several decisions, each paired with its weights, were worth; all or nothing."""
+        """Record the observed weights of several decisions, given as pairs of decision and weights; all or none."""
         listed, has_fallbacks = [], False
         for decision, weights in answers:
             form = wire.weights_form(weights)
@@ -111,7 +111,7 @@ class Methods:
 
     @remote
     def close(self, decision: Decision | int, default: float | None = None) -> Steps[None]:
-        """Stop waiting for what a decision has not been told; see `Learner.close`."""
+        """Stop waiting for the missing weights of a decision; see `Learner.close`."""
         form = wire.default_form(default)
         if not _is_fallback(decision):
             id = yield from self._id_of(decision)
@@ -119,14 +119,14 @@ class Methods:
 
     @remote
     def close_before(self, episode: int, default: float | None = None) -> Steps[int]:
-        """Close every decision made before an episode that waits; how many there were."""
+        """Close every outstanding decision made before an episode, and return their number."""
         until = as_integer("episode", episode, error=UnknownDecisionError)
         form = yield from self._post("close", {"before": until, "default": wire.default_form(default)})
         return read(lambda form: int(form["closed"]), form)
 
     @remote
     def observe(self, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
-        """Count weights seen before the first decision; see `Learner.observe`."""
+        """Record weights observed before the first decision; see `Learner.observe`."""
         yield from self._post("observe", {"weights": wire.weights_form(weights)})
 
     @remote
@@ -138,7 +138,7 @@ class Methods:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         forget: Iterable[Any] = (),
     ) -> Steps[None]:
-        """Go on with other items; see `Learner.change`."""
+        """Replace the constraint: items may be added or removed; see `Learner.change`."""
         body = {
             "constraint": wire.constraint_form(constraint),
             "priors": wire.priors_form(priors),
@@ -156,7 +156,7 @@ class Methods:
         holdout: float | Holdout | None = None,
         restart: bool = False,
     ) -> Steps[None]:
-        """Go on with another policy or hold-out; see `Learner.configure`."""
+        """Change the policy or the hold-out; see `Learner.configure`."""
         body: dict[str, Any] = {"restart": restart}
         if policy is not None:
             body["policy"] = wire.policy_form(policy)
@@ -166,18 +166,18 @@ class Methods:
 
     @remote
     def restart(self, items: Iterable[Any] | None = None) -> Steps[None]:
-        """Forget what is known of some items, or of all; see `Learner.restart`."""
+        """Discard the statistics of some items, or of all; see `Learner.restart`."""
         yield from self._post("restart", {"items": None if items is None else wire.labels_form(items)})
 
     @remote
     def estimates(self, *, features: ArrayLike | Mapping[Any, ArrayLike] | None = None) -> Steps[Estimates]:
-        """What is believed of each item now; see `Learner.estimates`."""
+        """Return the current estimates of each item; see `Learner.estimates`."""
         form = yield from self._post("estimates", {"features": wire.features_form(features)}, is_change=False)
         return read(Estimates.from_dict, form)
 
     @remote
     def best_basis(self, *, pessimism: float | None = None, deviation: float = 0.5) -> Steps[BestSet]:
-        """The set of best means so far, without exploration; see `Learner.best_basis`."""
+        """Return the set of largest mean weights so far, without exploration; see `Learner.best_basis`."""
         query = f"best?deviation={as_number('deviation', deviation, 0.0)}"
         if pessimism is not None:
             query += f"&pessimism={as_delta(pessimism)}"
@@ -187,7 +187,8 @@ class Methods:
     def confidence(
         self, *, deviation: float | None = None, tolerance: float = 0.0, delta: float = 0.05
     ) -> Steps[Confidence]:
-        """How sure the best set is, of weights in [0, 1] unless a deviation is given; see `Learner.confidence`."""
+        """Return how certain the best set is, for weights in [0, 1] unless a deviation is given; see
+        `Learner.confidence`."""
         query = f"confidence?delta={as_delta(delta)}&tolerance={as_number('tolerance', tolerance, 0.0)}"
         if deviation is not None:
             query += f"&deviation={as_number('deviation', deviation, 0.0)}"
@@ -207,7 +208,7 @@ class Methods:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         decision: Decision | int | None = None,
     ) -> Steps[Explanation]:
-        """Why an item is in or out of the set for a request, or of a decision; see `Learner.explain`."""
+        """Explain why an item is in or out of the set for a request, or of a decision; see `Learner.explain`."""
         body = yield from self._request(available, exclude, pinned, features)
         (body["item"],) = wire.labels_form([item])
         if decision is not None:
@@ -217,12 +218,12 @@ class Methods:
 
     @remote_property
     def constraint(self) -> Steps[Constraint]:
-        """Which sets may be chosen now."""
+        """The current constraint, which says which sets may be chosen."""
         return (yield from self._look()).constraint
 
     @remote_property
     def id(self) -> Steps[str]:
-        """What decisions of this campaign carry."""
+        """Identifier of the campaign's learner, which its decisions carry."""
         return (yield from self._campaign()).id
 
     @remote_property
@@ -237,17 +238,17 @@ class Methods:
 
     @remote_property
     def holdout(self) -> Steps[Holdout]:
-        """Which share of the requests is answered by a random set."""
+        """Settings of the hold-out: the share of requests answered by a random set."""
         return read(wire.read_holdout, (yield from self._shown()))
 
     @remote_property
     def n_decisions(self) -> Steps[int]:
-        """How many decisions were asked for."""
+        """Number of decisions made."""
         return read(lambda form: int(form["decisions"]), (yield from self._shown()))
 
     @remote_property
     def n_outstanding(self) -> Steps[int]:
-        """How many decisions still wait for weights."""
+        """Number of decisions that still wait for weights."""
         return read(lambda form: int(form["waiting"]), (yield from self._shown()))
 
     @remote_property
@@ -274,7 +275,7 @@ class Methods:
         answer_window: float | None = None,
         default: float | None = None,
     ) -> Steps[Form]:
-        """Create the campaign, with the arguments that a `Learner` takes.
+        """Create the campaign on the server, with the arguments of `Learner`.
 
         Parameters
         ----------
@@ -316,12 +317,12 @@ class Methods:
 
     @remote
     def show(self) -> Steps[Form]:
-        """The campaign's settings and state, without its constraint."""
+        """Return the campaign's settings and state, without its constraint."""
         return (yield from self._shown())
 
     @remote
     def update(self, settings: Mapping[str, Any], *, dry_run: bool = False) -> Steps[list[Form]]:
-        """Give the campaign other settings, in the words of a campaign file; what is left out stays as it is.
+        """Change the campaign's settings, given by the keys of a campaign file; others stay as they are.
 
         Parameters
         ----------
@@ -344,7 +345,7 @@ class Methods:
 
     @remote
     def campaigns(self) -> Steps[list[Form]]:
-        """All campaigns of the server that the key may see, at a glance."""
+        """Return a summary of every campaign of the server that the key may read."""
         return read(lambda form: list(form["campaigns"]), (yield from get("/v1/campaigns")))
 
     @remote
@@ -358,57 +359,58 @@ class Methods:
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
     ) -> Steps[tuple[Any, ...]]:
-        """The labels that the next `ask` would choose; nothing changes."""
+        """Return the labels that the next `ask` would choose, without changing the campaign."""
         body = yield from self._request(available, exclude, pinned, features, tags, unknown)
         form = yield from self._post("preview", body, is_change=False)
         return read(lambda form: tuple(decode(label) for label in form["items"]), form)
 
     @remote
     def pause(self) -> Steps[Form]:
-        """Refuse asks, and go on taking answers; the campaign."""
+        """Pause the campaign: asks are refused, feedback is still accepted."""
         return (yield from self._post("pause"))
 
     @remote
     def resume(self) -> Steps[Form]:
-        """Go on after a pause; the campaign."""
+        """Resume a paused campaign."""
         return (yield from self._post("resume"))
 
     @remote
     def archive(self) -> Steps[Form]:
-        """End the campaign, for good; it can still be read."""
+        """End the campaign permanently; it can still be read."""
         return (yield from self._post("archive"))
 
     @remote
     def alarms(self) -> Steps[list[Form]]:
-        """The alarms that were not acknowledged, oldest first."""
+        """Return the alarms that were not acknowledged, oldest first."""
         return read(lambda form: list(form["alarms"]), (yield from self._get("alarms")))
 
     @remote
     def acknowledge(self, until: int | None = None) -> Steps[list[Form]]:
-        """Take alarms as seen, those up to an event or all; the alarms that are left."""
+        """Acknowledge alarms, up to an event or all, and return the remaining ones."""
         last = None if until is None else as_integer("until", until, 1, error=MalformedRequestError)
         return read(lambda form: list(form["alarms"]), (yield from self._post("acknowledge", {"until": last})))
 
     @remote
     def events(self, after: int = 0, limit: int = 1000) -> Steps[list[Form]]:
-        """The log after an event, at most `limit` of it; the events of a learner are those of its own log."""
+        """Return at most `limit` events of the campaign's log after a given event."""
         after = as_integer("after", after, error=MalformedRequestError)
         limit = as_integer("limit", limit, error=MalformedRequestError)
         return read(lambda form: list(form["events"]), (yield from self._get(f"events?after={after}&limit={limit}")))
 
     @remote
     def sizes(self) -> Steps[Form]:
-        """How many events and bytes the campaign has in the database and in the archive, and the database in all."""
+        """Return the number of events and bytes of the campaign in the database and in the archive, and the
+        database's size."""
         return (yield from self._get("sizes"))
 
     @remote
     def uplift(self) -> Steps[Form]:
-        """How much better than its control the learner is: value, intervals, and the band over time."""
+        """Return how much better the learner is than its control: value, intervals, and the band over time."""
         return (yield from self._get("uplift"))
 
     @remote
     def history(self, resolution: int = 60, after: float = 0.0) -> Steps[Form]:
-        """What happened over time, in steps of 1, 60, 3600 or 86400 seconds."""
+        """Return the campaign's figures over time, in steps of 1, 60, 3600 or 86400 seconds."""
         resolution = as_integer("resolution", resolution, error=MalformedRequestError)
         after = as_number("after", after, error=MalformedRequestError)
         return (yield from self._get(f"history?resolution={resolution}&after={after}"))

@@ -1,4 +1,4 @@
-"""Whole episodes in compiled code: a simulation's compiled form, for both devices, and how the CPU plays it."""
+"""Compiled simulations: whole episodes in compiled kernels, for the CPU, and the forms shared with the GPU."""
 
 from matroid_bandits.compiled._choice import choose, explain
 from matroid_bandits.compiled._forms import (

@@ -25,7 +25,7 @@ _EPISODE_S, _ITEM_S = 2e-6, 1e-8
 
 
 def choose(settings: Settings, policy: Policy) -> tuple[str, str]:
-    """How a policy's runs are played, "compiled" or "agent", and why.
+    """Return whether a policy's runs are played "compiled" or by the "agent", and why.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def explain(
     engine: EngineChoice = "auto",
     until: StoppingRule | None = None,
 ) -> dict[str, tuple[str, str]]:
-    """How ``simulate`` plays each policy on the CPU, "compiled" or "agent", and why.
+    """Return, for each policy, whether ``simulate`` on the CPU plays it "compiled" or by the "agent", and why.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _FREE_OF_MATROIDS = ("fields", "from_fields", "content", "dual", "replaceable", 
 
 
 class Misfit(Exception):
-    """Something has no compiled form; the message is a sentence that names it.
+    """Error: a problem or policy has no compiled form; the message says which part and why.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Misfit(Exception):
 
 
 def check_length(n_episodes: int) -> None:
-    """Raise `Misfit` for more episodes than kernels can count.
+    """Raise `Misfit` for more episodes than the kernels can count.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def check_length(n_episodes: int) -> None:
 
 
 class ProblemForms:
-    """The compiled form of a problem: its matroid and its worlds, each made when it is first asked for.
+    """Compiled form of a problem: its matroid and its environment, each made on first use.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class ProblemForms:
 
     @cached_property
     def matroid(self) -> MatroidForm:
-        """What the matroid declares."""
+        """Compiled form of the matroid."""
         constraint = self.problem.constraint
         name = type(constraint).__name__
         if not isinstance(constraint, Matroid):
@@ -102,7 +102,7 @@ class ProblemForms:
 
     @cached_property
     def worlds(self) -> list[World]:
-        """The environment from episode 1 on, a world for each stretch of episodes in which it stays the same."""
+        """Compiled environment from episode 1 on: a `World` for each stretch of episodes in which it is constant."""
         made: dict[int, World] = {}  # pieces that come back are made once
         late: dict[tuple[int, ...], Delays] = {}
         worlds = []
@@ -117,32 +117,32 @@ class ProblemForms:
 
     @cached_property
     def stretches(self) -> list[Stretch]:
-        """The environments that take turns, from which episode on, and what they declare."""
+        """The environments that follow each other, their first episodes, and their compiled forms."""
         return list(_stretches(self.problem.environment, 1, np.inf))
 
     @property
     def is_late(self) -> bool:
-        """Whether any answer may be late."""
+        """Whether any feedback may be delayed."""
         return any(stretch.layers for stretch in self.stretches)
 
     def longest_delay(self, n_episodes: int) -> int:
-        """How late the last answer may be that comes before the end."""
+        """Return the longest delay of feedback that arrives before the end."""
         return min(max(world.delays.longest for world in self.worlds), n_episodes - 1)
 
     def schedule(self, policy: Policy) -> Schedule:
-        """The compiled form of a policy on this problem; the same object for the same policy."""
+        """Return the compiled form of a policy on this problem, cached by policy."""
         schedule: Schedule = self.once(id(policy), lambda: Schedule(policy, self.problem))
         return schedule
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What `make` gives, the first time for all threads."""
+        """Return the cached result of `make` under a key, computed once for all threads."""
         with self._lock:
             if key not in self._known:
                 self._known[key] = make()
             return self._known[key]
 
     def world_at(self, t: int) -> tuple[World, float]:
-        """The world of episode t, and the first episode of the one after it."""
+        """Return the world of episode t, and the first episode of the next world."""
         later = [world for world in self.worlds if world.first > t]
         return self.worlds[len(self.worlds) - len(later) - 1], later[0].first if later else np.inf
 
@@ -247,7 +247,7 @@ class Delays:
 
 @dataclass(frozen=True)
 class Rows:
-    """Arrays of a world for some episodes, a row for each of them or one row for all.
+    """Arrays of a compiled environment for some episodes: a row for each episode, or one row for all.
 
     Attributes
     ----------
@@ -273,12 +273,12 @@ class Rows:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return int(self.best.size)
 
 
 class World:
-    """An environment as kernels take it, from one episode on.
+    """Compiled form of an environment, from one episode on.
 
     Attributes
     ----------
@@ -313,13 +313,13 @@ class World:
             self._rows = self._make(environment.mean_weights[None], form.values, form.spread)
 
     def beginning(self, first: int, delays: Delays) -> World:
-        """The same world from another episode on, with its delays."""
+        """Return the same world from another episode on, with its delays."""
         other = object.__new__(World)
         other.__dict__ |= self.__dict__ | {"first": first, "delays": delays}
         return other
 
     def rows(self, t: int, n: int) -> Rows:
-        """What changes by episode, for the n episodes from t on."""
+        """Return the arrays that change by episode, for the n episodes from t on."""
         if isinstance(self._form, WorldForm):
             return self._rows
         means = np.stack([self._form.means(s) for s in range(t, t + n)])
@@ -332,7 +332,7 @@ class World:
 
     @property
     def arrays(self) -> list[AnyArray]:
-        """All arrays that it keeps."""
+        """All arrays of the world."""
         rows = [] if self.moves else [*vars(self._rows).values()]
         return [self.table, self.indptr, self.indices, *rows]
 
@@ -345,7 +345,7 @@ def _flat(given: AnyArray | None, default: AnyArray) -> AnyArray:
 
 
 class Schedule:
-    """A policy as kernels take it on one problem, and what its index needs of every episode.
+    """Compiled form of a policy on one problem, with the numbers that its index needs in every episode.
 
     Attributes
     ----------
@@ -379,7 +379,7 @@ class Schedule:
             self.rows(1, 1)
 
     def rows(self, t: int, n: int) -> FloatArray:
-        """What the index needs of the n episodes from t on, (n, WIDTH)."""
+        """Return the numbers (n, WIDTH) that the index needs in the n episodes from t on."""
         if self._ahead is None:
             return np.zeros((n, self.WIDTH))
         with self._lock:  # slices of one policy share them
@@ -414,7 +414,7 @@ class _Blank:
 
 
 class Optimum:
-    """What the best sets were worth in all by each checkpoint, `values` (C,), of episodes that come in turn.
+    """Cumulative value of the optimal sets at each checkpoint, `values` (C,), added up episode by episode.
 
     Added up episode by episode, as the `Agent`'s loop does, so that the last digits are the same.
 
@@ -434,7 +434,7 @@ class Optimum:
         self._points, self._total = checkpoints, 0.0
 
     def add(self, best: FloatArray, t: int, n: int) -> None:
-        """Count the n episodes from t on, of which each has its best worth (n,), or all the same (1,)."""
+        """Add the n episodes from t on, with the value of the best set of each (n,), or one for all (1,)."""
         worth = np.add.accumulate(np.append(self._total, np.broadcast_to(best, n)))
         lo, hi = np.searchsorted(self._points, [t, t + n])
         self.values[lo:hi] = worth[self._points[lo:hi] - t + 1]
@@ -442,7 +442,7 @@ class Optimum:
 
 
 def powers_of(forms: ProblemForms, policy: Policy, n_episodes: int) -> FloatArray:
-    """What is left of a play after 0, 1, ... episodes, by NumPy, as in `DiscountedThompson`; (1,) for others.
+    """Return the discount factors after 0, 1, ... episodes, as in `DiscountedThompson`; (1,) for other policies.
 
     Examples
     --------

@@ -29,7 +29,7 @@ _MOST_ROWS = 2**18
 
 
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
-    """Play one policy in some runs, whole episodes in compiled code; what comes of it is what an `Agent` makes of it.
+    """Play one policy in some runs, whole episodes in compiled code, with the same results as an `Agent`.
 
     `tick` is called with the episodes played since the last call, and says whether to stop.
 

@@ -26,7 +26,7 @@ _MOST_TOTAL = 1e140
 
 @dataclass(frozen=True)
 class Settings:
-    """What all slices of a simulation share.
+    """Settings that all slices of a simulation share.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Settings:
 
     @cached_property
     def forms(self) -> ProblemForms:
-        """The problem as compiled episodes know it, made when it is first asked for."""
+        """Compiled form of the problem, made on first use."""
         return ProblemForms(self.problem)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Slice:
-    """One policy, by its name, on the runs from `first` up to `last`, which is not among them.
+    """Unit of work of a simulation: one policy, by name, on the runs from `first` up to, not including, `last`.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Slice:
 
     @property
     def n_runs(self) -> int:
-        """How many runs it has."""
+        """Number of runs."""
         return self.last - self.first
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Part:
-    """What one slice found on its runs from `first` up to `last`.
+    """Result of one slice on its runs from `first` up to `last`.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Part:
 
 
 class Stopped(Exception):
-    """Another slice failed or the user interrupted; this one need not go on.
+    """Error that ends a slice after another slice failed or the user interrupted.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Stopped(Exception):
 
 
 def described(name: str, first: int, last: int) -> str:
-    """A slice in words, for messages.
+    """Return a short description of a slice, for messages.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def described(name: str, first: int, last: int) -> str:
 
 
 def check_totals(environment: Environment, totals: FloatArray, t: int) -> None:
-    """Raise `InvalidEnvironmentError` where returns by episode t are larger than finite weights can make them.
+    """Raise `InvalidEnvironmentError` where returns by episode t are larger than finite weights allow.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def check_totals(environment: Environment, totals: FloatArray, t: int) -> None:
 
 
 def check_returns(slice: Slice, settings: Settings, returns: FloatArray) -> None:
-    """As `check_totals` for the returns (n, C) of some runs by each checkpoint.
+    """Raise `InvalidEnvironmentError` where returns (n, C) at checkpoints are larger than finite weights allow.
 
     Examples
     --------

@@ -17,7 +17,8 @@ from matroid_bandits.problem import Problem
 
 
 def warm_up(problem: Problem, policies: Mapping[str, Policy] | Policy) -> float:
-    """Compile the kernels that play whole episodes of these policies, or load them from disk; returns the seconds.
+    """Compile the kernels that play whole episodes of these policies, or load them from disk; returns the seconds
+    taken.
 
     A simulation compiles a kernel only where it is long enough to pay for that. After this call short ones are played
     in compiled episodes too, in this process at once, and in others from the length on from which loading pays. A

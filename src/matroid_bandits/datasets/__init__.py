@@ -1,4 +1,5 @@
-"""The data of the paper's experiments as labelled problems: real where it is there, else stand-ins.
+"""The data of the paper's experiments as labelled problems: the real data where installed, otherwise synthetic
+stand-ins.
 
 Data is looked for in the folder named in the call alone, or without one in ``MATROID_BANDITS_DATA`` and the user's
 cache folder; where there is none there, stand-ins with the paper's printed figures take its place and say so.

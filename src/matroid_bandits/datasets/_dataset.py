@@ -10,7 +10,7 @@ from matroid_bandits.problem import Problem
 
 @dataclass(frozen=True)
 class Dataset:
-    """A problem and where it comes from.
+    """A problem made from data, and the origin of the data.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ FileState = Literal["ok", "present", "missing", "wrong size", "wrong checksum"]
 
 @dataclass(frozen=True)
 class FileStatus:
-    """A file of a data set and its state; ``present`` says that its contents were not looked at.
+    """A file of a data set and its status; ``present`` means that its content was not checked.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class FileStatus:
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """Whether a data set is there, where, and how to get it.
+    """Status of a data set: whether it is installed, in which folder, and how to get it.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class DatasetStatus:
 
     @property
     def is_sound(self) -> bool:
-        """Whether no file differs from the known one; files that are missing do not count."""
+        """Whether no file differs from the published one; missing files do not count."""
         return all(file.state in ("ok", "present", "missing") for file in self.files)
 
 
 def data_folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Folders in which data is looked for, first to last; the first is where downloads go.
+    """Return the folders that are searched for data, in order; downloads go to the first.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def existing_folders(data: str | os.PathLike[str] | None = None) -> list[Path]:
 
 
 def list_datasets(data: str | os.PathLike[str] | None = None) -> list[DatasetStatus]:
-    """What is present, from where, and how to get the rest; file contents are not looked at.
+    """Return the status of every data set, without checking file contents.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def list_datasets(data: str | os.PathLike[str] | None = None) -> list[DatasetSta
 
 
 def check(data: str | os.PathLike[str] | None = None) -> list[DatasetStatus]:
-    """Like :func:`list_datasets`, with the size and sha256 of every file compared with the known ones.
+    """Like :func:`list_datasets`, but compare the size and sha256 of every file with the published ones.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _KM_PER_MS = 200.0  # light in fibre
 
 
 def isp_names() -> tuple[str, ...]:
-    """Names that :func:`isp` takes: ``topozoo/NAME`` and ``caida/ASN``.
+    """Return the names that :func:`isp` accepts: ``topozoo/NAME`` and ``caida/ASN``.
 
     Examples
     --------
@@ -45,7 +45,8 @@ def isp_names() -> tuple[str, ...]:
 
 
 def isp(name: str) -> Dataset:
-    """A real ISP map of the package topohub as a problem like the paper's networks.
+    """Load a real ISP map of the package topohub as a minimum-latency spanning tree problem, like the paper's
+    networks.
 
     Parameters
     ----------

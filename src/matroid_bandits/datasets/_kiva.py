@@ -23,7 +23,7 @@ from matroid_bandits.problem import Problem
 
 
 def kiva(data: str | os.PathLike[str] | None = None, *, standin: bool | None = None) -> Dataset:
-    """Lending partners assigned to clusters of lenders (Section 5.2): the best transversal.
+    """Load the loan assignment problem (Section 5.2): lending partners matched to clusters of lenders.
 
     Items are partners, labelled by their ids; a weight is the outcome of a random loan of the partner: 1
     paid, 0.7 in repayment, 0 otherwise. Right vertices are cluster numbers, 1 (AK) to 50 (WY) and 51 (XX,

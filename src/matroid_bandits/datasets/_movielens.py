@@ -22,7 +22,7 @@ from matroid_bandits.problem import Problem
 
 
 def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | None = None) -> Dataset:
-    """Popular movies of independent genres (Section 5.3): 100 movies, 18 genres, one person an episode.
+    """Load the movie recommendation problem (Section 5.3): 100 movies, 18 genres, one person per episode.
 
     Items are movies, labelled by their titles, the most rated first; a weight is 1 when the person of the
     episode has rated the movie, so weights are dependent.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a data set: its place in a data folder and in the publisher's archive, its size and sha256.
+    """A file of a data set: its path in a data folder and in the publisher's archive, its size and sha256.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A data set's files, its publisher's archive (none: not published), how to get it and on what terms.
+    """Origin of a data set: its files, the publisher's archive (None if not published), how to get it, its terms.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Source:
     files: tuple[DataFile, ...]
 
     def how_into(self, folder: Path, *, is_named: bool) -> str:
-        """How to get it into a data folder, which the command must name too where the caller did."""
+        """Return instructions for getting the data into a data folder, for the user."""
         option = f" --data {shlex.quote(str(folder))}" if is_named else ""
         return self.how.format(folder=folder, option=option)
 

@@ -20,7 +20,7 @@ ROCKETFUEL_ASNS: tuple[int, ...] = tuple(_printed.NETWORKS)
 
 
 def rocketfuel(asn: int | str, data: str | os.PathLike[str] | None = None, *, standin: bool | None = None) -> Dataset:
-    """One of the paper's ISP networks (Section 5.1): the routing forest of least latency.
+    """Load one of the paper's ISP networks (Section 5.1) as a minimum-latency spanning tree problem.
 
     Items are links, labelled by their two nodes; weights are latencies in ms, to be minimised.
 

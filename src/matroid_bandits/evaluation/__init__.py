@@ -1,4 +1,4 @@
-"""What another policy would have earned: inclusion probabilities, estimators and uplift from a learner's log."""
+"""Off-policy evaluation from a learner's log: inclusion probabilities, estimators and uplift."""
 
 from matroid_bandits.evaluation._companions import CompanionEffect, companion_effect
 from matroid_bandits.evaluation._estimators import Decisions, Estimate, Target, estimate

@@ -15,7 +15,7 @@ _LEAST = 100
 
 
 class CompanionEffect(NamedTuple):
-    """How much more an item was worth per unit of worth beside it.
+    """Regression slope of an item's weight on the average weights of the other items in its set.
 
     Attributes
     ----------
@@ -37,12 +37,12 @@ class CompanionEffect(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """The level at which "companions do not matter" is refused."""
+        """P value of the hypothesis that the other items do not matter."""
         return 2.0 * NormalDist().cdf(-abs(self.slope) / self.error) if self.error > 0.0 else 1.0
 
 
 def companion_effect(log: Any) -> CompanionEffect:
-    """Regress the weights of items on what the items beside them are worth on average.
+    """Regress the weights of items on the average weights of the other items in their sets.
 
     Both are taken less their average over the item's own plays, so only good company matters, not good items. Random
     sets alone are used: their company is drawn by chance. A negative slope says that items take attention from each

@@ -24,7 +24,7 @@ METHODS: tuple[Method, ...] = ("dr", "snips", "iips")
 
 @dataclass(frozen=True)
 class Decisions:
-    """Settled decisions of a log: n played items of T decisions.
+    """Table of the settled decisions of a log: n played items of T decisions.
 
     Attributes
     ----------
@@ -67,14 +67,14 @@ class Decisions:
         return self.is_held_out.size
 
     def total(self, values: FloatArray) -> FloatArray:
-        """The sum of each decision's values (T,)."""
+        """Return the sum of each decision's values (T,)."""
         totals: FloatArray = np.bincount(self.decision, values, len(self)).astype(np.float64)
         return totals
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a target would have done at each decision.
+    """A target policy's inclusion probabilities, set sizes and predictions at each logged decision.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The value of a target per decision, and how far the log can be trusted with it.
+    """Off-policy estimate of a target's value per decision, with its standard error and diagnostics.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Estimate:
     warnings: tuple[str, ...] = ()
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval of a single look, by the normal distribution.
+        """Return the confidence interval for a single look, by the normal distribution.
 
         Examples
         --------
@@ -164,7 +164,7 @@ class Estimate:
 
 
 def estimate(log: Decisions, target: Target, method: Method = "dr") -> Estimate:
-    """The value of a target from a log.
+    """Estimate a target policy's value from a log, with a chosen estimator.
 
     ``"dr"`` (doubly robust) adds to the predicted value of the target's set what the predictions missed; ``"iips"``
     weighs every played item by e / p; ``"snips"`` divides that by the mean weight. All are right where propensities

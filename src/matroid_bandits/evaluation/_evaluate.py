@@ -34,7 +34,7 @@ _LOOKS = 200
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a log says about targets.
+    """Result of `evaluate`: estimated values of target policies from a log.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Evaluation:
     parts: dict[str, dict[str, dict[str, Estimate]]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON."""
+        """Return the result as plain JSON."""
         return {
             "method": self.method,
             "minimize": self.minimize,
@@ -99,7 +99,7 @@ class Evaluation:
         }
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row per target, that of the played sets first, as a pandas DataFrame."""
+        """Return a pandas DataFrame with a row per target, the logged sets first."""
         pd = pandas_for("to_frame")
 
         rows = {PLAYED: self.played} | self.estimates
@@ -123,7 +123,7 @@ def evaluate(
     n_draws: int = 100_000,
     seed: int = 0,
 ) -> Evaluation:
-    """Estimate what other sets would have earned, from a log with a hold-out.
+    """Estimate the value of other policies from a log with a hold-out.
 
     A target is a set of items; `FixedSet`; `UniformRandom`, for random sets; or a `Learner`, taken as it is. A policy
     that goes on learning is refused: what it would have played depends on what it would have seen. Estimates are

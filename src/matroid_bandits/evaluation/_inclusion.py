@@ -28,7 +28,7 @@ _ROWS = 1 << 13  # sets that are solved together
 
 @dataclass(frozen=True)
 class Inclusion:
-    """The inclusion probabilities of a law of random sets.
+    """Inclusion probabilities of random sets: the probability of each item to be in the set.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Inclusion:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing was drawn."""
+        """Whether the probabilities are exact, without sampling."""
         return self.n_draws == 0
 
 
@@ -65,7 +65,7 @@ def inclusion_probabilities(
     n_draws: int = 100_000,
     seed: int = 0,
 ) -> Inclusion:
-    """The chance of each item to be in the best set for independent uniform weights, as hold-outs are drawn.
+    """Return each item's probability to be in a hold-out's random set: the best set for uniform weights.
 
     Quotas have closed forms; nested quotas an integral that Gauss-Legendre quadrature finds to the last digits. Other
     matroids are split into connected components: components of up to 20 items are enumerated. What is left is

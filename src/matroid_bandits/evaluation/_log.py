@@ -29,7 +29,7 @@ LEARNERS_OWN = frozenset(("observed", "asked", "told", "closed", "changed", "con
 
 
 class Event(NamedTuple):
-    """One entry of a log.
+    """One event of a log.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Event(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class LoggedDecision:
-    """A decision, the request that it answered, and what became of its items.
+    """A logged decision: the request, the chosen items, and their feedback.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class LoggedDecision:
 
     @property
     def labels(self) -> list[Label]:
-        """The labels of the items that were played."""
+        """Labels of the played items."""
         labels = self.constraint.labels
         return [labels[e] for e in self.items.tolist()]
 
@@ -137,13 +137,13 @@ class LoggedDecision:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing more will be said of it."""
+        """Whether no more feedback can arrive."""
         return self.is_closed or self.is_answered
 
 
 @dataclass(eq=False)
 class Log:
-    """What a learner, or a campaign of the service, has decided and been told; made by `read_log`.
+    """Log of a learner or a campaign as a table of decisions and their feedback; made by `read_log`.
 
     Attributes
     ----------
@@ -182,14 +182,14 @@ class Log:
 
     @property
     def constraint(self) -> Constraint:
-        """Which sets are allowed at the end."""
+        """The constraint after the last event."""
         if self._constraint is None:
             raise EvaluationError("expected a log that begins with a created event, got an empty one")
         return self._constraint
 
     @property
     def policy(self) -> Policy:
-        """The policy at the end."""
+        """The policy after the last event."""
         if self._policy is None:
             raise EvaluationError("expected a log that begins with a created event, got an empty one")
         return self._policy
@@ -199,7 +199,7 @@ class Log:
         return f"Log(n_events={len(self.events)}, n_decisions={len(self.decisions)}, n_held_out={n_held_out})"
 
     def frame(self, *, propensity: bool = True) -> pandas.DataFrame:
-        """A row per decision and item, as a pandas DataFrame.
+        """Return a pandas DataFrame with a row per decision and item.
 
         Columns are decision, item, asked_at, told_at, weight, source ("told", "default", "waiting", or "lost" where
         the decision was closed without it), held_out, control (what answers decisions that are held out), share (of
@@ -277,7 +277,7 @@ class Log:
         pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False), file)
 
     def learner(self, until: int | None = None) -> Learner:
-        """The learner as it was after an event, by default the last; decisions are taken as they are in the log.
+        """Return the learner as it was after an event, by default the last; logged decisions are trusted.
 
         Examples
         --------
@@ -298,7 +298,7 @@ class Log:
         return learner
 
     def append(self, event: Event) -> None:
-        """Take the next entry into account."""
+        """Add the next event."""
         self.events.append(event)
         form = event.form
         if event.kind != "created" and self._constraint is None:
@@ -399,7 +399,7 @@ class Log:
 
 
 def read_log(source: Any, archive: str | PathLike[str] | None = None) -> Log:
-    """A log as a table of decisions, from wherever it is kept.
+    """Read a log of events (a file, an archive folder, an iterable or a client) as a table of decisions.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from matroid_bandits.exceptions import EvaluationError
 
 
 def matching_replay(log: Any, target: Any) -> Estimate:
-    """The mean value of the random sets of a log that were the target's, where all sets are equally likely.
+    """Estimate a target's value by the mean over logged random sets that equal the target's, where sets are uniform.
 
     It needs no propensities and does not assume that items are worth the same beside any others, and uses one set in
     as many as there are: a check of `evaluate` on small problems.

@@ -22,7 +22,7 @@ _ZETA = 3.1055  # zeta(1.4), of the stitched boundary
 
 @dataclass(frozen=True)
 class Look:
-    """What a log says about the uplift so far.
+    """Estimated uplift of a learner over its control at one time, with confidence sequences and p values.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Look:
 
 
 class Trace(NamedTuple):
-    """What would have been seen after each of n decisions; the fields of a `Look` as arrays, intervals as (n, 2).
+    """Estimated uplift after each of n decisions: the fields of a `Look` as arrays, intervals as (n, 2).
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Trace(NamedTuple):
 
 
 class UpliftSequence:
-    """The difference between a learner and its control, decision by decision.
+    """Running estimate of the difference between a learner and its control, valid at every decision.
 
     The quantity is the mean over the decisions so far of what the learner's set is worth beyond the control's. It may
     move while the learner learns. Every decision needs a chance of being the control's, known when it was made.
@@ -117,7 +117,7 @@ class UpliftSequence:
         self._state = np.zeros(kernels.SIZE)
 
     def add(self, values: ArrayLike, is_control: ArrayLike, shares: ArrayLike) -> None:
-        """Take decisions into account, in the order in which they were made.
+        """Add decisions, in the order in which they were made.
 
         Parameters
         ----------
@@ -131,13 +131,13 @@ class UpliftSequence:
         self._advance(values, is_control, shares, np.empty((0, kernels.SIZE)))
 
     def trace(self, values: ArrayLike, is_control: ArrayLike, shares: ArrayLike) -> Trace:
-        """`add`, and what would have been seen after each of the decisions."""
+        """Add decisions, and return the estimate after each of them."""
         states = np.empty((np.size(values), kernels.SIZE))
         self._advance(values, is_control, shares, states)
         return self._seen(states.T)
 
     def widen(self, low: float, high: float) -> None:
-        """Let values be from a wider range from now on; what was seen before counts on.
+        """Widen the range of values from now on; earlier decisions stay counted.
 
         The exact interval and the bets stay what they say where the range does not depend on the values to come.
 
@@ -157,7 +157,7 @@ class UpliftSequence:
         self.low, self.high = low, high
 
     def to_dict(self) -> dict[str, Any]:
-        """The sequence as plain JSON, to go on with later."""
+        """Return the sequence as plain JSON, from which `from_dict` continues."""
         return {
             "low": self.low,
             "high": self.high,
@@ -168,7 +168,7 @@ class UpliftSequence:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> UpliftSequence:
-        """The sequence that `to_dict` described.
+        """Make the sequence described by the output of `to_dict`.
 
         Examples
         --------
@@ -190,11 +190,11 @@ class UpliftSequence:
 
     @property
     def n_decisions(self) -> int:
-        """How many decisions were taken into account."""
+        """Number of decisions added."""
         return int(self._state[kernels.N])
 
     def look(self) -> Look:
-        """What is known now."""
+        """Return the current estimate."""
         seen = self._seen(self._state[:, None])
         sequence, exact, single = (
             (float(ends[0, 0]), float(ends[0, 1])) for ends in (seen.sequence, seen.exact, seen.single)
@@ -211,7 +211,7 @@ class UpliftSequence:
         )
 
     def band(self) -> tuple[float, float, float]:
-        """The value and the ends of the confidence sequence now, which `look` has among others."""
+        """Return the current value and the ends of its confidence sequence, a part of `look`."""
         with np.errstate(divide="ignore", invalid="ignore"):
             value, half = self._state[kernels.SUM] / self._state[kernels.N], self._asymptotic(self._state)
         return float(value), float(value - half), float(value + half)

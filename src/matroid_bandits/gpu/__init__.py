@@ -1,4 +1,4 @@
-"""Simulations on a GPU: which fit, and how they are played; numba-cuda is imported when one is played."""
+"""Simulations on a GPU: which ones fit, and how they are played; numba-cuda is imported on first use."""
 
 from matroid_bandits.gpu._cuda import Device, find_device
 from matroid_bandits.gpu._explain import LEAST_EPISODES, explain, obstacle

@@ -27,7 +27,7 @@ PLAIN_BLOCK_BYTES = 48 * 1024
 
 @dataclass(frozen=True)
 class Device:
-    """What is known of the GPU, or of Numba's simulator of one.
+    """Description of the GPU, or of Numba's CUDA simulator.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _row_stack() -> Iterator[None]:
 
 
 def find_device() -> Device:
-    """The GPU in use.
+    """Return the GPU in use.
 
     Raises
     ------

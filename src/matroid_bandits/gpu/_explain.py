@@ -17,7 +17,7 @@ LEAST_EPISODES = 10_000_000
 
 
 def obstacle(problem: Problem, policy: Policy, n_episodes: int = 1, device: Device | None = None) -> str | None:
-    """What of a problem or a policy keeps it off a GPU, as a sentence; None where all fits.
+    """Return why a problem or a policy cannot be simulated on a GPU, as a sentence; None where it can.
 
     With a `device` it may also be that a run needs more than that one's fast memory, or all of its memory.
 
@@ -43,7 +43,7 @@ def obstacle(problem: Problem, policy: Policy, n_episodes: int = 1, device: Devi
 def explain(
     problem: Problem, policies: Mapping[str, Policy] | Policy, *, n_episodes: int, n_runs: int
 ) -> tuple[str, str]:
-    """Where ``simulate(..., device="auto")`` plays, "gpu" or "cpu", and why.
+    """Return where ``simulate(..., device="auto")`` would play, "gpu" or "cpu", and why.
 
     Parameters
     ----------

@@ -36,8 +36,7 @@ _NOTHING: IntArray = np.empty(0, np.int64)
 
 
 class Matroid(Constraint):
-    r"""Base class of matroids: a ground set of items ``0..n_items-1`` and independent sets, the paper's :math:`M =
-    (E, \mathcal I)`.
+    r"""Base class of matroids, the paper's :math:`M = (E, \mathcal I)`: items ``0..n_items-1`` and independent sets.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The paper's three experiments (Sections 5.1 to 5.3): frozen in code, run again, ours beside its figures.
+"""The paper's three experiments (Sections 5.1 to 5.3), with fixed settings, and comparisons with its printed results.
 
 Each is a short file: its data, its policies, its size, and the chapter that a report has on it. Two chapters are on
 what is not in the paper: `BEYOND` has its problems with drift, delay and context, and sets that are no matroids;

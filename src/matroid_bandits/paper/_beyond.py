@@ -24,7 +24,7 @@ from matroid_bandits.simulation import ExecutorChoice, sweep
 
 @dataclass(frozen=True)
 class Beyond:
-    """What is run for the chapter, fixed in code, so that it can be run again.
+    """Settings of the experiments beyond the paper (`reproduce beyond`), fixed in code.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Beyond:
         seed: int | None = None,
         quick: bool = False,
     ) -> Beyond:
-        """The same, longer or shorter; what is not given stays."""
+        """Return the same settings with other numbers of episodes or runs."""
 
         def resized(part: Part) -> Part:
             length, often = (part.n_quick, self.n_quick) if quick else (part.n_episodes, part.n_runs)
@@ -69,11 +69,11 @@ class Beyond:
         return replace(self, parts=tuple(map(resized, self.parts)), seed=self.seed if seed is None else seed)
 
     def loaded(self, data: str | os.PathLike[str] | None = None) -> Beyond:
-        """The same with its data in memory, so that what is wrong with the data is known before a run."""
+        """Return the same settings with the data loaded, so that faulty data raises before a run."""
         return replace(self, parts=tuple(_loaded(part, part.load(data)) for part in self.parts))
 
     def write(self, outcomes: Sequence[PartOutcome]) -> Chapter:
-        """The chapter on what was found."""
+        """Return the report chapter on the results."""
         return Chapter(
             name=self.name,
             title=self.title,
@@ -123,7 +123,7 @@ def run_beyond(
     executor: ExecutorChoice = None,
     store: str | os.PathLike[str] | None = None,
 ) -> list[PartOutcome]:
-    """Load the data and play every part.
+    """Load the data and run every experiment beyond the paper.
 
     Parameters
     ----------

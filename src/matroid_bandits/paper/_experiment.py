@@ -21,7 +21,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, fixed in code, so that it can be run again.
+    """Settings of one of the paper's experiments, fixed in code.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Experiment:
         seed: int | None = None,
         quick: bool = False,
     ) -> Experiment:
-        """The same experiment, longer or shorter; what is not given stays."""
+        """Return the same experiment with other numbers of episodes or runs."""
         episodes, runs = self.quick if quick and self.quick else (self.n_episodes, self.n_runs)
         return replace(
             self,
@@ -80,14 +80,14 @@ class Experiment:
         )
 
     def loaded(self, data: str | os.PathLike[str] | None = None) -> Experiment:
-        """The same experiment with its data in memory, so that what is wrong with the data is known before a run."""
+        """Return the same experiment with its data loaded, so that faulty data raises before a run."""
         datasets = self.load(data)
         return replace(self, load=lambda _: datasets)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One data set and what the policies did on it.
+    """Results of the policies of an experiment on one data set.
 
     Examples
     --------
@@ -102,19 +102,19 @@ class Trial:
 
     @property
     def is_standin(self) -> bool:
-        """Whether the data is made up."""
+        """Whether the data is synthetic."""
         return self.dataset.source == "stand-in"
 
     def per_step(self, policy: str) -> FloatArray:
-        """Expected return per step, or cost, at every checkpoint: the paper's measure."""
+        """Return the expected return, or cost, per step at every checkpoint: the paper's measure."""
         return self.result[policy].per_step_return
 
     def per_step_error(self, policy: str) -> FloatArray:
-        """Standard error over runs of `per_step`; NaN for a single run."""
+        """Return the standard error of `per_step` over runs; NaN for a single run."""
         return self.result[policy].per_step_return_se
 
     def regret_rate(self, policy: str) -> float:
-        """Regret per episode in the last third of the episodes: what an episode costs by now."""
+        """Return the regret per episode in the last third of the episodes."""
         r = self.result
         middle = int(np.searchsorted(r.checkpoints, r.n_episodes * 2 / 3))
         middle = min(middle, r.checkpoints.size - 2) if r.checkpoints.size > 1 else 0
@@ -124,7 +124,7 @@ class Trial:
         return float((regret[-1] - regret[middle]) / (r.n_episodes - r.checkpoints[middle]))
 
     def overtakes(self, policy: str, other: str, n_errors: float = 0.0) -> int | None:
-        """The first checkpoint from which on `policy` has the smaller regret; None when it ends behind.
+        """Return the first checkpoint from which `policy` has the smaller regret to the end; None if it ends behind.
 
         With `n_errors` it must be ahead by that number of standard errors of the difference; if negative, it may be
         behind by that number.
@@ -141,7 +141,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An experiment that was run: what each of its data sets showed.
+    """Results of an experiment: a `Trial` for each of its data sets.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class Outcome:
 
     @property
     def wall_time(self) -> float:
-        """Seconds spent simulating."""
+        """Wall time of the simulations, in seconds."""
         return sum(trial.result.wall_time for trial in self.trials)
 
 

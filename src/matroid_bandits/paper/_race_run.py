@@ -70,7 +70,7 @@ class HeatOutcome:
 
 @dataclass(frozen=True)
 class Race:
-    """What is run for the race, fixed in code, so that it can be run again.
+    """Settings of the race of all policies over many problems (`reproduce race`), fixed in code.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Race:
     title: str = "The race"
 
     def size(self, heat: Heat) -> Size:
-        """How long a heat is."""
+        """Return the number of episodes and runs of a heat."""
         size: Size = getattr(heat, self.length)
         return replace(size, n_episodes=self.n_episodes or size.n_episodes, n_runs=self.n_runs or size.n_runs)
 
@@ -111,13 +111,13 @@ class Race:
         seed: int | None = None,
         length: Length = "usual",
     ) -> Race:
-        """The same, longer or shorter; what is not given stays."""
+        """Return the same settings with other numbers of episodes or runs."""
         return replace(
             self, n_episodes=n_episodes, n_runs=n_runs, seed=self.seed if seed is None else seed, length=length
         )
 
     def loaded(self, data: str | os.PathLike[str] | None = None) -> Race:
-        """The same with its data in memory, so that what is wrong with the data is known before a run."""
+        """Return the same settings with the data loaded, so that faulty data raises before a run."""
         return replace(self, heats=tuple(_loaded(heat, heat.load(data)) for heat in self.heats))
 
 
@@ -132,7 +132,7 @@ def run_race(
     executor: ExecutorChoice = None,
     store: str | os.PathLike[str] | None = None,
 ) -> list[HeatOutcome]:
-    """Load the data, tune and play every heat.
+    """Load the data, tune the policies' parameters, and run every heat of the race.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ CLAIMS: tuple[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str, ...]], ...
 
 
 def write_race(race: Race, outcomes: Sequence[HeatOutcome]) -> Chapter:
-    """Text, tables, figures and claims on the race.
+    """Write the report chapter on the race: text, tables, figures and claims.
 
     Examples
     --------

@@ -29,7 +29,8 @@ FIT: dict[float, tuple[float, ...]] = {
 
 @dataclass(frozen=True)
 class ScaleFit:
-    """For each scale (rows) and network (columns) our regret over the paper's; and the scale that fits best.
+    """Ratio of our regret to the paper's for each radius scale (rows) and network (columns), and the best-fitting
+    scale.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def fit_scale(
     seed: int = 2014,
     start: Literal["observe", "explore"] = "observe",
 ) -> ScaleFit:
-    """Find the scale of OMM's radius for which its regret is closest to the paper's on all six networks.
+    """Find the scale of OMM's confidence radius at which its regret is closest to the paper's on all six networks.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Reports: blocks of plain data, shown in the terminal, on a page, as figures and in ``results.json``."""
+"""Reports: text, tables and plots as plain data, written to the terminal, HTML, figures, LaTeX and
+``results.json``."""
 
 from matroid_bandits._util.plots import Curve, Panel
 from matroid_bandits.reporting._blocks import (

@@ -20,7 +20,7 @@ STANDIN_NOTE = "Stand-in: made-up data that matches the figures the paper prints
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over runs, or over worlds, and its standard error, which is what ± means in every table.
+    """A mean over runs, or over worlds, and its standard error, shown as ± in tables.
 
     Examples
     --------
@@ -38,7 +38,7 @@ Cell = str | int | float | Estimate | None
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, how its numbers are written, and the heading it shares with its neighbours.
+    """A table column: its heading, the format of its numbers, and the heading shared with its neighbours.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Column:
 
     @property
     def key(self) -> str:
-        """The name of the column in plain records."""
+        """Name of the column in plain records."""
         return f"{self.group} {self.name}".strip()
 
     @property
@@ -62,7 +62,7 @@ class Column:
         return "paper" in (self.name, self.group)
 
     def show(self, cell: Cell) -> str:
-        """A cell as text; a no-break space holds an error to its sign."""
+        """Return a cell as text, with no-break spaces around ±."""
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
             return "–"
         if isinstance(cell, Estimate):
@@ -72,7 +72,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns, with a note.
+    """Table of rows under columns, with a title and a note.
 
     Examples
     --------
@@ -91,11 +91,11 @@ class Table:
     is_standin: bool = False
 
     def texts(self) -> list[list[str]]:
-        """Every cell as text."""
+        """Return every cell as text."""
         return [[column.show(cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def records(self) -> list[dict[str, Any]]:
-        """Every row as a plain record by column; an estimate becomes a pair."""
+        """Return every row as a plain record by column; an estimate becomes a pair."""
         return [
             {
                 column.key: [cell.mean, cell.error] if isinstance(cell, Estimate) else cell
@@ -118,7 +118,7 @@ def groups_of(table: Table) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Plot:
-    """Panels side by side; curves whose labels are in one of `groups` share its colour.
+    """Plot of panels side by side; curves whose labels are in one of `groups` share its colour.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Plot:
 
     @property
     def is_standin(self) -> bool:
-        """Whether any panel shows made-up data."""
+        """Whether any panel shows synthetic data."""
         return any(panel.is_standin for panel in self.panels)
 
 
@@ -146,7 +146,7 @@ Verdict = Literal["holds", "does not hold", "undecided"]
 
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper says, whether our runs bear it out, and the figures behind that.
+    """A claim of the paper, whether our runs confirm it, and the figures behind the verdict.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph.
+    """Paragraph of text.
 
     Examples
     --------

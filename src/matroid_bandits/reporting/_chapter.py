@@ -12,7 +12,7 @@ from matroid_bandits.reporting._blocks import Block, Claim, Plot, Table, unknown
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where the data of a problem comes from, in a sentence or two.
+    """Origin of a problem's data, in a sentence or two.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class DataSource:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What was simulated for a chapter: episodes, runs, policies and data.
+    """Settings of the simulations behind a chapter: episodes, runs, policies, seed and data.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class RunFacts:
 
     @property
     def size(self) -> str:
-        """How often and how long, with which seed."""
+        """Number of episodes and runs, and the seed, as text."""
         if not isinstance(self.n_runs, int):
             assert not isinstance(self.n_episodes, int)
             parts = (f"{part}: {self.n_runs[part]} of {n:,} episodes" for part, n in self.n_episodes.items())
@@ -77,7 +77,7 @@ class RunFacts:
 
     @property
     def summary(self) -> str:
-        """Everything that was run, in two sentences."""
+        """The settings in two sentences."""
         names = ", ".join(dict.fromkeys(_short(policy) for policy in self.policies.values()))
         start = "every item seen once" if self.start == "observe" else "nothing seen"
         if not isinstance(self.n_episodes, int):
@@ -88,7 +88,7 @@ class RunFacts:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The facts that decide the numbers, as plain data; nothing of the machine or the time it took."""
+        """Return the settings that determine the numbers as plain data, without machine or time."""
         return {
             "episodes": self.n_episodes if isinstance(self.n_episodes, int) else dict(self.n_episodes),
             "runs": self.n_runs if isinstance(self.n_runs, int) else dict(self.n_runs),
@@ -100,7 +100,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class LogFacts:
-    """What a chapter about a log rests on.
+    """Facts on the log behind a chapter: its decisions, and how many were used.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class LogFacts:
 
     @property
     def size(self) -> str:
-        """How many decisions there are, and how many are left out."""
+        """Number of decisions, and of those left out, as text."""
         text = f"{counted(self.n_decisions, 'settled decision')}, {self.n_held_out:,} of them held out"
         text += f", of {self.n_units:,} units" if self.n_units != self.n_decisions else ""
         text += f"; {self.n_open:,} wait for answers" if self.n_open else ""
@@ -143,18 +143,18 @@ class LogFacts:
 
     @property
     def summary(self) -> str:
-        """The same as a sentence."""
+        """The facts as a sentence."""
         return f"{self.size}."
 
     def to_dict(self) -> dict[str, Any]:
-        """The facts as plain data; nothing of the machine or the time it took."""
+        """Return the facts as plain data, without machine or time."""
         names = ("n_decisions", "n_held_out", "n_units", "n_open", "n_lost", "method")
         return {name.removeprefix("n_"): getattr(self, name) for name in names} | {"policies": dict(self.policies)}
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A part of a report: what it says in blocks, what was run for it, and records for ``results.json``.
+    """A part of a report: its text, tables and plots, the settings of its runs, and records for ``results.json``.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ class Chapter:
 
     @property
     def is_standin(self) -> bool:
-        """Whether any of the data is made up."""
+        """Whether any of the data is synthetic."""
         return any(source.is_standin for source in self.run.data)
 
 

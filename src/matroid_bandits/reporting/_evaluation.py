@@ -31,7 +31,7 @@ def evaluation_chapter(
     best: str | None = None,
     wall_time: float = 0.0,
 ) -> Chapter:
-    """What is to be said of a log: values of targets, uplift, what exploring cost, and the same by part.
+    """Return the report chapter on a log: values of targets, uplift, the cost of exploration, and values by segment.
 
     Parameters
     ----------

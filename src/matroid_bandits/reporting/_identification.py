@@ -9,7 +9,7 @@ from matroid_bandits.simulation import Identification
 
 
 def margins_table(confidence: Confidence, name: str = "margins", title: str = "Closest calls") -> Table:
-    """The exchanges that are farthest from being ruled out: statistic, threshold, and plays still needed.
+    """Return a table of the exchanges farthest from being ruled out: statistic, threshold, plays still needed.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def margins_table(confidence: Confidence, name: str = "margins", title: str = "C
 
 
 def identification_chapter(found: Identification, *, name: str, title: str, description: str) -> Chapter:
-    """What `identify` found: rounds, errors with their exact interval, the lower bound, and the margins of a run.
+    """Return the report chapter on an `identify` result: rounds, errors, lower bound, and the margins of a run.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def identification_chapter(found: Identification, *, name: str, title: str, desc
 
 
 def identification_record(found: Identification) -> dict[str, object]:
-    """What `identify` found as plain JSON.
+    """Return an `identify` result as plain JSON.
 
     Examples
     --------

@@ -26,7 +26,7 @@ _SIGNS = {
 
 
 def to_latex(table: Table) -> str:
-    r"""A table as a LaTeX float that needs the package booktabs; title and note are its caption.
+    r"""Return a table as a LaTeX float that needs the package booktabs; title and note are its caption.
 
     Examples
     --------

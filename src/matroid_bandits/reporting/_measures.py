@@ -10,7 +10,7 @@ from matroid_bandits.simulation import SimulationResult
 
 
 def report_checkpoints(n_episodes: int) -> IntArray:
-    """Every episode up to 50, then 200 evenly spaced in the logarithm, which shows when policies overtake.
+    """Return the checkpoints of reports: every episode up to 50, then 200 evenly spaced on a log scale.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def report_checkpoints(n_episodes: int) -> IntArray:
 
 
 def final_per_step(result: SimulationResult, policy: str) -> Estimate:
-    """A policy's expected return per step after the last episode, with its standard error.
+    """Return a policy's expected return per step after the last episode, with its standard error.
 
     The realised one where the environment does not know its means.
 
@@ -42,7 +42,7 @@ def final_per_step(result: SimulationResult, policy: str) -> Estimate:
 
 
 def regret_per_step(result: SimulationResult, policy: str) -> float:
-    """A policy's regret per step after the last episode.
+    """Return a policy's regret per step after the last episode.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def measure_word(result: SimulationResult) -> str:
 
 
 def size_note(result: SimulationResult) -> str:
-    """How often and how long was simulated, for a note under a table.
+    """Return the number of simulated runs and episodes as text, for a note under a table.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _FORMAT = "matroid-bandits/report"
 
 
 class Report:
-    """A folder that grows by a chapter whenever something has been run.
+    """Report in a folder, written anew after each added chapter.
 
     After each `add` everything in it is complete, so an interrupted session keeps what it finished. Chapters of an
     earlier session stay, in the paper's order; one of the same name is replaced.
@@ -67,11 +67,11 @@ class Report:
 
     @property
     def wall_time(self) -> float:
-        """Seconds since the report was begun."""
+        """Seconds since the report was started."""
         return time.perf_counter() - self._began
 
     def add(self, chapter: Chapter) -> None:
-        """Write a chapter: the results so far, the page so far, its figures, its tables in LaTeX."""
+        """Add a chapter, and write the results, the HTML page, the figures and the LaTeX tables so far."""
         svgs = {name: svg for plot in chapter.plots for name, svg in _draw_panels(plot)}
         self._sections[chapter.name] = render_section(chapter, svgs, self._command)
         self._records[chapter.name] = _record(chapter)
@@ -89,7 +89,7 @@ class Report:
             raise DataError(f"cannot write the report to {self.folder} ({error.strerror})") from error
 
     def to_json(self) -> str:
-        """Everything found; the same bytes for the same seed, options and data, on any machine."""
+        """Return the results as JSON; the same bytes for the same seed, options and data, on any machine."""
         names = sorted(self._records, key=lambda name: _place(str(self._records[name].get("section", ""))))
         results = {
             "format": _FORMAT,
@@ -100,7 +100,7 @@ class Report:
         return json.dumps(results, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """The page, with its style and figures inside."""
+        """Return the HTML page, with styles and figures embedded."""
         sections = sorted(self._sections.values(), key=lambda section: _place(section.number))
         return render_page(sections, title=self._title, lead=self._lead, wall_time=self.wall_time)
 

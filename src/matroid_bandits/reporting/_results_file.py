@@ -21,7 +21,7 @@ def simulation_record(
     source: str = "real",
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """A problem, its optimum and what every policy did on it; nothing of the machine or the time it took.
+    """Return a problem, its optimum and every policy's results as plain JSON, without machine or time.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def simulation_record(
 
 
 def plain(value: Any) -> Any:
-    """`value` for JSON: floats to ten digits, NaN as None, arrays and tuples as lists, the rest by its str.
+    """Convert a value for JSON: floats to ten digits, NaN to None, arrays and tuples to lists, the rest to str.
 
     Examples
     --------

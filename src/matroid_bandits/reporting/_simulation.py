@@ -23,7 +23,7 @@ def simulation_chapter(
     description: str,
     lead: str = "",
 ) -> Chapter:
-    """What is to be said of one simulated problem: its policies, their curves, its optimal basis if it has one.
+    """Return the report chapter on one simulated problem: policies, curves, and its optimal basis if known.
 
     Parameters
     ----------

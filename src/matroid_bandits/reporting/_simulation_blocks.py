@@ -12,7 +12,7 @@ _UNKNOWN = "Regret is not known, since the environment does not say its means."
 
 
 def policy_table(result: SimulationResult, name: str, title: str, *, is_standin: bool = False) -> Table:
-    """Each policy's return per step, its share of the optimum, and its regret.
+    """Return a table of each policy's return per step, its share of the optimum, and its regret.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def policy_table(result: SimulationResult, name: str, title: str, *, is_standin:
 
 
 def basis_table(problem: Problem, result: SimulationResult, name: str, title: str, n_rows: int = 30) -> Table:
-    """The optimal basis, best first, and how often each policy chose its items.
+    """Return a table of the optimal basis, best item first, and how often each policy chose its items.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def basis_table(problem: Problem, result: SimulationResult, name: str, title: st
 def curve_plot(
     result: SimulationResult, name: str, title: str, caption: str = "", *, is_standin: bool = False
 ) -> Plot:
-    """Return per step and regret of one problem, side by side; the return alone where regret is not known.
+    """Return a plot of return per step and regret of one problem; without regret where it is not known.
 
     Examples
     --------

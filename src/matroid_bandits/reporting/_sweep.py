@@ -18,7 +18,7 @@ from matroid_bandits.simulation import SimulationResult, Sweep, parameter_panels
 def sweep_chapter(
     sweep: Sweep, *, name: str, title: str, description: str, lead: str = "", baseline: str | None = None
 ) -> Chapter:
-    """What is to be said of a sweep.
+    """Return the report chapter on a sweep.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _about(sweep: Sweep, problem: str) -> str:
 
 
 def parts_table(sweep: Sweep, policies: Sequence[str] | None = None) -> Table:
-    """How much of what regret varies by is the worlds', and how much the runs', for each law.
+    """Return a table of the variance of regret between random problems and between runs, by distribution.
 
     Examples
     --------

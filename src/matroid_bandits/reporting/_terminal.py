@@ -19,7 +19,7 @@ _GAP = 2  # blanks that come with a column
 
 
 def open_console() -> Console:
-    """The terminal that standard output goes to, or what stands in for one.
+    """Return a rich console that writes to standard output.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def open_console() -> Console:
 
 
 def styled(*parts: str | tuple[str, str]) -> RichText:
-    """Words, some with a style; nothing in them is taken for markup.
+    """Return text with styled parts, in which markup is not interpreted.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def styled(*parts: str | tuple[str, str]) -> RichText:
 
 
 def print_chapter(console: Console, chapter: Chapter) -> None:
-    """Print a chapter's heading, what was run, and its text, tables and claims; plots are for the page.
+    """Print a chapter's heading, settings, text, tables and claims, without its plots.
 
     Examples
     --------

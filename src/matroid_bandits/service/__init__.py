@@ -1,4 +1,4 @@
-"""The learner behind HTTP: campaigns in a database, served by any number of processes."""
+"""The HTTP service: campaigns (learners with names) in a database, served by any number of processes."""
 
 try:
     import alembic  # noqa: F401 - the files below need these, and a person without them a sentence

@@ -27,7 +27,7 @@ from matroid_bandits.service.dashboard import page_routes
 
 
 def create_app(settings: Settings | None = None, service: Service | None = None) -> Starlette:
-    """The service as an ASGI application; its lifespan starts and stops the writer.
+    """Return the service as an ASGI application, whose lifespan starts and stops the writer.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def differences(replica: Replica, plan: Plan, settings: Settings) -> list[dict[s
 
 
 def in_words(differences: list[dict[str, Any]]) -> list[str]:
-    """A line for every difference.
+    """Return the differences between two campaign settings as lines of text.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class Stretch:
 
 
 class Archive:
-    """A folder with a folder for each campaign; several servers may share it.
+    """Folder of archived events, with a subfolder for each campaign; several servers may share it.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Archive:
         self.folder = Path(folder)
 
     def open(self) -> None:
-        """Make the folder, for its owner alone.
+        """Create the folder, accessible to its owner alone.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class Archive:
     def write(
         self, name: str, learner: str, before: str, first: int, last: int, events: Iterable[Event]
     ) -> tuple[Path, str]:
-        """Write events, which follow each other, to a file: whole, on the disk, or not at all.
+        """Write consecutive events to a file, atomically.
 
         Parameters
         ----------
@@ -123,7 +123,8 @@ class Archive:
         return path, digest
 
     def read(self, path: Path, before: str) -> Iterator[Event]:
-        """The events of a file that follows a log with the digest `before`; the last one comes once all are checked.
+        """Yield the events of a file that follows a log with the digest `before`; the last one only after all are
+        checked.
 
         Raises
         ------
@@ -138,7 +139,7 @@ class Archive:
             raise SerializationError(f"{path}: expected an archive of events, got one that is damaged") from error
 
     def stretches(self, name: str, learner: str) -> list[Stretch]:
-        """The files of a campaign, and of others that it was copied from, which come last; oldest first."""
+        """Return the files of a campaign, and of campaigns it was copied from (last), oldest first."""
         own = self._own(name, learner)
         others = sorted(self.folder.glob(f"*-{learner[:12]}")) if self.folder.is_dir() else []
         found = []
@@ -149,7 +150,7 @@ class Archive:
         return sorted(found, key=lambda stretch: stretch.first)  # which keeps own ones before others
 
     def events(self, name: str, learner: str, after: int, before: str, until: int) -> Iterator[Event]:
-        """The events of a campaign after one, where the digest was `before`, up to `until`.
+        """Yield the events of a campaign after an event with the digest `before`, up to `until`.
 
         Raises
         ------
@@ -169,7 +170,7 @@ class Archive:
                 yield seq, at, payload
 
     def size_of(self, name: str) -> tuple[int, int]:
-        """How many files there are of campaigns of a name, and how many bytes they are."""
+        """Return the number of files and bytes of a campaign."""
         found = self.folder.glob(f"{name}-{'[0-9a-f]' * 12}/*.jsonl.gz") if self.folder.is_dir() else ()
         sizes = [path.stat().st_size for path in found]
         return len(sizes), sum(sizes)

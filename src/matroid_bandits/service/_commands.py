@@ -25,7 +25,7 @@ from matroid_bandits.specs import CampaignSpec, Place, Plan
 def create_campaign(
     database: Database, spec: CampaignSpec, place: Place | None = None, settings: Settings | None = None
 ) -> None:
-    """Create a campaign.
+    """Create a campaign in a database.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def apply_campaign(
     restart: bool = False,
     settings: Settings | None = None,
 ) -> list[dict[str, Any]]:
-    """Give a campaign the settings of a file, all that differ or none; what differs.
+    """Apply the settings of a campaign file, all or none, and return the differences.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def apply_campaign(
 
 
 def move_campaign(database: Database, name: str, verb: Verb) -> None:
-    """Pause, resume or archive a campaign; doing it again changes nothing. Its log is not read.
+    """Pause, resume or archive a campaign, idempotently and without reading its log.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def move_campaign(database: Database, name: str, verb: Verb) -> None:
 
 
 def delete_campaign(database: Database, name: str) -> None:
-    """Remove a campaign with its log, its snapshots and its request ids, and revoke its keys; the name is free then.
+    """Delete a campaign with its log, snapshots and request ids, and revoke its keys; the name becomes free.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def _document(call: Call) -> dict[str, Any]:
 
 
 def api_document(root: str = "") -> dict[str, Any]:
-    """The OpenAPI document of all endpoints, which a proxy may have under a path.
+    """Return the OpenAPI document of all endpoints, optionally under a path prefix of a proxy.
 
     Examples
     --------

@@ -329,7 +329,7 @@ def create_key(
     about: str = "",
     days: float | None = None,
 ) -> str:
-    """Make a key, good for some days or without an end, and give its text, which is stored nowhere.
+    """Create an API key, with or without an expiry, and return its text, which is not stored.
 
     Examples
     --------
@@ -361,7 +361,7 @@ def create_key(
 
 
 def list_keys(database: Database) -> list[Key]:
-    """Every key that was made, revoked ones too, oldest first.
+    """Return all API keys, including revoked ones, oldest first.
 
     Examples
     --------
@@ -395,7 +395,7 @@ def list_keys(database: Database) -> list[Key]:
 
 
 def revoke_key(database: Database, id: str) -> None:
-    """Let a key be used no more; servers notice within `STALE_S` seconds.
+    """Revoke an API key; servers notice within `STALE_S` seconds.
 
     Examples
     --------

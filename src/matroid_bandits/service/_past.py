@@ -119,7 +119,7 @@ class Past:
 
 
 def campaign_uplift(database: Database, name: str) -> dict[str, Any]:
-    """How much better than its control a campaign's learner is, from its newest snapshot and the log since then.
+    """Return a campaign's uplift over its control, computed from its newest snapshot and the log since then.
 
     Raises
     ------

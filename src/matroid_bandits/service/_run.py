@@ -53,7 +53,7 @@ def run_server(
     demo: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve until told to stop.
+    """Run a server until it is told to stop.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ log = logging.getLogger("matroid_bandits.service")
 
 
 class Service:
-    """Campaigns in a database, served by one process.
+    """Campaigns of a database, served by one process.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Service:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Open the database and begin to serve."""
+        """Open the database and start serving."""
         if self.archive is not None:
             self.archive.open()
         self.database.open()
@@ -113,14 +113,14 @@ class Service:
         self.writer.start()
 
     def stop(self) -> None:
-        """Serve what waits, save snapshots, and close the database."""
+        """Finish pending requests, save snapshots, and close the database."""
         self.drain()
         self.writer.stop()
         self.keys.close()
         self.database.close()
 
     def drain(self) -> None:
-        """Let streams end; what was begun is finished."""
+        """Stop accepting new work: end event streams, and finish requests in progress."""
         self.is_draining = True
         if self.router is not None:
             self.router.drain()
@@ -128,19 +128,20 @@ class Service:
 
     @property
     def is_ready(self) -> bool:
-        """Whether campaigns are loaded, the database answered last time, and the server does not drain."""
+        """Whether campaigns are loaded, the last database access succeeded, and the server is not draining."""
         is_reached = self.router is None or self.router.is_ready
         return self.writer.is_ready and is_reached and not self.is_draining and not self._awaited
 
     @property
     def progress(self) -> str:
-        """What is being done before requests are served, in words; empty where nothing is."""
+        """Startup work in progress, as text; empty where there is none."""
         if self._awaited:
             return f"creating campaign {self._awaited[0]}, {len(self._awaited)} to go"
         return self.writer.replicas.progress
 
     def prepare(self, specs: Sequence[tuple[CampaignSpec, Place]], *, is_applied: bool = False) -> Callable[[], None]:
-        """Announce campaigns that are about to be created, and give what creates them: that may compile for a minute.
+        """Announce campaigns to be created, and return the function that creates them, which may compile for a
+        minute.
 
         Until then requests for them wait, and the service is not ready. Where the name is taken, what differs is
         told, and applied where that is asked for.
@@ -183,11 +184,11 @@ class Service:
 
     @property
     def reading(self) -> dict[str, tuple[int, int]]:
-        """How far each long log is read that is being loaded: the last event so far, and the last one there is."""
+        """Progress of each long log being loaded: the last event read, and the last event of the log."""
         return self.writer.reading
 
     def states(self) -> dict[str, tuple[str, float]]:
-        """Gauges of this server: what each is, and its value."""
+        """Return this server's gauges: description and value by name."""
         return {
             "ready": ("1 where requests are served.", float(self.is_ready)),
             "workers": ("Processes that serve.", 1.0),
@@ -196,7 +197,7 @@ class Service:
         }
 
     def figures(self) -> dict[str, Any]:
-        """The figures of this process as JSON; blocks."""
+        """Return the figures of this process as JSON; blocks."""
         with self.database.reading() as connection:
             rows, sizes = self.database.rows(connection), database_sizes(self.database, connection)
         texts = {"database_bytes": "Bytes of the database.", "database_free_bytes": "Bytes of it that are free."}
@@ -241,7 +242,7 @@ class Service:
         verb: str = "",
         content: bytes = b"",
     ) -> Answer:
-        """Let the writer execute something, and wait until it is committed; with a verb, the campaign's home does."""
+        """Execute an operation on the writer thread, or at the campaign's home server, and wait for its commit."""
         if self._awaited:
             await self._wait_for(campaign)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -249,21 +250,21 @@ class Service:
         return await future
 
     def submit(self, operation: Operation) -> None:
-        """Let an operation be executed, at its campaign's home where it has a verb; called on the event loop."""
+        """Queue an operation for the writer, or for the campaign's home server; called on the event loop."""
         if self.router is None or not self.router.hand(operation):
             self.writer.submit(operation)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether requests of some campaigns wait until these are created."""
+        """Whether requests wait for campaigns that are being created."""
         return bool(self._awaited)
 
     async def hand_over(self, endpoint: Endpoint, call: Call) -> Answer | None:
-        """Let a campaign's home serve a request; None where it is to be served here."""
+        """Forward a request to the campaign's home server; None where this server handles it."""
         return None if self.router is None else await self.router.hand_call(endpoint, call)
 
     async def read(self, campaign: str, run: Callable[[Replica], Any]) -> Any:
-        """Let the writer read from a replica that is up to date, between two batches."""
+        """Read from an up-to-date replica on the writer thread, between two batches."""
         if self._awaited:
             await self._wait_for(campaign)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -271,19 +272,20 @@ class Service:
         return await future
 
     def call(self, operation: Operation) -> Any:
-        """Let the writer execute something, and block this thread until it is done."""
+        """Execute an operation on the writer thread, and block until it is done."""
         operation.future = concurrent.futures.Future()
         if self.router is None or not self.router.hand_soon(operation):
             self.writer.submit(operation)
         return operation.future.result()
 
     def create(self, spec: CampaignSpec, place: Place | None = None) -> Answer:
-        """Create a campaign, and block this thread until it is done."""
+        """Create a campaign, and block until it is done."""
         answer: Answer = self.call(Operation(self.creating(spec, place), None, "change", by=COMMAND_LINE))
         return answer
 
     def creating(self, spec: CampaignSpec, place: Place | None = None) -> Callable[[Any, Turn], Answer]:
-        """What the writer executes to create a campaign; the learner is made here, since that may take a while."""
+        """Return the writer's operation that creates a campaign; the learner is made here, since that may take a
+        while."""
         emitted: list[dict[str, Any]] = []
         check_constraint(spec.learner(place, record=emitted.append).constraint, self.settings)
         learner = Learner.replay([from_json(to_json(emitted[0]))])  # the learner that a replay of the log will make
@@ -312,7 +314,7 @@ class Service:
     # Watching
 
     def watch(self, campaign: str, key: str = "") -> asyncio.Event:
-        """An event that is set whenever something has happened to a campaign.
+        """Return an asyncio event that is set whenever the campaign has new events.
 
         Raises
         ------
@@ -335,7 +337,7 @@ class Service:
         return event
 
     def unwatch(self, campaign: str, event: asyncio.Event) -> None:
-        """Stop watching."""
+        """Stop watching a campaign."""
         with self._lock:
             watchers = self._watchers.get(campaign, {})
             key = watchers.pop(event, None)
@@ -348,13 +350,13 @@ class Service:
 
     @property
     def watched(self) -> list[str]:
-        """The campaigns that streams are open of."""
+        """Names of the campaigns with open event streams."""
         with self._lock:
             return [*self._watchers]
 
     @property
     def n_watchers(self) -> int:
-        """How many streams are open."""
+        """Number of open event streams."""
         with self._lock:
             return sum(map(len, self._watchers.values()))
 
@@ -366,7 +368,7 @@ class Service:
             self.wake(set(news))
 
     def wake(self, names: set[str]) -> None:
-        """Let the streams of campaigns look for new events."""
+        """Wake the event streams of some campaigns."""
         with self._lock:
             events = [event for name in names for event in self._watchers.get(name, ())]
             loop = self._loop

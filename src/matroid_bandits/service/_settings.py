@@ -10,7 +10,7 @@ from matroid_bandits.specs import Spec
 
 
 class Settings(Spec):
-    """What a server can be told; a config file has the same keys.
+    """Settings of a server; a config file has the same keys.
 
     Examples
     --------
@@ -117,11 +117,11 @@ class Settings(Spec):
 
     @property
     def is_fronted(self) -> bool:
-        """Whether a proxy has the service under a path, or pages of other origins call it."""
+        """Whether a proxy serves the service under a path, or pages of other origins may call it."""
         return bool(self.root_path or self.cors)
 
     @property
     def address(self) -> str:
-        """Where the server is found."""
+        """URL of the server."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"

@@ -104,7 +104,7 @@ class Timeouts:
 
 
 class Database:
-    """A SQLite file or a PostgreSQL database that holds campaigns.
+    """SQLite or PostgreSQL database of campaigns.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Database:
         self._driver_error: type[Exception] = self.engine.dialect.loaded_dbapi.Error
 
     def open(self) -> None:
-        """Connect, and bring the tables up to date.
+        """Connect, and migrate the tables to the current version.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class Database:
             raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
 
     def exists(self) -> bool:
-        """Whether there is a database of campaigns; looking changes nothing, and creates no file.
+        """Return whether there is a database of campaigns, without creating or changing anything.
 
         Raises
         ------
@@ -216,13 +216,13 @@ class Database:
         self.engine.dispose()
 
     def take_time(self, connection: Connection) -> None:
-        """Let a transaction take as long as it takes, as one does that reads or writes much."""
+        """Lift the time limit of a transaction that reads or writes much."""
         if not self.is_sqlite:
             for each in ("lock", "statement", "idle_in_transaction_session"):
                 connection.exec_driver_sql(f"SET LOCAL {each}_timeout = 0")
 
     def probe(self) -> None:
-        """Raise, in a second or so, unless the database can be written to."""
+        """Raise within about a second unless the database can be written to."""
         with self.engine.connect() as connection:
             if not self.is_sqlite:
                 connection.execute(select(self.clock))
@@ -238,7 +238,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self, connection: Connection | None = None, *, at_once: bool = False) -> Iterator[Connection]:
-        """A transaction that reads; on the given connection, or on a fresh one.
+        """Context manager of a read transaction, on the given connection or a new one.
 
         Where statements must see the database at one moment, as a log and the snapshot that it begins at, `at_once`
         says so; transactions of SQLite always do.
@@ -257,7 +257,7 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self, connection: Connection | None = None) -> Iterator[Connection]:
-        """A transaction that may write; on the connection that is given, or on a fresh one."""
+        """Context manager of a write transaction, on the given connection or a new one."""
         if connection is None:
             with self.engine.connect() as fresh, self.writing(fresh):
                 yield fresh
@@ -268,7 +268,7 @@ class Database:
             yield connection
 
     def now(self, connection: Connection | None = None) -> float:
-        """The database's time, in seconds since 1970."""
+        """Return the database's time, in seconds since 1970."""
         if connection is None:
             with self.reading() as fresh:
                 return self.now(fresh)
@@ -277,22 +277,23 @@ class Database:
     # Statements, on a connection of the caller's
 
     def lock(self, connection: Connection, ids: Sequence[int]) -> list[Any]:
-        """The rows of some campaigns, locked in the order of their numbers until the transaction ends."""
+        """Lock the rows of some campaigns until the transaction ends, in the order of their numbers, and return
+        them."""
         given = json.dumps(ids) if self.is_sqlite else list(ids)
         return [LockedRow._make(row) for row in self._run(connection, self._sql["lock"], (given,)).fetchall()]
 
     def rows(self, connection: Connection, ids: Sequence[int] | None = None) -> list[Any]:
-        """The rows of some campaigns, or of all, as they are now."""
+        """Return the current rows of some campaigns, or of all."""
         return list(connection.execute(*((self._all,) if ids is None else (self._some, {"ids": ids}))))
 
     def find(self, connection: Connection, name: str) -> Any | None:
-        """The row of the campaign of that name."""
+        """Return the row of the campaign of a name; None without one."""
         if not name.isprintable():  # PostgreSQL refuses some of these, and with them the transaction
             return None
         return connection.execute(self._named, {"name": name}).first()
 
     def get(self, connection: Connection, name: str) -> Any:
-        """The same; `UnknownCampaignError` where there is none."""
+        """Return the row of the campaign of a name; raise `UnknownCampaignError` without one."""
         row = self.find(connection, name)
         if row is None:
             raise UnknownCampaignError(f"expected the name of a campaign, got {name!r}")
@@ -301,19 +302,20 @@ class Database:
     def log(
         self, connection: Connection, campaign: int, after: int = 0, limit: int | None = None, chunk: int = 64
     ) -> Iterator[Any]:
-        """The events of a campaign after one: their number, time and payload, a chunk of rows at a time."""
+        """Yield number, time and payload of a campaign's events after one, a chunk of rows at a time."""
         given = {"campaign": campaign, "after": after, "limit": _ALL if limit is None else limit}
         with connection.execute(self._after, given, execution_options={"yield_per": chunk}) as found:
             yield from found
 
     def tail(self, connection: Connection, campaign: int, until: int, limit: int) -> list[str]:
-        """The payloads of the last events up to one, oldest first."""
+        """Return the payloads of the last events up to one, oldest first."""
         newest = select(events.c.payload).where(events.c.campaign == campaign, events.c.seq <= until)
         found = connection.execute(newest.order_by(events.c.seq.desc()).limit(limit)).scalars().all()
         return [*reversed(found)]
 
     def page(self, connection: Connection, campaign: int, after: int, limit: int, most: int) -> list[Any]:
-        """The next events of a campaign after one, up to `limit` events and `most` characters; one at least."""
+        """Return the next events of a campaign after one: at least one, at most `limit` events and `most`
+        characters."""
         found: list[Any] = []
         for row in self.log(connection, campaign, after, limit, chunk=16):
             most -= len(row.payload)
@@ -323,7 +325,7 @@ class Database:
         return found
 
     def base(self, connection: Connection, campaign: int) -> tuple[int, str]:
-        """The event after which a log begins, whose earlier ones are in archives, and the digest up to it."""
+        """Return the event after which the log in the database begins, and the digest up to it."""
         row = connection.execute(select(campaigns.c.first).where(campaigns.c.id == campaign)).first()
         if row is None or row.first == 1:
             return 0, ""
@@ -334,7 +336,7 @@ class Database:
         return row.first - 1, found
 
     def digest(self, connection: Connection, campaign: int, until: int) -> str:
-        """The digest of a log up to an event, from its events."""
+        """Return the digest of a log up to an event, computed from its events."""
         first, found = self.base(connection, campaign)
         for row in self.log(connection, campaign, first):
             if row.seq > until:
@@ -343,20 +345,20 @@ class Database:
         return found
 
     def known(self, connection: Connection, ids: Sequence[str]) -> dict[tuple[int, str], Any]:
-        """What was answered before to requests of some ids, by campaign and id."""
+        """Return the stored answers to some request ids, by campaign and id."""
         found = self._run(connection, self._sql["known"], (json.dumps(ids),)).fetchall()
         return {(row.campaign, row.id): row for row in map(KnownRow._make, found)}
 
     def append(self, connection: Connection, rows: list[EventRow]) -> None:
-        """Add events to the log."""
+        """Append events to the log."""
         self._insert(connection, "append", rows)
 
     def remember(self, connection: Connection, rows: list[RequestRow]) -> None:
-        """Keep what requests with ids were answered."""
+        """Store the answers to requests with ids."""
         self._insert(connection, "remember", rows)
 
     def advance(self, connection: Connection, rows: Iterable[CampaignRow]) -> None:
-        """Set what the rows of campaigns say of their logs."""
+        """Update the log position in the rows of campaigns."""
         for row in rows:
             self._run(connection, self._sql["advance"], row)
 
@@ -400,7 +402,7 @@ class Database:
         return cursor
 
     def forget_ids(self, before: float, *, of_fronts: bool = False) -> None:
-        """Forget request ids that were answered before a time; of all, or of those that servers made themselves.
+        """Delete request ids answered before a time: all, or those generated by servers.
 
         There may be millions. They are found without a lock and removed some at a time, so that no request waits.
         """
@@ -419,11 +421,11 @@ class Database:
                     connection.execute(one, found[first : first + _AT_ONCE])
 
     def count(self, connection: Connection) -> int:
-        """How many campaigns there are, archived ones included."""
+        """Return the number of campaigns, including archived ones."""
         return int(connection.execute(select(func.count()).select_from(campaigns)).scalar_one())
 
     def create(self, connection: Connection, name: str, spec: str, created: float, status: str = "active") -> int:
-        """Add a campaign without events; its number."""
+        """Insert a campaign without events, and return its number."""
         values: dict[str, Any] = {"name": name, "spec": spec, "status": status, "created": created, "digest": ""}
         values |= dict.fromkeys(("seq", "trusted", "decisions", "waiting"), 0)
         statement = sa.insert(campaigns).values(values)

@@ -51,7 +51,7 @@ _STATUS_AFTER = {
 
 
 def export_campaign(database: Database, name: str, archive: Archive | None = None) -> Iterator[str]:
-    """The log of a campaign as lines of JSON: a header, the events, and a line with their number and checksum.
+    """Yield the log of a campaign as lines of JSON: a header, the events, and a last line with count and checksum.
 
     Where the first events are in archives, the log begins with a snapshot; with the archive given, it is whole.
 
@@ -74,7 +74,7 @@ def export_campaign(database: Database, name: str, archive: Archive | None = Non
 
 
 def backup(database: Database) -> Iterator[str]:
-    """The logs of all campaigns, one after the other, as `export_campaign` writes them.
+    """Yield the logs of all campaigns, one after the other, in the format of `export_campaign`.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def restore(
 
 
 def repair(database: Database, name: str, save: Callable[[Iterable[str]], None], *, after: int | None = None) -> int:
-    """Cut the log of a campaign after an event, so that it can be read again; servers that run notice it.
+    """Truncate the log of a campaign after an event, so that it can be read again; running servers notice.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _cut(connection: Connection, replica: Replica, values: dict[str, Any]) -> No
 
 
 def trust_log(database: Database, name: str) -> None:
-    """Let a stopped campaign go on by the log's word.
+    """Resume a stopped campaign, trusting the decisions of its log.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def trust_log(database: Database, name: str) -> None:
 
 
 def resume_campaign(database: Database, name: str) -> None:
-    """Let a paused campaign go on.
+    """Resume a paused campaign.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def resume_campaign(database: Database, name: str) -> None:
 
 
 def acknowledge_alarms(database: Database, name: str) -> None:
-    """Take all alarms of a campaign as seen.
+    """Acknowledge all alarms of a campaign.
 
     Examples
     --------

@@ -126,7 +126,7 @@ export class Bandits {
 
 
 def typescript(document: dict[str, Any]) -> str:
-    """The source of a client for the endpoints of an OpenAPI document.
+    """Return the source of a TypeScript client for the endpoints of an OpenAPI document.
 
     Examples
     --------

@@ -20,7 +20,7 @@ _SHOWN = 100_000
 
 @dataclass(frozen=True)
 class Verified:
-    """What was replayed.
+    """Result of `verify_campaign`: numbers of replayed events, decisions and snapshots.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ def verify_campaign(
     archive: Archive | None = None,
     on_progress: Callable[[int, int], None] = lambda seq, last: None,
 ) -> Verified:
-    """Replay a campaign's log from `created` on, and compare decisions, hashes and snapshots; nothing is changed.
+    """Replay a campaign's log from the start and compare decisions, hashes and snapshots, without changing anything.
 
     Parameters
     ----------

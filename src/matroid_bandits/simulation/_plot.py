@@ -43,7 +43,7 @@ def curve_panel(
     unit: str = "",
     is_standin: bool = False,
 ) -> Panel:
-    """Expected return (or cost) per step, averaged over the episodes so far, beside the optimum's.
+    """Return the panel of expected return (or cost) per step, averaged over the episodes so far, and the optimum.
 
     The realised one, without an optimum, where the environment does not know its means.
 
@@ -79,7 +79,7 @@ def regret_panel(
     unit: str = "",
     is_standin: bool = False,
 ) -> Panel:
-    """Cumulative regret over episodes, of the policies that have any; no curves where regret is not known.
+    """Return the panel of cumulative regret over episodes; without curves where regret is not known.
 
     Examples
     --------

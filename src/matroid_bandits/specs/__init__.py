@@ -1,4 +1,4 @@
-"""The vocabulary of TOML files and JSON bodies, as pydantic models: every mistake is told with its key or line.
+"""Models of problem files, campaign files and JSON bodies (pydantic); errors name the key or line of the mistake.
 
 A user's model that speaks the same language derives from `Spec` and uses the others as its fields; `parse`
 turns plain data into it. Files are read and code is imported only where `parse` is told that it may.

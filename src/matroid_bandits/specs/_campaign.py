@@ -105,7 +105,7 @@ HoldoutField = Annotated[
 
 
 class CampaignTerms(Spec):
-    """What a campaign is besides its learner: its name, what is shown of it, and how long answers are waited for.
+    """Settings of a campaign besides its learner: name, display texts, and how long to wait for feedback.
 
     Examples
     --------
@@ -122,14 +122,14 @@ class CampaignTerms(Spec):
     default: Number | None = Field(None, description="The weight of what is not answered in time; null to forget it.")
 
     def check_default(self, policy: Policy, place: Place) -> None:
-        """Raise unless the default weight is one that the policy can take."""
+        """Raise unless the policy accepts the default weight."""
         low, high = policy.support
         if self.default is not None and not low <= self.default <= high:
             raise place.at("default").error(f"expected a weight that {policy!r} can take, got {self.default:g}")
 
 
 class CampaignSpec(CampaignTerms, ConstrainedSpec):
-    """What a campaign file, or the body that creates a campaign, says.
+    """Content of a campaign file, or of the request body that creates a campaign.
 
     Examples
     --------
@@ -156,13 +156,13 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
     )
 
     def make(self, place: Place | None = None) -> tuple[Constraint, Policy]:
-        """The constraint and the policy; code that they name is imported, and known to stored forms from then on."""
+        """Return the constraint and the policy; classes that they name are imported."""
         place = Place() if place is None else place
         ground = self.ground(place)
         return ground.constraint, self.policy.make(ground, place.at("policy"))
 
     def learner(self, place: Place | None = None, record: Callable[[dict[str, Any]], None] | None = None) -> Learner:
-        """A new learner for the campaign.
+        """Return a new learner for the campaign.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
 
 
 def read_campaign(path: str | os.PathLike[str]) -> tuple[CampaignSpec, Place]:
-    """Read a campaign file, TOML or JSON; without a name it is called as the file is.
+    """Read a campaign file, TOML or JSON; its name defaults to the file's.
 
     Files that it names are read, and code that it names is imported, when `CampaignSpec.learner` is called with the
     place that comes with it.

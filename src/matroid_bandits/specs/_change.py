@@ -9,7 +9,7 @@ from matroid_bandits.specs._values import NumberOrValues, Values
 
 
 class DelaySpec(Spec):
-    """How late weights become known: `episodes`, a geometric number of `mean` more, or `never` with a probability.
+    """Delay of feedback: `episodes`, plus a geometric number of given `mean`, or `never` with a probability.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class MoveSpec(Spec):
 
 
 class DriftSpec(MoveSpec):
-    """How means move: they go `to` other means `over` some episodes, and swing by `amplitude` with a `period`.
+    """Drift of means: linearly `to` other means `over` some episodes, and by `amplitude` with a `period`.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class WalkSpec(MoveSpec):
 
 
 class AutoregressiveSpec(MoveSpec):
-    """Means that wander around the usual ones, an AR(1) process for each item, clipped to bounds.
+    """Drifting means: an AR(1) process around the usual mean for each item, clipped to bounds.
 
     Examples
     --------

@@ -76,7 +76,7 @@ class TableSpec(Spec):
         return self
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """The constraint, its items and what the table says of them; `reserved` columns are no features."""
+        """Return the constraint, its items and their table rows; `reserved` columns are not features."""
         place = Place() if place is None else place
         if self.file is not None:
             sheet = read_sheet(self.file, place.at("file"))
@@ -110,7 +110,7 @@ class _ItemsSpec(TableSpec):
 
 
 class UniformSpec(_ItemsSpec):
-    """Any `rank` items.
+    """Uniform matroid: any `rank` items.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class PartitionSpec(_ItemsSpec):
 
 
 class GroupSpec(Spec):
-    """Nested quotas come as groups: some `items`, or each value of a column `category`, with a `capacity`.
+    """A quota: some `items`, or each value of a column `category`, with a `capacity`.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class LaminarSpec(_ItemsSpec):
 
 
 class GraphicSpec(TableSpec):
-    """Sets of edges without a cycle, a row for each edge.
+    """Graphic matroid: sets of edges without a cycle, a row of the table for each edge.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class GraphicSpec(TableSpec):
 
 
 class TransversalSpec(TableSpec):
-    """Sets of items that can be matched, each to a partner of its own, a row for each pair.
+    """Transversal matroid: sets of items that can be matched to distinct partners, a row for each pair.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def _check_own(name: str, info: ValidationInfo) -> str:
 
 
 class OwnSpec(Spec):
-    """A constraint of a user's class: ``module:Class``, which imports code, and its constructor's arguments.
+    """A constraint of a user's class: ``module:Class``, which is imported, and its constructor's arguments.
 
     Examples
     --------
@@ -311,7 +311,7 @@ class OwnSpec(Spec):
     )
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """The constraint and its items, by the names of their labels; they have no tables."""
+        """Return the constraint and its items, named by their labels, without table rows."""
         place = Place() if place is None else place
         kind = import_class(self.kind, place.at("kind"), Constraint)
         values = dict(self.model_extra or {})
@@ -320,7 +320,7 @@ class OwnSpec(Spec):
 
 
 class StoredSpec(Spec):
-    """A constraint in the form that `Constraint.to_dict` writes; labels may be numbers and lists there.
+    """A constraint in the format of `Constraint.to_dict`; labels may be numbers and lists.
 
     Examples
     --------
@@ -335,7 +335,7 @@ class StoredSpec(Spec):
     kind: str = Field(description="The kind of the constraint.")
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """The constraint; nothing else is said of its items."""
+        """Return the constraint, without table rows."""
         place = Place() if place is None else place
         try:
             made = constraint_from_dict({"format": FORMAT, "kind": self.kind, **(self.model_extra or {})})

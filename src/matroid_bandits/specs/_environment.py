@@ -36,7 +36,7 @@ from matroid_bandits.specs._values import NumberOrValues, Values, read_values
 
 
 class EnvironmentSpec(Spec):
-    """Where the weights come from, which items are available, and how late weights become known.
+    """Distribution of the weights, availability of items, and delay of feedback.
 
     Examples
     --------
@@ -53,11 +53,11 @@ class EnvironmentSpec(Spec):
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the matroid's own table that the weights use up."""
+        """The columns of the matroid's own table that the weights use."""
         return []
 
     def environment(self, ground: Ground, place: Place | None = None) -> Environment:
-        """The environment of these items."""
+        """Return the environment for these items."""
         place = Place() if place is None else place
 
         def numbers(value: Any, *keys: str) -> Any:
@@ -310,7 +310,7 @@ def _check_matrix(value: Any) -> Any:
 
 
 class RowsSpec(EnvironmentSpec):
-    """Each episode one of some rows that hold a weight for every item, in the items' order or by name.
+    """Weights drawn from rows that hold a weight for every item, in the items' order or by name, one row per episode.
 
     Examples
     --------
@@ -327,7 +327,7 @@ class RowsSpec(EnvironmentSpec):
 
 
 class TraceSpec(EnvironmentSpec):
-    """Rows that hold a weight for every item, played one after the other; after the last the first comes again.
+    """Weights played from rows in order, one row per episode; after the last row the first comes again.
 
     Examples
     --------
@@ -344,7 +344,7 @@ class TraceSpec(EnvironmentSpec):
 
 
 class SamplesSpec(EnvironmentSpec):
-    """Each item's weight is one of its own past weights, drawn independently.
+    """Independent weights, each drawn from its item's own past weights.
 
     Examples
     --------
@@ -364,7 +364,7 @@ class SamplesSpec(EnvironmentSpec):
 
 
 class ObservationsSpec(EnvironmentSpec):
-    """Past weights from a CSV file: of each item on its own ("long"), or of all items in one row ("wide").
+    """Past weights from a CSV file: independent by item ("long"), or all items in one row ("wide").
 
     Examples
     --------

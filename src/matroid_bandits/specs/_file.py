@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationPlan(Plan):
-    """What a problem file describes: a problem, policies, the number of episodes and of runs.
+    """Content of a problem file, ready to run: a problem, policies, the number of episodes and of runs.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class SimulationPlan(Plan):
 
     @property
     def description(self) -> str:
-        """What kind of problem it is and where it comes from, in a sentence."""
+        """Kind of the problem and its origin, as a sentence."""
         problem, constraint = self.problem, self.problem.constraint
         what = f"A {constraint.kind} matroid of {problem.n_items} items and rank {problem.rank}"
         if not isinstance(constraint, Matroid):
@@ -149,7 +149,7 @@ def read_simulation(path: str | os.PathLike[str]) -> SimulationPlan:
 
 
 def read_file(file: Path) -> Any:
-    """What a TOML or JSON file says, as plain data.
+    """Read a TOML or JSON file as plain data.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def read_file(file: Path) -> Any:
 
 
 def json_schema(model: Any = SimulationSpec) -> dict[str, Any]:
-    """The JSON Schema of a spec; by default of a whole problem file.
+    """Return the JSON Schema of a spec, by default of a whole problem file.
 
     What reads a file is marked with ``x-reads-file``, what imports code with ``x-imports-code``.
 

@@ -19,7 +19,7 @@ from matroid_bandits.specs._sheet import Row
 
 @dataclass(frozen=True)
 class Ground:
-    """The items of a problem with all that its tables say of them.
+    """The items of a problem, with the rows of its tables that describe them.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Ground:
     constraint: Constraint
 
     def matroid(self, place: Place) -> Matroid:
-        """The constraint, which must be a matroid for something to be made of it; `place` is where it is said."""
+        """Return the constraint, checked to be a matroid; `place` is its place in the spec."""
         if not isinstance(self.constraint, Matroid):
             raise place.error(f"expected a matroid, of which others can be made; got {self.constraint!r}")
         return self.constraint
 
     def check_item(self, name: str) -> str:
-        """What is wrong with the name of an item; empty when there is one of that name."""
+        """Return what is wrong with an item's name, as text; empty when there is an item of that name."""
         if name in self.rows:
             return ""
         return f"item {shown(name)} is not in {self.name}{did_you_mean(name, self.rows)}"
@@ -60,7 +60,7 @@ class Ground:
         return {name: e for e, name in enumerate(self.rows)}
 
     def numbers(self, names: Iterable[str], place: Place) -> list[int]:
-        """The item of each name."""
+        """Return the item number of each name."""
         found = []
         for name in names:
             if message := self.check_item(name):
@@ -69,12 +69,13 @@ class Ground:
         return found
 
     def check_columns(self, columns: Sequence[str]) -> None:
-        """Raise when columns are named, and the items come without tables."""
+        """Raise when columns are named although the items have no tables."""
         if columns and not all(self.rows.values()):
             raise DataError(f"{self.name}: expected a table of items for the column {shown(columns[0])}, got none")
 
     def features(self, columns: Sequence[str]) -> AnyArray:
-        """Numbers from some columns, a row per item, as integers where all of them are: those are treated exactly."""
+        """Return numbers from some columns, a row per item; integers, where all are, since those are treated
+        exactly."""
         self.check_columns(columns)
         return read_features(list(self.rows.values()), columns)
 

@@ -13,7 +13,7 @@ RANGES = {
 
 
 def out_of_range(name: str, value: int) -> str:
-    """What is wrong with a number of episodes, of runs, or a seed; empty when nothing is.
+    """Return what is wrong with a number of episodes, of runs, or a seed, as text; empty when nothing is.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from matroid_bandits.specs._spec import Count, Spec, closest, mistake
 
 
 class OperationSpec(Spec):
-    """A matroid made of another, `of`.
+    """A matroid made from another one, given under `of`.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class OperationSpec(Spec):
     of: ConstraintSpec
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """The matroid, its items and what their tables say of them; `reserved` columns are no features."""
+        """Return the matroid, its items and their table rows; `reserved` columns are not features."""
         place = Place() if place is None else place
         base = self.of.ground(place.at("of"), reserved)
         try:
@@ -53,7 +53,7 @@ class OperationSpec(Spec):
 
 
 class TruncateSpec(OperationSpec):
-    """The sets of another matroid that have at most `rank` items.
+    """Truncation of another matroid to sets of at most `rank` items.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class TruncateSpec(OperationSpec):
 
 
 class DualSpec(OperationSpec):
-    """The matroid whose bases are the complements of another's.
+    """Dual of another matroid: its bases are the complements of the original ones.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class DualSpec(OperationSpec):
 
 
 class RestrictSpec(OperationSpec):
-    """Another matroid on some of its items alone.
+    """Restriction of another matroid to some of its items.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class RestrictSpec(OperationSpec):
 
 
 class ContractSpec(OperationSpec):
-    """Another matroid on its other items, given that some are taken.
+    """Contraction of another matroid: its other items, given that some are taken.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class ContractSpec(OperationSpec):
 
 
 class DirectSumSpec(Spec):
-    """Several matroids side by side; their items have different names.
+    """Direct sum of several matroids, whose items have different names.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class DirectSumSpec(Spec):
     parts: list[ConstraintSpec]
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """The matroid, its items and what their tables say of them; `reserved` columns are no features."""
+        """Return the matroid, its items and their table rows; `reserved` columns are not features."""
         place = (Place() if place is None else place).at("parts")
         grounds = [part.ground(place.at(number), reserved) for number, part in enumerate(self.parts)]
         part_of: dict[str, int] = {}
@@ -149,7 +149,7 @@ class DirectSumSpec(Spec):
 
 
 class IntersectionSpec(Spec):
-    """The sets that two matroids on the same items both allow, such as quotas per topic and quotas per seller.
+    """Intersection of two matroids on the same items, such as quotas per topic and quotas per seller.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class IntersectionSpec(Spec):
     parts: list[ConstraintSpec] = Field(description="Two matroids with the same items in the same order.")
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """The constraint, its items and what the first part says of them; `reserved` columns are no features."""
+        """Return the constraint, its items and the first part's table rows; `reserved` columns are not features."""
         place = (Place() if place is None else place).at("parts")
         if len(self.parts) != 2:
             why = ": the best sets of three matroids are NP-hard to find; list small families as sets"
@@ -217,7 +217,7 @@ for model in (TruncateSpec, DualSpec, RestrictSpec, ContractSpec, DirectSumSpec,
 
 
 class ConstrainedSpec(Spec):
-    """A table that says which sets may be chosen: under `constraint`, or `matroid`, the common case.
+    """A table with a constraint under `constraint`, or under `matroid`, the common case.
 
     Examples
     --------
@@ -248,11 +248,11 @@ class ConstrainedSpec(Spec):
 
     @property
     def key(self) -> str:
-        """Which of the two words is used."""
+        """The key in use, `constraint` or `matroid`."""
         return "matroid" if self.constraint is None else "constraint"
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """The constraint and its items; `place` is where the table is, `reserved` columns are no features."""
+        """Return the constraint and its items; `place` is the table's place, `reserved` columns are not features."""
         given = self.matroid if self.constraint is None else self.constraint
         assert given is not None
         return given.ground((Place() if place is None else place).at(self.key), reserved)

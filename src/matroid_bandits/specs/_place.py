@@ -14,7 +14,7 @@ from matroid_bandits.exceptions import DataError
 
 @dataclass(frozen=True)
 class Place:
-    """A key of a spec, and the file the spec was read from, where there is one.
+    """A key of a spec, and the file it was read from, if any; used in error messages.
 
     Attributes
     ----------
@@ -37,14 +37,14 @@ class Place:
     rng: np.random.Generator | None = field(default=None, compare=False)
 
     def at(self, key: str | int) -> Place:
-        """The place of a key, or of an entry of a list, below this one."""
+        """Return the place of a key, or of an entry of a list, below this one."""
         if isinstance(key, int):
             return replace(self, path=f"{self.path}[{key}]")
         quoted = shortened(key) if re.fullmatch(r"[A-Za-z0-9_-]+", key) else f'"{shortened(key)}"'
         return replace(self, path=f"{self.path}.{quoted}" if self.path else quoted)
 
     def error(self, message: str) -> DataError:
-        """A DataError that names the file and the key."""
+        """Return a DataError that names the file and the key."""
         return DataError(f"{self}: {message}" if str(self) else message)
 
     def __str__(self) -> str:

@@ -43,7 +43,7 @@ DetectorName = Annotated[
 
 
 class PolicySpec(Spec):
-    """A policy by its name, and its constructor's parameters.
+    """A policy: its name and its constructor's parameters.
 
     Where a parameter is called `features`, names of columns stand for the numbers in them; in `items`, the items'
     names stand for their numbers. The `base` of a policy around another, such as `Restarting`, is a policy again,
@@ -76,7 +76,7 @@ class PolicySpec(Spec):
         return data
 
     def make(self, ground: Ground, place: Place | None = None) -> Policy:
-        """The policy, which must be able to play on these items."""
+        """Return the policy, checked to be able to play on these items."""
         return self._make(dict(self.model_extra or {}), ground, Place() if place is None else place)
 
     def _make(self, values: dict[str, Any], ground: Ground, place: Place) -> Policy:
@@ -107,7 +107,7 @@ class PolicySpec(Spec):
 
 
 class DetectorSpec(Spec):
-    """A detector by its name, and its constructor's parameters.
+    """A change detector: its name and its constructor's parameters.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class DetectorSpec(Spec):
     kind: DetectorName = Field(description="The name of a detector, or module:Class for one of your own.")
 
     def make(self, place: Place | None = None) -> Detector:
-        """The detector."""
+        """Return the detector."""
         place = Place() if place is None else place
         kind = DETECTORS[self.kind] if ":" not in self.kind else import_class(self.kind, place.at("kind"), Detector)
         values = dict(self.model_extra or {})

@@ -21,7 +21,7 @@ from matroid_bandits.specs._weights import WeightsSpec
 
 
 class ProblemSpec(ConstrainedSpec):
-    """A matroid, where the weights come from, and whether they are gains or costs.
+    """A problem: a constraint, the distribution of the weights, and whether they are gains or costs.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class ProblemSpec(ConstrainedSpec):
     direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
 
     def make(self, place: Place | None = None) -> tuple[Problem, Ground]:
-        """The problem, and its items with all that their tables say of them."""
+        """Return the problem, and its items with their table rows."""
         place = Place() if place is None else place
         ground = self.ground(place, self.weights.columns)
         if ground.constraint.largest_size <= 0:
@@ -79,7 +79,7 @@ def limited(name: str) -> Any:
 
 
 class RunsSpec(Spec):
-    """How long and how often something is simulated, and what it is called.
+    """Number of episodes and runs of a simulation, its seed and its name.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class RunsSpec(Spec):
 
 
 class SimulationSpec(RunsSpec, ProblemSpec):
-    """The content of a problem file: a problem, policies, the number of episodes and of runs.
+    """Content of a problem file: a problem, policies, the number of episodes and of runs.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class SimulationSpec(RunsSpec, ProblemSpec):
     )
 
     def make_policies(self, problem: Problem, ground: Ground, place: Place | None = None) -> dict[str, Policy]:
-        """The policies by name; each must be able to play on these items and weights."""
+        """Return the policies by name, each checked to be able to play on these items and weights."""
         place = (Place() if place is None else place).at("policies")
         policies = {}
         for name, spec in self.policies.items():

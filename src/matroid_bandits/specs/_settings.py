@@ -30,7 +30,7 @@ _ADDED = {
 
 
 class SettingsSpec(Spec):
-    """What of a campaign is to be other; what is left out stays as it is.
+    """Changes to a campaign's settings; keys that are left out stay as they are.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class SettingsSpec(Spec):
         return self
 
     def plan(self, place: Place | None = None) -> Plan:
-        """What is wanted, with what can be made of it before the campaign is looked at."""
+        """Return the requested changes, with everything that can be built before the campaign is read."""
         place = Place() if place is None else place
         key = "matroid" if self.constraint is None else "constraint"
         whole = self.matroid if self.constraint is None else self.constraint
@@ -93,7 +93,7 @@ class SettingsSpec(Spec):
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings that a campaign is to have, however they were said.
+    """Changes to a campaign's settings, from a file, a request or the command line.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Plan:
 
     @classmethod
     def of(cls, spec: CampaignSpec, place: Place | None = None, *, restart: bool = False) -> Plan:
-        """What a campaign file wants: all that it says, and defaults for what it does not."""
+        """Return the changes that a campaign file requests, with defaults for missing keys."""
         place = Place() if place is None else place
         return cls(
             terms={key: getattr(spec, key) for key in TERMS},
@@ -149,7 +149,7 @@ class Plan:
         )
 
     def check(self, learner: Learner) -> None:
-        """Raise where what cannot change is to be other."""
+        """Raise where settings that cannot change differ."""
         now = "minimize" if learner.minimize else "maximize"
         if self.direction not in (None, now):
             raise self.place.at("direction").error(f"expected {now}, which cannot change; got {self.direction}")
@@ -157,7 +157,7 @@ class Plan:
             raise self.place.at("seed").error(f"expected {learner.seed}, which cannot change; got {self.seed}")
 
     def constraint(self, now: Constraint) -> Constraint:
-        """The constraint that is wanted, given the present one."""
+        """Return the requested constraint, given the present one."""
         if self.ground is not None:
             return self.ground.constraint
         if self.edit is None:
@@ -165,14 +165,14 @@ class Plan:
         return edited(now, *self.edit)
 
     def make_policy(self, constraint: Constraint) -> Policy | None:
-        """The policy that is wanted, for the items of a constraint; None to leave it."""
+        """Return the requested policy, for the items of a constraint; None to keep the present one."""
         if self.policy is None:
             return None
         ground = ground_of(constraint, self.place) if self.ground is None else self.ground
         return self.policy.make(ground, self.place.at("policy"))
 
     def changed(self, learner: Learner, constraint: Constraint, policy: Policy | None) -> dict[str, Any]:
-        """The event of a learner whose items become those of a constraint."""
+        """Return the learner's event that replaces its items by those of a constraint."""
         newcomers = {*constraint.labels}.difference(learner.constraint.labels)
         priors, features = self.priors, self.features
         if self.is_whole and isinstance(priors, Mapping):
@@ -182,7 +182,7 @@ class Plan:
         return learner.change_form(constraint, priors=priors, features=features, forget=self.forget)
 
     def check_default(self, default: Any, policy: Policy) -> None:
-        """Raise unless the default weight is one that the policy can take."""
+        """Raise unless the policy accepts the default weight."""
         low, high = policy.support
         if default is not None and not low <= default <= high:
             raise self.place.at("default").error(f"expected a weight that {policy!r} can take, got {default:g}")

@@ -39,7 +39,7 @@ _MOST_BITS = 10_000  # more, and not even an error message can be printed
 
 
 class Spec(BaseModel):
-    """A table of a spec: unknown and missing keys are mistakes that are told with the key that may have been meant.
+    """Base class of the models: unknown and missing keys are errors that suggest the key that may have been meant.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def parse(
     allow_files: bool = False,
     allow_code: bool = False,
 ) -> T:
-    """The model that plain data describes.
+    """Return the model described by plain data.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def parse(
 
 
 def parse_json(model: type[M], body: bytes) -> M:
-    """The model that a JSON body describes; it may name neither files nor code.
+    """Return the model described by a JSON body, which may name neither files nor code.
 
     Raises
     ------

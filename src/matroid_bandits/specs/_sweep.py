@@ -31,7 +31,7 @@ _MOST_COMBINATIONS = 10_000
 
 
 class ProblemFileSpec(Spec):
-    """The problem of another file: its matroid, weights and direction; its policies and sizes are left aside.
+    """The problem of another file: its matroid, weights and direction, without its policies and sizes.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class ProblemFileSpec(Spec):
     file: FileName = Field(description="A problem file, TOML or JSON; its path is relative to this one's.")
 
     def make(self, place: Place | None = None) -> tuple[Problem, Ground]:
-        """The problem, and its items with all that their tables say of them."""
+        """Return the problem, and its items with their table rows."""
         place = Place() if place is None else place
         file = (place.file.parent if place.file is not None else Path()) / self.file
         data = read_file(file)
@@ -54,7 +54,7 @@ class ProblemFileSpec(Spec):
 
 
 class FamilySpec(PolicySpec):
-    """A policy by its name and parameters, or a family of them: one for every value of what ``vary`` names.
+    """A policy, by its name and parameters, or a family of them: one for every value of what ``vary`` names.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class FamilySpec(PolicySpec):
         return self
 
     def make_all(self, ground: Ground, place: Place | None = None) -> Policy | list[Policy]:
-        """The policy, or the list of a family's, which must be able to play on these items."""
+        """Return the policy, or the list of a family's, checked to be able to play on these items."""
         place = Place() if place is None else place
         if self.vary is None:
             return self.make(ground, place)
@@ -116,7 +116,7 @@ def _which_problem(value: Any) -> str:
 
 
 class DrawnSpec(ProblemSpec):
-    """A problem, or with `worlds` a law of problems, numbers of which are drawn: ``mean = { draw = "uniform" }``.
+    """A problem with random numbers, ``mean = { draw = "uniform" }``; with `worlds`, a distribution of problems.
 
     Examples
     --------
@@ -141,7 +141,7 @@ AnyProblem = Annotated[
 
 
 class SweepSpec(RunsSpec):
-    """The content of a sweep file: problems, policies, the number of episodes and of runs.
+    """Content of a sweep file: problems, policies, the number of episodes and of runs.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class SweepSpec(RunsSpec):
         return self
 
     def make_policies(self, problem: Problem, ground: Ground, place: Place | None = None) -> dict[str, Any]:
-        """The policies, or lists of them, by name; each must be able to play on these items and weights."""
+        """Return the policies, or lists of them, by name, checked to be able to play on these items and weights."""
         place = (Place() if place is None else place).at("policies")
         made = {name: spec.make_all(ground, place.at(name)) for name, spec in self.policies.items()}
         for name, given in made.items():
@@ -193,7 +193,7 @@ class SweepSpec(RunsSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan(Plan):
-    """What a sweep file describes: problems, policies, the number of episodes and of runs.
+    """Content of a sweep file, ready to run: problems, policies, the number of episodes and of runs.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ class SweepPlan(Plan):
 
     @property
     def description(self) -> str:
-        """How many problems there are and where they come from, in a sentence."""
+        """Number of problems and their origin, as a sentence."""
         return f"{counted(len(self.problems), 'problem')}, from {self.path.name}."
 
 

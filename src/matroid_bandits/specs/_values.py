@@ -28,7 +28,7 @@ def _check_values(value: Any) -> Any:
 
 
 class LawSpec(Spec):
-    """A number for each item, drawn anew for every world of a sweep: uniform, normal or beta.
+    """Distribution of a number for each item, drawn anew for every world of a sweep: uniform, normal or beta.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class LawSpec(Spec):
         return self
 
     def numbers(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """A number for each of n items."""
+        """Draw a number for each of n items."""
         if self.draw == "uniform":
             return rng.uniform(self.low, self.high, n)
         return (

@@ -37,7 +37,7 @@ _FAMILIES = ("bernoulli", "exponential", "gaussian", "beta", *_WITHOUT_MEANS)
 
 
 class PiecewiseSpec(EnvironmentSpec):
-    """Weights that come from one of `pieces` after the other, which change at given episodes.
+    """Piecewise-stationary weights: one of `pieces` after the other, switched at given episodes.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class PiecewiseSpec(EnvironmentSpec):
 
 
 class PhasesSpec(EnvironmentSpec):
-    """Weights 0 or 1 whose means jump between two levels, in phases that grow; some items are always better.
+    """Bernoulli weights whose means alternate between two levels in growing phases; some items are always better.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class PhasesSpec(EnvironmentSpec):
 
 
 class ContextualSpec(EnvironmentSpec):
-    """Items whose features are drawn anew in each episode, and weights whose means are linear in them.
+    """Weights with means linear in features that are drawn anew for each item in each episode.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks that a user's class keeps what the rest of the package relies on: a suite of tests for each kind.
+"""Conformance tests for a user's matroids, constraints, policies, environments and engines: a suite for each kind.
 
 Derive a test class from a suite, or call a function ``check_...``, which runs all its tests. No test runner is
 needed.

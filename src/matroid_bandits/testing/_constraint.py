@@ -54,7 +54,7 @@ def check_constraint(constraint: Constraint, *, n_trials: int = 50, seed: int = 
 
 
 class ConstraintSuite(Suite):
-    """A test for each promise of a `Constraint`; up to 12 items against all its sets, beyond against samples.
+    """Conformance tests of a `Constraint`: exhaustive up to 12 items, sampled beyond.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ UniformMatroid(n_items=9, rank=3); got {0, 1, 2} instead of {3, 4, 5} for run 0 
 
 
 class EngineSuite(Suite):
-    """A test for each promise of an `Engine`: its decisions are those of the plain greedy, bit for bit.
+    """Conformance tests of an `Engine`: its decisions equal those of the plain greedy algorithm, bit for bit.
 
     Attributes
     ----------

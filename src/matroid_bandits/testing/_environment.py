@@ -29,7 +29,7 @@ _LATER = (30, 300, 3000, 30_000, 100_000)
 def check_environment(
     environment: Environment, *, n_draws: int = 20_000, seed: int = 0, latest: int = 100_000
 ) -> None:
-    """Draw from an environment and see that it keeps what simulations rely on.
+    """Draw from an environment and check the properties that simulations rely on.
 
     Weights must be finite floats within `support`, one per run and item asked for; a weight must depend on (seed,
     run, t, item) alone, not on what else is asked for or in which batch; episodes must differ; `mean_weights`
@@ -80,7 +80,7 @@ def check_environment(
 
 
 class EnvironmentSuite(Suite):
-    """A test for each promise of an `Environment`; see `check_environment`.
+    """Conformance tests of an `Environment`; see `check_environment`.
 
     Attributes
     ----------

@@ -23,7 +23,8 @@ _EXCHANGED_ITEMS, _PAIRED_ITEMS = 32, 16
 
 
 def check_matroid(matroid: Matroid, *, n_trials: int = 200, seed: int = 0) -> None:
-    """Prove (up to 12 items) or sample (beyond) that the matroid axioms hold and that all its answers agree.
+    """Check the matroid axioms, exhaustively up to 12 items and by sampling beyond, and the consistency of all
+    methods.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def check_matroid(matroid: Matroid, *, n_trials: int = 200, seed: int = 0) -> No
 
 
 class MatroidSuite(ConstraintSuite):
-    """A test for each promise of a `Matroid`, and those of every constraint; see `check_matroid`.
+    """Conformance tests of a `Matroid`, including those of every constraint; see `check_matroid`.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ _SET_SIZE = 3
 
 
 def check_policy(policy: Policy, *, n_items: int = 9, n_episodes: int = 12, seed: int = 0) -> None:
-    """Play a policy for a few episodes and see that it keeps what simulations and learners rely on.
+    """Play a policy for a few episodes and check the properties that simulations and learners rely on.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def check_policy(policy: Policy, *, n_items: int = 9, n_episodes: int = 12, seed
 
 
 class PolicySuite(Suite):
-    """The promises of a `Policy`: in both directions, from an empty start and from one where every item was seen.
+    """Conformance tests of a `Policy`, for gains and costs, from an empty state and after every item was observed.
 
     Answers come in parts, an episode late and never, items may be unavailable or pinned, and features are random
     where the policy takes some.

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Suite:
-    """Tests of one object, a method ``test_...`` for each promise that its kind makes.
+    """Base class of conformance suites: a method ``test_...`` for each required property.
 
     A suite needs no test runner: `run` calls its tests one after the other, and the functions ``check_...`` do no
     more. With pytest, a class whose name begins with ``Test``, derived from a suite, with the object as a class
@@ -26,18 +26,18 @@ class Suite:
 
     @classmethod
     def promises(cls) -> list[str]:
-        """The names of the tests: a class's own first, then those that it inherits, as they are written."""
+        """Return the names of the tests: a class's own first, then inherited ones, in the order of the source."""
         named = (name for kind in cls.__mro__ for name in vars(kind) if name.startswith("test_"))
         return list(dict.fromkeys(named))
 
     @classmethod
     def check(cls, **given: Any) -> None:
-        """Run all tests on what is given, in place of the attributes of the class."""
+        """Run all tests on the given objects, in place of the class's attributes."""
         suite = cls()
         vars(suite).update(given)
         suite.run()
 
     def run(self) -> None:
-        """Run all tests; the first that finds a broken promise raises `ContractError`."""
+        """Run all tests; the first violated property raises `ContractError`."""
         for name in self.promises():
             getattr(self, name)()
