@@ -106,7 +106,7 @@ class NetworkConstraint(ExactConstraint):
         available: BoolArray | None = None,
         pinned: IntArray | None = None,
     ) -> IntArray | None:
-        """The best set with an item, or without it, by one shortest path; see `Constraint.force`."""
+        """Return the best set with an item, or without it, by one shortest path; see `Constraint.force`."""
         unseen = np.isposinf(weights)[None]
         filled = weights[None]
         if unseen.any():

@@ -56,12 +56,12 @@ class Wandering(Environment):
 
     @property
     def environment(self) -> Family:
-        """How weights are drawn around their means, and the means that they wander from."""
+        """The environment that draws weights around the means, and gives the initial means."""
         return self._environment
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What no mean leaves."""
+        """Lower and upper bound of the means."""
         return self._low, self._high
 
     @abstractmethod
@@ -81,7 +81,8 @@ class Wandering(Environment):
         """Means that were free to go anywhere, brought into the bounds."""
 
     def path(self, t: int, stream: Stream, items: IntArray | None = None) -> FloatArray:
-        """How far items, by default all, are from their first means in episode t of each run, without bounds."""
+        """Return the distance of items (by default all) from their initial means in episode t of each run, without
+        bounds."""
         own, items = stream.with_purpose(PATH), self._items if items is None else items
         before = self._first(items, own.normal(0, items))
         if t == 0:
@@ -98,7 +99,7 @@ class Wandering(Environment):
         return after
 
     def means(self, t: int, stream: Stream) -> FloatArray:
-        """The means (R, L) of episode t, of each run its own."""
+        """Return the means (R, L) of episode t, different in each run."""
         return self._means(t, stream, self._items)
 
     def _means(self, t: int, stream: Stream, items: IntArray) -> FloatArray:

@@ -32,7 +32,7 @@ class _Derived(Matroid):
 
     @property
     def base(self) -> Matroid:
-        """The matroid this one was made from."""
+        """The original matroid."""
         return self._base
 
     def _find(self, label: Any) -> int | None:
@@ -197,7 +197,7 @@ class _Minor(_Derived):
 
     @property
     def items(self) -> IntArray:
-        """The base's number of each item."""
+        """The item numbers in the original matroid."""
         return self._kept
 
     def _find(self, label: Any) -> int | None:

@@ -33,7 +33,7 @@ class QuotaMatroid(Matroid):
         return after
 
     def exchanges(self, basis: IntArray) -> tuple[IntArray, IntArray]:
-        """An item replaces the members inside the innermost full group around it."""
+        """Return all exchanges: an item can replace the members inside the innermost full group around it."""
         group, parent, _ = self.quotas()
         room = room_beside(self.quotas(), basis)
         is_outside = np.ones(self._n_items, bool)
@@ -55,7 +55,8 @@ class QuotaMatroid(Matroid):
         return leaves, np.repeat(outside, [each.size for each in listed])
 
     def most_exchanges(self) -> int:
-        """The pairs inside each outermost group: items of different ones never replace each other."""
+        """Return the number of pairs inside each outermost group, since items of different groups never replace
+        each other."""
         group, parent, _ = self.quotas()
         outermost = np.arange(parent.size)
         while (has_container := parent[outermost] >= 0).any():
@@ -67,7 +68,7 @@ class QuotaMatroid(Matroid):
         return int((k * (n - k)).sum())
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
-        """The items in no group that could hold fewer than there are."""
+        """Return the items that are in no group with more items than its capacity."""
         group, parent, capacities = self.quotas()
         X = np.arange(self._n_items) if items is None else np.sort(items)
         is_strict = np.zeros(parent.size + 1, bool)

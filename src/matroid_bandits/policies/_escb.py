@@ -57,7 +57,7 @@ class Certified(NamedTuple):
 
 
 class ESCB(Policy):
-    r"""Efficient sampling for combinatorial bandits (Combes, Talebi, Proutiere and Lelarge, NIPS 2015).
+    r"""ESCB, a UCB policy with a confidence bound for whole sets (Combes, Talebi, Proutiere and Lelarge, NIPS 2015).
 
     The set A of largest :math:`\sum_{e \in A} \hat w_e + \sqrt{(f_t / 2) \sum_{e \in A} 1 / T_e}` is played, with
     :math:`f_t = \log t + c K \log \log t`: a set is explored for what is not known of its total, which is less than

@@ -85,7 +85,7 @@ class _LinearPolicy(Policy):
         raise PolicyError(f"{self!r} cannot start from plays and gains, since it must know the features of each")
 
     def forget(self, state: State, runs: IntArray, items: IntArray) -> None:
-        """Start anew with the belief, which all items share; it is narrowed by the plays that wait."""
+        """Reset the posterior, which all items share, and narrow it by the pending plays."""
         for each in self.memory:
             state.extra[each.name][runs] = each.initial
         self._mark(state, runs)
@@ -127,7 +127,7 @@ class _LinearPolicy(Policy):
             self._rest(state)
 
     def wait(self, state: State, plays: Plays) -> None:
-        """Narrow the belief by what will be seen, as if it were known already; its mean stays."""
+        """Narrow the posterior by pending plays as if their weights were known; its mean stays."""
         root, narrowed = state.extra["root"], state.extra["narrowed_root"]
         before = state.n_waiting - np.bincount(plays.runs, minlength=state.n_runs)
         narrowed[before == 0] = root[before == 0]
@@ -138,7 +138,7 @@ class _LinearPolicy(Policy):
         statistics.narrow(runs, rows, self._noise**2, narrowed)
 
     def drop(self, state: State, dropped: Sequence[Plays]) -> None:
-        """Have the belief narrowed anew by the plays that still wait."""
+        """Recompute the posterior's width from the plays that are still pending."""
         for plays in dropped:
             is_crowded = state.n_waiting[plays.runs] > _MANY
             self._mark(state, plays.runs[~is_crowded])

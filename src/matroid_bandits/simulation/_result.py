@@ -470,7 +470,7 @@ class SimulationResult:
         ]
 
     def differences(self, baseline: str, *, level: float = 0.95) -> list[Difference]:
-        """How much more regret every other policy has than `baseline`, run by run, with p values (see `Sweep`).
+        """Return paired differences in regret between every other policy and `baseline`, with p values (see `Sweep`).
 
         Examples
         --------

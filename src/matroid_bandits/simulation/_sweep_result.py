@@ -163,7 +163,8 @@ class Sweep:
     __hash__ = None  # type: ignore[assignment]
 
     def differences(self, baseline: str, *, level: float = 0.95) -> list[Difference]:
-        """How much more regret every other policy has than `baseline` after the last episode, on every problem.
+        """Return paired differences in regret between every other policy and `baseline` on every problem, with p
+        values.
 
         All policies meet the same weights in a run, so the difference is taken run by run (over drawn worlds: world
         by world), which leaves little of the noise that both share. Intervals and `p_value` are Student's t, each on

@@ -27,7 +27,7 @@ class MoveSpec(Spec):
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the items' table that it uses."""
+        """The columns of the items' table that the drift uses."""
         return [value for key in type(self).model_fields if isinstance(value := getattr(self, key), str)]
 
 
@@ -48,7 +48,7 @@ class DriftSpec(MoveSpec):
 
 
 class WalkSpec(MoveSpec):
-    """Means that are random walks with normal steps, reflected at bounds.
+    """Drifting means: random walks with normal steps, reflected at bounds.
 
     Examples
     --------

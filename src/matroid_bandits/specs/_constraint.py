@@ -131,7 +131,7 @@ class UniformSpec(_ItemsSpec):
 
 
 class PartitionSpec(_ItemsSpec):
-    """At most `capacity` items of each category.
+    """Partition matroid: at most `capacity` items of each category.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class GroupSpec(Spec):
 
 
 class LaminarSpec(_ItemsSpec):
-    """Nested quotas: any two groups are disjoint, or one contains the other.
+    """Laminar matroid, nested quotas: any two groups are disjoint, or one contains the other.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class TransversalSpec(TableSpec):
 
 
 class LinearSpec(_ItemsSpec):
-    """Sets of linearly independent feature vectors; integers are treated exactly.
+    """Linear matroid: sets of linearly independent feature vectors; integers are treated exactly.
 
     Examples
     --------

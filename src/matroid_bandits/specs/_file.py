@@ -38,7 +38,7 @@ class Plan:
     path: Path
 
     def resized(self, *, n_episodes: int | None = None, n_runs: int | None = None, seed: int | None = None) -> Self:
-        """The same plan, longer or shorter; what is not given stays."""
+        """Return the same plan with other numbers of episodes or runs, or another seed."""
         return replace(
             self,
             n_episodes=self.n_episodes if n_episodes is None else n_episodes,

@@ -94,7 +94,7 @@ class ArborescenceSpec(_PairsSpec):
 
 
 class SetsSpec(TableSpec):
-    """Sets that are listed one by one, a row of the table for each item of each set.
+    """Explicit list of allowed sets, a row of the table for each item of each set.
 
     Examples
     --------

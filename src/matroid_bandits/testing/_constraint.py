@@ -92,7 +92,7 @@ class ConstraintSuite(Suite):
             raise ContractError(f"expected a Constraint, got {self.constraint!r}{hint}")
 
     def test_parts_of_allowed_sets_are_allowed(self) -> None:
-        """A hereditary constraint allows every part of a set that it allows, and the empty set."""
+        """A hereditary constraint allows the empty set and every subset of an allowed set."""
         if not self.constraint.is_hereditary:
             return
         if not self._allows(np.empty(0, np.int64)):
@@ -116,7 +116,7 @@ class ConstraintSuite(Suite):
         self._compare(with_mask=True, with_pins=True)
 
     def test_real_weights(self) -> None:
-        """Weights that are no integers, small and large: totals are compared up to rounding."""
+        """Best sets are right for small and large non-integer weights; totals are compared up to rounding."""
         rng = np.random.default_rng(self.seed)
         low, high = self.weights
         for _ in range(self.n_trials):
@@ -124,7 +124,8 @@ class ConstraintSuite(Suite):
             self._expect_best(weights, None, None)
 
     def test_largest_sizes(self) -> None:
-        """`max_size` is the size of the largest set that a request leaves, and -1 where pins exclude each other."""
+        """`max_size` is the size of the largest allowed set for a request, and -1 where its pins cannot be
+        combined."""
         rng = np.random.default_rng(self.seed)
         for _ in range(self.n_trials):
             available = self._mask(rng)
@@ -146,7 +147,7 @@ class ConstraintSuite(Suite):
                     )
 
     def test_a_row_does_not_depend_on_the_others(self) -> None:
-        """The same answer again, for each row alone, and with a mask for all rows alike as with one for each."""
+        """Results are the same for each row alone, and for one mask shared by all rows or repeated for each."""
         rng = np.random.default_rng(self.seed)
         for _ in range(self.n_trials):
             weights, pinned = self._weights(rng, 4), self._pins(rng)
@@ -167,7 +168,7 @@ class ConstraintSuite(Suite):
                         )
 
     def test_arguments_are_left_alone(self) -> None:
-        """Arrays that `best_sets` and `allows` are given are the same afterwards."""
+        """`best_sets` and `allows` do not modify the arrays they are given."""
         rng = np.random.default_rng(self.seed)
         pinned = self._pins(rng)
         available, weights = self._mask(rng, pinned)[None], self._weights(rng, 1)
@@ -180,7 +181,8 @@ class ConstraintSuite(Suite):
                 raise ContractError(f"expected best_sets and allows to leave the {name} that they are given")
 
     def test_unseen_items_come_first(self) -> None:
-        """What stands for items never seen is finite, leaves the others, and by default brings as many as can be."""
+        """`with_unseen` keeps seen weights, is finite for unseen items, and by default favours as many of them as
+        possible."""
         rng = np.random.default_rng(self.seed)
         is_default = type(self.constraint).with_unseen is Constraint.with_unseen
         for _ in range(self.n_trials):
@@ -207,7 +209,7 @@ class ConstraintSuite(Suite):
                     )
 
     def test_stored_form(self) -> None:
-        """A class with a kind is found again by its form, equal and with the same answers."""
+        """A class with a `kind` can be restored from its stored form, equal and with the same results."""
         try:
             form = self.constraint.to_dict()
         except SerializationError:  # code, or a class without a kind

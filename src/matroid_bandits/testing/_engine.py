@@ -101,7 +101,7 @@ class EngineSuite(Suite):
         self._compare(lambda rng, agent: {}, starts_seen=True)
 
     def test_masks(self) -> None:
-        """A mask for all runs alike, or one for each, now and then with nothing in it."""
+        """Decisions are right for one mask shared by all runs, for one per run, and for empty masks."""
 
         def some(rng: np.random.Generator, agent: Agent) -> dict[str, object]:
             shape = agent.state.counts.shape if rng.random() < 0.5 else agent.state.counts.shape[1:]
@@ -134,7 +134,7 @@ class EngineSuite(Suite):
         self._compare(lambda rng, agent: {}, minimize=True)
 
     def test_what_is_returned_may_be_kept(self) -> None:
-        """The sets of an episode are still the same when the next were chosen; deciding leaves the state alone."""
+        """Returned arrays do not change when later sets are chosen, and deciding does not modify the state."""
         for constraint, policy, agent, _ in self._pairs(False):
             stream = Stream(self.seed, range(3), POLICY)
             kept: list[tuple[Play, IntArray]] = []

@@ -115,19 +115,21 @@ class EnvironmentSuite(Suite):
         _check_support(self.environment)
 
     def test_mean_weights(self) -> None:
-        """Where means stay, they are read-only numbers within the support, always the same."""
+        """`mean_weights` of a stationary environment is read-only, within the support and constant."""
         if self.environment.is_stationary:
             _check_mean_weights(self.environment)
 
     def test_means(self) -> None:
-        """Means are known in every episode or in none, by address, and those of a constructor never change."""
+        """Means are known in every episode or in none, depend on (seed, run, episode) alone, and `mean_weights`
+        never changes."""
         _check_means(self.environment, self.seed, self._later)
 
     def test_features(self) -> None:
         _check_features(self.environment, self.seed)
 
     def test_weights(self) -> None:
-        """Weights are finite, within the support, drawn by address, and anew in each episode."""
+        """Weights are finite, within the support, a function of (seed, run, episode, item), and differ between
+        episodes."""
         _check_weights(self.environment, self.seed)
 
     def test_availability(self) -> None:
@@ -137,7 +139,7 @@ class EnvironmentSuite(Suite):
         _check_delays(self.environment, self.seed)
 
     def test_averages(self) -> None:
-        """Where means are known, weights average to them, in early episodes and late ones."""
+        """Weights average to the means where these are known, in early and late episodes."""
         if self.environment.n_items and _check_means(self.environment, self.seed, self._later):
             _check_averages(self.environment, self.n_draws, self.seed, self._later)
 

@@ -99,7 +99,8 @@ class MatroidSuite(ConstraintSuite):
             raise ContractError("the empty set is not independent")
 
     def test_axioms(self) -> None:
-        """Parts of independent sets are independent, and of two the smaller can be completed from the larger."""
+        """Subsets of independent sets are independent, and a smaller independent set can be extended from a larger
+        one."""
         if self.constraint.n_items <= EXHAUSTIVE_ITEMS:
             _prove(self._oracle)
             return
@@ -136,7 +137,7 @@ class MatroidSuite(ConstraintSuite):
             _expect(f"circuit({_show(best)}, {e})", found, circuit)
 
     def test_greedy(self) -> None:
-        """Rows may differ in length, and some items may be taken already."""
+        """`greedy` accepts rows of different lengths, and items that are already taken."""
         matroid, oracle, n = self.constraint, self._oracle, self.constraint.n_items
         for rng, _, order in self._weighted():
             taken = self._taken(rng)
@@ -152,7 +153,7 @@ class MatroidSuite(ConstraintSuite):
                 _expect(f"the order of {what}", chosen, [*taken.tolist(), *(e for e in listed if e in accepted)])
 
     def test_requests(self) -> None:
-        """The best set of what is available around what is pinned is the greedy one."""
+        """The best set for a request's available and pinned items is the greedy one."""
         for rng, weights, order in self._weighted():
             taken, available = self._taken(rng), rng.random((2, weights.size)) < 0.7
             items, sizes = self.constraint.best_sets(

@@ -104,34 +104,34 @@ class PolicySuite(Suite):
         self._play("memory")
 
     def test_indices_are_numbers(self) -> None:
-        """A float array with a number or infinity for each run and item."""
+        """`indices` returns a float array without NaN, with an entry for each run and item."""
         self._play("numbers")
 
     def test_indices_leave_the_state(self) -> None:
-        """Computing indices changes nothing, nor does choosing sets."""
+        """Computing indices or choosing sets does not modify the state."""
         self._play("leaves")
 
     def test_indices_are_a_function_of_state_and_request(self) -> None:
-        """Asked twice, they are the same, and so are the sets of a policy that chooses them."""
+        """Indices, and sets of a policy that chooses them, are the same when computed twice."""
         self._play("function")
 
     def test_random_numbers_are_drawn_where_that_is_said(self) -> None:
-        """At other random numbers indices and sets are the same, of a policy that does not say that it `samples`."""
+        """Indices and sets depend on random numbers only if the policy sets `samples`."""
         if not self.policy.samples:
             self._play("draws")
 
     def test_hooks_write_to_their_memory_alone(self) -> None:
-        """`advance`, `observe`, `wait` and `drop` leave plays and gains, unless an alarm lets an item start anew."""
+        """`advance`, `observe`, `wait` and `drop` do not modify plays and gains, except resets by an alarm."""
         self._play("writes")
 
     def test_runs_do_not_depend_on_each_other(self) -> None:
-        """A run has the same numbers whatever runs are beside it."""
+        """The results of a run do not depend on the other runs of its batch."""
         for start in ("explore", "observe"):
             for minimize in (False, True):
                 self._trial(minimize).play(self.n_episodes, start, compares=True)
 
     def test_gains_are_all_that_counts(self) -> None:
-        """Costs that are the same gains give the same indices; where weights are bounded, both cannot be."""
+        """Costs and the equal gains give the same indices; skipped for bounded weights, which cannot be both."""
         if self.policy.support == (-np.inf, np.inf) and not self.policy.is_clairvoyant:
             for start in ("explore", "observe"):
                 _compare_directions(
@@ -139,17 +139,17 @@ class PolicySuite(Suite):
                 )
 
     def test_the_coefficient_never_falls(self) -> None:
-        """Times two to the exponent, the coefficient of an affine policy only grows."""
+        """The coefficient of an affine policy, times two to the exponent, never decreases."""
         if self.policy.affine is not None:
             self._play("coefficient")
 
     def test_lines_stand_still(self) -> None:
-        """An affine policy changes the lines of those items alone that are played, answered or named by `advance`."""
+        """An affine policy changes the lines only of items that are played, answered or returned by `advance`."""
         if self.policy.affine is not None:
             self._play("lines")
 
     def test_sets_are_allowed(self) -> None:
-        """Sets of a policy that chooses them are allowed, complete, of what is available, with what is pinned."""
+        """Sets of a policy that chooses them are allowed, maximal, available, and contain the pinned items."""
         for matroid in self._matroids() if self.policy.chooses_sets else ():
             try:
                 for _ in self._decide_together([self._agent(matroid)], 4 * self.n_episodes):
@@ -158,7 +158,7 @@ class PolicySuite(Suite):
                 raise ContractError(f"{error} on {matroid!r}") from None
 
     def test_engines_agree(self) -> None:
-        """Every engine that fits makes the decisions of the greedy one, with masks, pins and late answers."""
+        """Every engine that fits makes the decisions of the greedy engine, with masks, pins and late feedback."""
         for matroid in self._matroids():
             agents = {}
             for name in ENGINES:
@@ -174,7 +174,7 @@ class PolicySuite(Suite):
                         )
 
     def test_two_constraints_interleaved(self) -> None:
-        """One object plays under two constraints in turns as it does under each of them alone."""
+        """One policy object gives the same results under two constraints in turns as under each alone."""
         pair = self._matroids()
         alone = [[play.items.tolist() for (play,) in self._decide_together([self._agent(each)])] for each in pair]
         streams = [self._decide_together([agent]) for agent in [self._agent(each) for each in pair]]
@@ -188,7 +188,7 @@ class PolicySuite(Suite):
                     )
 
     def test_the_policy_stays_as_it_was_made(self) -> None:
-        """Playing changes no attribute of the policy, which others play with at the same time."""
+        """Playing changes no attribute of the policy, which other threads may use at the same time."""
         before = _attributes(self.policy)
         self._trial(False).play(self.n_episodes, "explore")
         after = _attributes(self.policy)
@@ -201,7 +201,7 @@ class PolicySuite(Suite):
                 )
 
     def test_items_come_and_go(self) -> None:
-        """A learner whose items leave and return, are joined by others and change places in between is as before."""
+        """Removing, returning, adding and reordering items keeps the statistics of the items that stay or return."""
         if self.policy.is_clairvoyant:
             return  # what it knows is of these items
         plain, changing = self._learner(), self._learner()
@@ -217,7 +217,7 @@ class PolicySuite(Suite):
                 self._step(learner, t)
 
     def test_starting_anew_forgets_everything(self) -> None:
-        """A learner that has forgotten all items believes what one does that was never told anything."""
+        """After `restart` of all items a learner has the estimates of a new one."""
         told, untold = self._learner(), self._learner()
         for t in range(1, self.n_episodes + 1):
             self._step(told, t)
@@ -226,7 +226,7 @@ class PolicySuite(Suite):
         self._compare("starting anew", self.n_episodes + 1, untold, told)
 
     def test_a_file_holds_everything(self) -> None:
-        """A learner that was saved and loaded goes on as it would have."""
+        """A learner that was saved and loaded makes the same decisions as the original."""
         learner = self._learner()
         with tempfile.TemporaryDirectory() as folder:
             for t in range(1, self.n_episodes + 1):
