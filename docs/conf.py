@@ -35,7 +35,7 @@ html_show_sourcelink = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 
-myst_enable_extensions = ["colon_fence", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -30,8 +30,26 @@ def test_python_blocks_run(page, capsys, monkeypatch, tmp_path):
         if file:  # a block with a name is a file
             monkeypatch.delitem(sys.modules, file.removesuffix(".py"), raising=False)
             Path(file).write_text(block)
-    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):  # a page's blocks are one program
+    blocks = r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?"
+    for block, shown in re.findall(blocks, text, flags=re.DOTALL):  # a page's blocks are one program
+        capsys.readouterr()
         exec(compile(block, str(page), "exec"), names)
+        if shown:  # python docs/run_tutorials.py writes these anew
+            assert untimed(shown) == untimed(capsys.readouterr().out)
+
+
+def untimed(text):
+    """Without what differs from run to run: the seconds that something took."""
+    return re.sub(r"[\d.,]+ s\b", "_ s", text)
+
+
+def test_figures_of_tutorials_are_saved_by_their_code():
+    for page in (ROOT / "docs").glob("tutorial-*.md"):
+        text = page.read_text(encoding="utf-8")
+        figures = re.findall(r"\(figures/tutorial-([\w-]+\.svg)\)", text)
+        assert figures
+        for figure in figures:
+            assert f'savefig("{figure}")' in text
 
 
 @pytest.mark.compiled
