@@ -68,7 +68,7 @@ def test_help_tells_the_defaults():
             assert text in words
         assert re.search(rf"\b{n_runs} (runs )?of {n_episodes:,}", words)
         assert f"by default {experiment.seed}." in words
-    assert "--quick A taste" in words
+    assert "--quick Small sizes" in words
 
 
 def test_no_command_is_help():

@@ -95,7 +95,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Learn the best basis of a matroid: the paper's experiments, and problems of your own.",
+    help="Matroid bandits: simulate policies, reproduce the paper's experiments, and serve a live learner.",
     epilog="Start with: matroid-bandits reproduce --quick",
 )
 

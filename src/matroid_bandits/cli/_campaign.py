@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 campaign_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Campaigns of the service: made, changed and ended; their logs as JSON Lines.",
+    help="Manage campaigns of the service: create, change, end; export and restore their logs.",
     epilog="Example: matroid-bandits campaign export front-page > front-page.jsonl",
 )
 app.add_typer(campaign_app, name="campaign")
@@ -33,11 +33,11 @@ app.add_typer(campaign_app, name="campaign")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
 Trust = Annotated[
     bool,
-    typer.Option("--trust-log", metavar="", help="Take the log's word where this machine would decide otherwise."),
+    typer.Option("--trust-log", metavar="", help="Accept logged decisions that this machine would make differently."),
 ]
 ArchiveOption = Annotated[
     str | None,
-    setting("archive", "Folder with the events that are not in the database any more, as of serve.", "DIR"),
+    setting("archive", "Folder of archived events, as given to serve --archive.", "DIR"),
 ]
 
 
@@ -49,7 +49,7 @@ class ExportFormat(StrEnum):
 
 
 #: For commands that may be the first to use a database.
-New = Annotated[bool, typer.Option("--new", metavar="", help="Create the database where there is none.")]
+New = Annotated[bool, typer.Option("--new", metavar="", help="Create the database if it does not exist.")]
 
 
 @contextlib.contextmanager
@@ -73,7 +73,7 @@ def opened(db: str | None, config: Path | None, is_new: bool | None = None) -> I
 
 @campaign_app.command("list", epilog="Example: matroid-bandits campaign list")
 def list_campaigns(db: DbOption = None, config: ConfigOption = None) -> None:
-    """Show every campaign with its status, and how many events, decisions and waiting decisions it has."""
+    """List all campaigns with their status and the number of events, decisions and pending decisions."""
     with opened(db, config) as database, database.reading() as connection:
         for row in database.rows(connection):
             reason = f": {row.reason}" if row.reason else ""
@@ -87,7 +87,7 @@ File = Annotated[Path, typer.Argument(metavar="CAMPAIGN.toml", help="A campaign 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign create front-page.toml --new")
 def create(file: File, new: New = False, db: DbOption = None, config: ConfigOption = None) -> None:
-    """Create the campaign of a file; servers that run serve it from their next look on."""
+    """Create a campaign from a file; running servers pick it up."""
     from matroid_bandits.service import create_campaign
     from matroid_bandits.specs import read_campaign
 
@@ -101,17 +101,18 @@ def create(file: File, new: New = False, db: DbOption = None, config: ConfigOpti
 def apply_file(
     file: File,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", metavar="", help="Print what would differ, and change nothing.")
+        bool, typer.Option("--dry-run", metavar="", help="Print the differences, and change nothing.")
     ] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", metavar="", help="Forget what was learnt, for a policy that cannot go on.")
+        bool,
+        typer.Option("--restart", metavar="", help="Discard past observations, for a policy that cannot use them."),
     ] = False,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Give a campaign the settings of its edited file: policy, hold-out, items, title, answer window, default.
+    """Apply an edited campaign file: policy, hold-out, items, title, answer window, default.
 
-    Every difference is printed. What was learnt carries over; what the file does not say gets its default.
+    Every difference is printed. Past observations are kept; settings missing in the file get their defaults.
     """
     from matroid_bandits.service import apply_campaign, in_words
     from matroid_bandits.specs import read_campaign
@@ -128,7 +129,7 @@ def apply_file(
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign pause front-page")
 def pause(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
-    """Let a campaign refuse asks and go on taking answers."""
+    """Pause a campaign: asks are refused, feedback is still accepted."""
     from matroid_bandits.service import move_campaign
 
     with opened(db, config) as database:
@@ -138,7 +139,7 @@ def pause(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign archive front-page")
 def archive(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
-    """End a campaign, for good; it can still be read."""
+    """End a campaign permanently; it can still be read."""
     from matroid_bandits.service import move_campaign
 
     with opened(db, config) as database:
@@ -149,11 +150,11 @@ def archive(name: Name, db: DbOption = None, config: ConfigOption = None) -> Non
 @campaign_app.command(epilog="Example: matroid-bandits campaign delete front-page --yes")
 def delete(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", metavar="", help="Do not ask whether it is meant.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", metavar="", help="Do not ask for confirmation.")] = False,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Remove a campaign with its log, for good, and revoke its keys; its name is free then. Archives stay."""
+    """Delete a campaign with its log permanently, and revoke its keys; the name becomes free, archives stay."""
     from matroid_bandits.service import delete_campaign
 
     with opened(db, config) as database:
@@ -168,7 +169,9 @@ def export(
     name: Name,
     form: Annotated[
         ExportFormat,
-        typer.Option("--format", help="The events as they are, or a Parquet table with a row per decision and item."),
+        typer.Option(
+            "--format", help="jsonl for the events, or parquet for a table with a row per decision and item."
+        ),
     ] = ExportFormat.JSONL,
     archive: ArchiveOption = None,
     db: DbOption = None,
@@ -202,11 +205,11 @@ def _print_parquet(lines: Iterable[str]) -> None:
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign backup monday.jsonl")
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; replaced whole or not at all.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file, replaced atomically.")],
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write the logs of all campaigns to one file, while servers go on. Keys and request ids are not in it."""
+    """Write the logs of all campaigns to one file while servers run, without keys and request ids."""
     from matroid_bandits.service import backup as lines
 
     with opened(db, config) as database, replacing(file) as target:
@@ -216,13 +219,15 @@ def backup(
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign restore monday.jsonl --db elsewhere.db --new")
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What export or backup wrote; - for standard input.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File written by export or backup; - for standard input.")
+    ],
     name: Annotated[
-        str | None, typer.Option("--as", metavar="NAME", help="Another name for the one campaign of the file.")
+        str | None, typer.Option("--as", metavar="NAME", help="New name for the campaign, if the file has only one.")
     ] = None,
     trust_log: Trust = False,
     skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", metavar="", help="Leave out campaigns that cannot be restored.")
+        bool, typer.Option("--skip-broken", metavar="", help="Skip campaigns that cannot be restored.")
     ] = False,
     new: New = False,
     db: DbOption = None,
@@ -243,7 +248,7 @@ def restore(
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign resume front-page --trust-log")
 def resume(name: Name, trust_log: Trust = False, db: DbOption = None, config: ConfigOption = None) -> None:
-    """Let a paused campaign go on; with --trust-log one that was stopped because its log does not replay here."""
+    """Resume a paused campaign; with --trust-log, one that was stopped because its log does not replay here."""
     from matroid_bandits import service
 
     with opened(db, config) as database:
@@ -253,7 +258,7 @@ def resume(name: Name, trust_log: Trust = False, db: DbOption = None, config: Co
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign acknowledge front-page")
 def acknowledge(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
-    """Take the alarms of a campaign as seen; its metrics and the page show those that come later."""
+    """Acknowledge all alarms of a campaign; metrics and the page show only later ones."""
     from matroid_bandits.service import acknowledge_alarms
 
     with opened(db, config) as database:
@@ -293,7 +298,7 @@ def uplift(
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Say how much better than its control the learner is, with an interval that is valid however often one looks."""
+    """Print the learner's uplift over its control, with an interval that is valid at every look."""
     from matroid_bandits.service import campaign_uplift
 
     with opened(db, config) as database:
@@ -327,17 +332,19 @@ def _uplift_in_words(found: dict[str, Any]) -> str:
 @campaign_app.command(epilog="Example: matroid-bandits campaign repair front-page rest.jsonl")
 def repair(
     name: Name,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the events go that are cut off.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file for the removed events.")],
     after: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="The last event to keep; by default the last before one that cannot be read."
+            min=1,
+            metavar="N",
+            help="Number of the last event to keep; by default the last one before an unreadable event.",
         ),
     ] = None,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Cut a log before the first event that cannot be read, keep the rest as a file, and let the campaign go on."""
+    """Remove events from the first unreadable one on, save them to a file, and resume the campaign."""
     from matroid_bandits.service import repair as repaired
 
     def save(lines: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from matroid_bandits.cli._progress import download_bar
 data_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="The paper's data sets: what is here, whether it is sound, and how to get the rest. Everything works without"
+    help="Manage the paper's data sets: list, check and download them. Everything works without"
     " them, on stand-ins that are marked as such.",
     epilog="Example: matroid-bandits data list",
 )
@@ -22,7 +22,7 @@ app.add_typer(data_app, name="data")
 
 @data_app.command("list", epilog="Example: matroid-bandits data list --data my-data")
 def list_data(data: DataOption = None) -> None:
-    """Show which data sets are here, where from, and how to get the others."""
+    """List the data sets, where each was found, and how to get the others."""
     from matroid_bandits.datasets import list_datasets
     from matroid_bandits.reporting import open_console, styled
 
@@ -40,7 +40,7 @@ def list_data(data: DataOption = None) -> None:
 
 @data_app.command("check", epilog="Example: matroid-bandits data check --data my-data")
 def check_data(data: DataOption = None) -> None:
-    """Compare every data file with the known one, by size and sha256.
+    """Compare every data file with the published one, by size and sha256.
 
     The exit code is 1 when a file differs, or when there is no data at all; single data sets may be missing.
     """
@@ -77,7 +77,7 @@ def check_data(data: DataOption = None) -> None:
 def fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="movielens or rocketfuel; kiva is placed by hand.")],
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Another address of the publisher's archive.")
+        str | None, typer.Option("--url", metavar="URL", help="Alternative URL of the publisher's archive.")
     ] = None,
     data: DataOption = None,
 ) -> None:

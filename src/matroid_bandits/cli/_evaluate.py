@@ -45,36 +45,39 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="TARGET",
-            help="What to value: random, set:a,b,c, best (the best set at the end), learner (frozen at the end) or "
-            "learner@EVENT; may be given several times. By default random and best.",
+            help="Target to evaluate: random, set:a,b,c, best (the best set at the end), learner (frozen at the end)"
+            " or learner@EVENT; may be given several times. By default random and best.",
         ),
     ] = None,
     method: Annotated[
-        MethodName, typer.Option(help="Doubly robust, self-normalised, or plain inverse propensities per item.")
+        MethodName,
+        typer.Option(help="Estimator: doubly robust, self-normalised, or plain inverse propensity per item."),
     ] = MethodName.DR,
     unit: Annotated[
         str | None,
         typer.Option(
-            metavar="TAG", help="Decisions with one value of it are one unit; by default the hold-out's tag."
+            metavar="TAG", help="Tag of the units of randomisation, e.g. a visitor; by default the hold-out's tag."
         ),
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(metavar="TAG", help="Values also by the values of a tag; may be given several times."),
+        typer.Option(metavar="TAG", help="Estimate also for each value of this tag; may be given several times."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of draws, where chances have no formula.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed for inclusion probabilities that must be sampled.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")] = False,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="DIR", help="Write a page with everything to this folder.")
+        Path | None, typer.Option("--report", metavar="DIR", help="Write an HTML report to this folder.")
     ] = None,
     archive: ArchiveOption = None,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Estimate what other sets would have earned, from a log with a hold-out; compare the learner with its control.
+    """Estimate the value of other policies from a log with a hold-out, and compare the learner with its control.
 
-    Prints a table, or JSON; --report writes a page. Estimates are right if the weight of an item does not depend on
-    the items chosen beside it.
+    Prints a table, or JSON; --report writes a page. Estimates are unbiased if the weight of an item does not depend
+    on the other items of its set.
     """
     from matroid_bandits.evaluation import evaluate as valued
     from matroid_bandits.evaluation import read_log

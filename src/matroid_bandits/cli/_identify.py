@@ -37,40 +37,41 @@ def identify(
         Path,
         typer.Argument(metavar="FILE", help="A problem (TOML or JSON), a saved learner, or a log of events (JSONL)."),
     ],
-    delta: Annotated[float, typer.Option(metavar="P", help="The largest chance of an error.")] = 0.05,
-    weights: Annotated[
-        str | None, typer.Option(metavar="unit", help="The law of the weights: they lie in [0, 1].")
-    ] = None,
+    delta: Annotated[float, typer.Option(metavar="P", help="Bound on the probability of error.")] = 0.05,
+    weights: Annotated[str | None, typer.Option(metavar="unit", help="unit: the weights are in [0, 1].")] = None,
     deviation: Annotated[
         float | None,
-        typer.Option(metavar="S", help="The law of the weights: normal with this deviation, or lighter tails."),
+        typer.Option(metavar="S", help="Standard deviation of weights that are normal or have lighter tails."),
     ] = None,
-    tolerance: Annotated[float, typer.Option(metavar="X", help="How much worse an item of the set may be.")] = 0.0,
+    tolerance: Annotated[
+        float, typer.Option(metavar="X", help="Tolerated gap between an item of the set and its best replacement.")
+    ] = 0.0,
     dependent: Annotated[
-        bool, typer.Option("--dependent", metavar="", help="Weights of a set may depend on each other.")
+        bool, typer.Option("--dependent", metavar="", help="Allow dependent weights within a set.")
     ] = False,
     threshold: Annotated[
-        ThresholdName, typer.Option(help="The proven one, a faster one without proof, or CLUCB's.")
+        ThresholdName, typer.Option(help="Stopping threshold: proven, a smaller one without proof, or CLUCB's.")
     ] = ThresholdName.PROVEN,
     policy: Annotated[
         str | None, typer.Option(metavar="NAME", help="A policy of the problem's file; by default SoftMinimum.")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Play as many rounds, and return the best set then.")
+        int | None, typer.Option(min=1, metavar="N", help="Play a fixed number of rounds, and return the best set.")
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of a problem.")] = 1,
-    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="The last round of a run.")] = 1_000_000,
+    runs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of independent runs.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of rounds of a run.")] = 1_000_000,
     seed: SeedOption = None,
     as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of tables.")] = False,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="DIR", help="Write a page with everything to this folder.")
+        Path | None, typer.Option("--report", metavar="DIR", help="Write an HTML report to this folder.")
     ] = None,
 ) -> None:
-    """Say when exploring can stop: play a problem until its best set is known, or look at what a learner knows.
+    """Find when exploration can stop: play a problem until its best set is known, or test what a learner has
+    observed.
 
-    Prints the closest calls: which item of the set could still be replaced by which, its statistic, the threshold,
-    and how many more plays it takes. The law of the weights is --weights unit or --deviation S; of a problem it is
-    known by default.
+    Prints the least certain exchanges: which item of the set could still be replaced by which, the test statistic,
+    the threshold, and how many more plays are needed. The distribution of the weights is given by --weights unit or
+    --deviation S; for a problem file it is known.
     """
     law: dict[str, Any] = {
         "weights": weights,

@@ -14,7 +14,7 @@ from matroid_bandits.cli._serve import ConfigOption, DbOption
 key_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Keys of the service, to read, to decide or to do all. Before the first key it serves this machine alone.",
+    help="Manage API keys of the service: read, decide or admin. Without any key it serves this machine alone.",
     epilog="Example: matroid-bandits key create admin",
 )
 app.add_typer(key_app, name="key")
@@ -22,23 +22,23 @@ app.add_typer(key_app, name="key")
 
 @key_app.command(epilog="Example: matroid-bandits key create decide --campaign front-page --rate 100")
 def create(
-    role: Annotated[str, typer.Argument(metavar="read|decide|admin", help="What the key may do.")],
+    role: Annotated[str, typer.Argument(metavar="read|decide|admin", help="Role of the key: read, decide or admin.")],
     campaign: Annotated[
-        str | None, typer.Option("--campaign", metavar="NAME", help="The only campaign it is for.")
+        str | None, typer.Option("--campaign", metavar="NAME", help="Restrict the key to one campaign.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option("--rate", metavar="N", help="Requests a second, of each serve command.")
+        float | None, typer.Option("--rate", metavar="N", help="Rate limit in requests per second, for each server.")
     ] = None,
-    about: Annotated[str, typer.Option("--about", metavar="TEXT", help="What it is for.")] = "",
+    about: Annotated[str, typer.Option("--about", metavar="TEXT", help="Description of the key.")] = "",
     days: Annotated[
         float | None,
-        typer.Option("--days", metavar="N", help="Days until it expires; by default never."),
+        typer.Option("--days", metavar="N", help="Days until the key expires; by default never."),
     ] = None,
     new: New = False,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a key and print it. It is stored hashed, so this is the only time it is seen."""
+    """Create a key and print it; it is stored hashed, so it is printed only this once."""
     from matroid_bandits.service import create_key
 
     with opened(db, config, new) as database:
@@ -47,7 +47,7 @@ def create(
 
 @key_app.command("list", epilog="Example: matroid-bandits key list")
 def list_them(db: DbOption = None, config: ConfigOption = None) -> None:
-    """Show every key: its id, role, campaign, when it was made, used last and ends, and whether it is revoked."""
+    """List all keys: id, role, campaign, dates of creation, last use and expiry, and whether they are revoked."""
     from matroid_bandits.service import list_keys
 
     with opened(db, config) as database:
@@ -75,7 +75,7 @@ def revoke(
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a key be used no more; servers notice within two seconds, streams within four."""
+    """Revoke a key; servers notice within two seconds, streams within four."""
     from matroid_bandits.service import revoke_key
 
     with opened(db, config) as database:

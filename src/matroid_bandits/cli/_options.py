@@ -24,8 +24,10 @@ def number_option(option: str, help: str) -> Any:
 
 
 #: Sizes of a simulation, instead of those that a file gives.
-RunsOption = Annotated[int | None, number_option("--runs", "Runs of each policy, instead of the file's.")]
-EpisodesOption = Annotated[int | None, number_option("--episodes", "Episodes of each run, instead of the file's.")]
+RunsOption = Annotated[int | None, number_option("--runs", "Number of runs of each policy, instead of the file's.")]
+EpisodesOption = Annotated[
+    int | None, number_option("--episodes", "Number of episodes of each run, instead of the file's.")
+]
 SeedOption = Annotated[int | None, number_option("--seed", "Seed of all random numbers, instead of the file's.")]
 
 #: Where the runs are played.
@@ -44,7 +46,7 @@ DeviceOption = Annotated[
     typer.Option(
         "--device",
         metavar="cpu|gpu|auto",
-        help="What plays the runs, with the same numbers: the CPU, a GPU, or auto: a GPU for what fits on it.",
+        help="Device that plays the runs, with the same results: cpu, gpu, or auto for a GPU where that is possible.",
     ),
 ]
 
@@ -54,6 +56,6 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         metavar="DIR",
-        help="The data folder; by default the one named by MATROID_BANDITS_DATA, then the user's cache.",
+        help="Data folder; by default the one in MATROID_BANDITS_DATA, then the user's cache.",
     ),
 ]

@@ -30,23 +30,23 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="graphic|transversal|linear|beyond|race",
-            help="Which; by default the paper's three, without beyond and race.",
+            help="Experiments to run; by default the paper's three, without beyond and race.",
         ),
     ] = None,
     runs: Annotated[
         int | None,
         number_option(
             "--runs",
-            "Runs of each policy; by default 100 (graphic), 20 (transversal), 20 (linear), as many as each part needs"
-            " (beyond, race: in each world).",
+            "Runs of each policy; by default 100 (graphic), 20 (transversal), 20 (linear), set by each part"
+            " (beyond, race: per problem).",
         ),
     ] = None,
     episodes: Annotated[
         int | None,
         number_option(
             "--episodes",
-            "Episodes of a run; by default 1,000 (graphic), 15,000 (transversal), 50,000 (linear), as many as each"
-            " part needs (beyond, race).",
+            "Episodes of a run; by default 1,000 (graphic), 15,000 (transversal), 50,000 (linear), set by each"
+            " part (beyond, race).",
         ),
     ] = None,
     seed: Annotated[int | None, number_option("--seed", "Seed of all random numbers; by default 2014.")] = None,
@@ -58,9 +58,9 @@ def reproduce(
         typer.Option(
             "--quick",
             metavar="",
-            help="A taste in seconds: 10 runs of 1,000 episodes (graphic), 4 of 3,000 (transversal), 4 of 5,000"
-            " (linear), 3 of at most 1,200 (beyond), 3 or 4 worlds of as many runs of at most 600 (race, two"
-            " minutes); --runs and --episodes override it.",
+            help="Small sizes that take seconds: 10 runs of 1,000 episodes (graphic), 4 of 3,000 (transversal), 4 of"
+            " 5,000 (linear), 3 of at most 1,200 (beyond), 3 or 4 problems with 3 or 4 runs of at most 600 each"
+            " (race, two minutes); --runs and --episodes override them.",
         ),
     ] = False,
     full: Annotated[
@@ -68,8 +68,8 @@ def reproduce(
         typer.Option(
             "--full",
             metavar="",
-            help="The race at full length, 20 worlds of 100 runs of 20,000 episodes; it takes hours, and goes on from"
-            " its store.",
+            help="Run the race at full size, 20 problems with 100 runs of 20,000 episodes each; it takes hours, and"
+            " resumes from its store.",
         ),
     ] = False,
     store: Annotated[
@@ -77,18 +77,18 @@ def reproduce(
         typer.Option(
             "--store",
             metavar="DIR",
-            help="Folder to keep the runs of beyond and race in and go on from; by default none, with --full"
-            " race-store beside the report.",
+            help="Folder that stores the runs of beyond and race and from which they resume; by default none, with"
+            " --full race-store beside the report.",
         ),
     ] = None,
 ) -> None:
-    """Run the paper's experiments (Sections 5.1 to 5.3) and report ours beside its figures; or what goes beyond it.
+    """Run the paper's experiments (Sections 5.1 to 5.3) and compare with its results; or experiments beyond it.
 
     Prints the tables and writes index.html, results.json and figures/ to the report folder. Where the paper's
-    data is not found, stand-ins take its place and are marked as such. A report that is there already keeps its
-    other experiments. "beyond" is a chapter on weights that change, answers that come late, and visitors of whom
-    something is known, on the paper's own problems. "race" has many policies on worlds that are drawn, and on the
-    paper's problems, with what won where; it takes half an hour on two cores.
+    data is not found, synthetic stand-ins are used and marked as such. An existing report keeps its other
+    experiments. "beyond" adds experiments on the paper's problems with drifting weights, delayed feedback and
+    visitors' features. "race" compares many policies on random problems and on the paper's; it takes half an hour on
+    two cores.
     """
     from matroid_bandits.paper import BEYOND, EXPERIMENTS, RACE, Race
     from matroid_bandits.reporting import Report

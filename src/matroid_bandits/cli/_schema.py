@@ -16,14 +16,14 @@ def schema(
         str,
         typer.Argument(
             metavar="problem|sweep|campaign|openapi|typescript",
-            help="Which kind of file; the API of the service; a client of it in TypeScript.",
+            help="Kind of file, openapi for the service's API, or typescript for a client.",
         ),
     ] = "problem",
 ) -> None:
     """Print the JSON Schema of problem, sweep or campaign files, for editors that complete and check them.
 
-    TOML and JSON files share it. Keys that read a file are marked with x-reads-file, the one that imports code with
-    x-imports-code. With openapi print the document of the service's API, with typescript a client made from it.
+    The same schema describes TOML and JSON files. Keys that read a file are marked with x-reads-file, the one that
+    imports code with x-imports-code. openapi prints the document of the service's API, typescript a client for it.
     """
     if what in ("openapi", "typescript"):
         from matroid_bandits.service import api_document, typescript

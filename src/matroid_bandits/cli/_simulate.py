@@ -24,7 +24,7 @@ _LEAD = "A problem from a file: policies that learn the best basis of a matroid,
 def simulate(
     problem: Annotated[
         Path,
-        typer.Argument(metavar="PROBLEM.toml", help="The problem, a TOML or JSON file; see the examples folder."),
+        typer.Argument(metavar="PROBLEM.toml", help="Problem file, TOML or JSON; see the examples folder."),
     ],
     runs: RunsOption = None,
     episodes: EpisodesOption = None,
@@ -35,7 +35,7 @@ def simulate(
     executor: ExecutorOption = None,
     device: DeviceOption = "cpu",
 ) -> None:
-    """Race policies on a problem of your own: a TOML or JSON file that names a matroid, weights and policies.
+    """Simulate policies on a problem file (TOML or JSON) that gives a matroid, weights and policies.
 
     Items are in the file itself, or in a CSV file beside it: a graph's edges, items with categories, pairs, feature
     vectors, or plain items. A policy of your own is module:Class. Prints a table and writes a report like reproduce

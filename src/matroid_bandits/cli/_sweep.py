@@ -27,12 +27,12 @@ _LEAD = "A sweep: every policy on every problem, in the same worlds."
 def sweep(
     file: Annotated[
         Path,
-        typer.Argument(metavar="SWEEP.toml", help="The sweep, a TOML or JSON file; see examples/sweep.toml."),
+        typer.Argument(metavar="SWEEP.toml", help="Sweep file, TOML or JSON; see examples/sweep.toml."),
     ],
     store: Annotated[
         Path | None,
         typer.Option(
-            "--store", metavar="DIR", help="Folder to keep runs in and go on from; by default nothing is kept."
+            "--store", metavar="DIR", help="Folder that stores runs, to resume from; by default nothing is stored."
         ),
     ] = None,
     executor: ExecutorOption = None,
@@ -44,10 +44,11 @@ def sweep(
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the report; by default report/SWEEP.")
     ] = None,
 ) -> None:
-    """Play every policy on every problem of a file, families of parameters included, and report.
+    """Simulate every policy on every problem of a sweep file, including families of parameters.
 
-    With --store, what was played is kept: the same command goes on after an interruption or a crash, and a sweep with
-    more runs, problems or policies plays what is missing. Prints tables and writes a report like simulate does.
+    With --store, finished runs are stored: the same command resumes after an interruption or a crash, and a sweep
+    with more runs, problems or policies plays only the missing ones. Prints tables and writes a report like simulate
+    does.
     """
     from matroid_bandits.reporting import Report
     from matroid_bandits.simulation import named_executor
