@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from matroid_bandits._util.plots import saved
 from matroid_bandits.reporting import Curve, Panel, Plot
 from matroid_bandits.reporting import _images as figures
 
@@ -16,9 +17,10 @@ def test_figures_are_repeatable_and_their_styles_differ():
     x = np.array([1, 2])
     panel = Panel("P", x, tuple(Curve(label, x * 1.0, x * 0.1) for label in labels), "y", optimum=2.0)
     plot = Plot("p", "P", (panel, replace(panel, is_log=False, is_standin=True)))
-    styles = figures.styles(plot)
-    assert list(styles) == ["optimal", *labels]
-    assert len(set(list(styles.values())[:7])) == 7
+    styles = figures.keys(plot, figures.chapter_styles([plot]))
+    families = ["OMM", "OMM, scale 2"]  # together
+    assert list(styles) == ["optimal", "ε-greedy", *families, *(each for each in labels[1:] if each not in families)]
+    assert len({(style.dash, style.marker) for style in styles.values()}) == len(styles)  # in grey too
     svgs = {figures.to_svg(figures.draw(plot), "p") for _ in range(2)}
     assert len(svgs) == 1
     assert "(stand-in data)" in svgs.pop()
@@ -46,7 +48,7 @@ def test_numbers_are_not_cut():
 def test_names_are_shown_as_they_are_or_escaped():
     names = ["$x$", r"$\frac$", "_private", 'id="1.2345"', "url(#12.3456)", "a\a", "\ufffe", "<b>&"]
     shown = texts(drawn(names, [1.0, 2.0, 3.0]))
-    assert [*names[:5], "a\\x07", "\\ufffe", "<b>&"] == shown[-8:]
+    assert {*names[:5], "a\\x07", "\\ufffe", "<b>&"} == set(shown[-8:])
 
 
 def test_ids_are_the_figures_own_and_lead_somewhere():
@@ -64,6 +66,34 @@ def test_ids_are_the_figures_own_and_lead_somewhere():
 def test_pdfs_are_repeatable():
     x = np.arange(1, 4)
     plot = Plot("p", "P", (Panel("P", x, (Curve("ε-greedy", x * 1.0, x * 0.1),), "y"),))
-    first, second = (figures.to_pdf(figures.draw(plot)) for _ in range(2))
+    first, second = (saved(figures.draw(plot), format="pdf") for _ in range(2))
     assert first == second
     assert first.startswith(b"%PDF")
+
+
+def test_a_curve_looks_the_same_in_every_plot_of_a_chapter():
+    x = np.array([1, 2])
+
+    def plot(name, *labels, groups=None):
+        panel = Panel(name, x, tuple(Curve(label, x * 1.0) for label in labels), "y")
+        return Plot(name, name, (panel,), groups=groups)
+
+    plots = [plot("a", "mine", "OMM"), plot("b", "yours", "OMM", "mine"), plot("c", "x, 1", "x, 2"), plot("d", "x")]
+    plots[3] = plot("d", "x", groups={"x": ["x"]})
+    styles = figures.chapter_styles(plots)
+    drawn = [{line.get_label(): line for line in figures.draw(each, styles).axes[0].lines} for each in plots]
+    for label in ("mine", "OMM"):
+        assert drawn[0][label].get_color() == drawn[1][label].get_color()
+        assert drawn[0][label].get_marker() == drawn[1][label].get_marker()
+    curves = {(style.dash, style.marker) for label, style in styles.items() if label != "x"}
+    assert len(curves) == 5
+    assert styles["x"] == styles["x, 1"]._replace(color=styles["x, 2"].color)  # one curve for the family
+
+
+def test_long_labels_fit_a_line():
+    names = [
+        f"Restarting(base=OMM(scale={scale}), detector=PageHinkley({'x' * 80}), memory={scale})" for scale in "12"
+    ]
+    shown = texts(drawn(names, [1.0, 2.0, 3.0]))[-2:]
+    assert shown[0] != shown[1]
+    assert all(len(text) <= 48 for text in shown)

@@ -7,7 +7,7 @@ import pytest
 
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.paper import EXPERIMENTS, run
-from matroid_bandits.reporting import Chapter, Claim, DataSource, Report, RunFacts, Text, _images
+from matroid_bandits.reporting import Chapter, Claim, DataSource, Report, RunFacts, Text, _report
 
 
 def tiny_chapter(name: str) -> Chapter:
@@ -107,10 +107,10 @@ def test_names_that_are_no_text(tmp_path):
 
 
 def test_results_are_written_before_the_figures(tmp_path, no_data, monkeypatch):
-    def interrupted(_):
+    def interrupted(*_, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_images, "to_png", interrupted)
+    monkeypatch.setattr(_report, "saved", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Report(tmp_path, "", "", "").add(tiny_chapter("linear"))
     assert list(json.loads((tmp_path / "results.json").read_text())["experiments"]) == ["linear"]

@@ -183,12 +183,30 @@ def test_plots(found):
         np.testing.assert_array_equal(lines["Theorem 2"], mb.bounds.gap_dependent(PROBLEMS[name], [10, 30, 60]))
         assert len(axes.collections) == 6  # a band for each policy
         assert axes.get_ylabel() == "cumulative regret, clicks"
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [*NAMES, "Theorem 2"]
+    assert {text.get_text() for text in figure.legends[0].get_texts()} == {*NAMES, "Theorem 2"}
     some = found.plot(problems=["gap 0.4"], policies=["eps", "OMM"], log_x=False)
     assert [line.get_label() for line in some.axes[0].lines] == ["eps", *NAMES[:4]]
     colors = [line.get_color() for line in some.axes[0].lines]
     assert len(set(colors)) == 5
     assert figure._repr_png_().startswith(b"\x89PNG")
+    again = {line.get_label(): line for line in figure.axes[0].lines}
+    for line in some.axes[0].lines:  # the same in every figure of a sweep
+        assert (line.get_color(), line.get_marker()) == (
+            again[line.get_label()].get_color(),
+            again[line.get_label()].get_marker(),
+        )
+
+
+def test_plots_of_the_best_of_each_family(found):
+    figure = found.plot(best=True, width="page", log_y=True)
+    assert figure.get_figwidth() == 6.75
+    for axes, best in zip(figure.axes, found.best("OMM"), strict=True):
+        lines = {line.get_label(): line.get_ydata() for line in axes.lines}
+        assert list(lines) == list(found.groups)
+        np.testing.assert_array_equal(lines["OMM"], found[best.problem][best.policy].regret)
+        assert axes.get_yscale() == "log"
+    one = found.plot(best=True, policies=["KLOSM"], problems=["gap 0.4"])
+    assert [line.get_label() for line in one.axes[0].lines] == ["KLOSM"]
 
 
 def test_a_parameter_on_an_axis(found):

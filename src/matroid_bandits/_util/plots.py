@@ -1,21 +1,21 @@
-"""How plots look, wherever they are drawn: curves as data, colours, line styles and matplotlib's settings."""
+"""Plots wherever they are drawn: curves as data, panels on axes, sizes and legends of figures."""
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._util.checks import as_number
 from matroid_bandits._util.extras import missing
-from matroid_bandits._util.text import printable
-
-#: What the level of the optimum is called, where a policy may stand beside it.
-OPTIMAL = "optimal"
+from matroid_bandits._util.styles import OPTIMAL, OPTIMUM, Styles, legend_label
+from matroid_bandits._util.text import printable, shown
 
 #: What most plots have on their horizontal axis.
 EPISODES = "episodes"
@@ -42,31 +42,19 @@ SETTINGS: dict[str, Any] = {
     "lines.linewidth": 1.6,
 }
 
-# Colours that people with any colour vision can tell apart (Okabe and Ito), each with a line style of its own.
-_KNOWN: dict[str, tuple[str, str]] = {
-    OPTIMAL: ("#555555", ":"),
-    "ε-greedy": ("#d55e00", "-"),
-    "OMM": ("#0072b2", "-"),
-    "KLOSM": ("#009e73", "--"),
-    "Thompson": ("#b0568f", "-."),
-}
-_OTHERS: tuple[tuple[str, str], ...] = (
-    ("#0072b2", "-"),
-    ("#d55e00", "-"),
-    ("#009e73", "--"),
-    ("#b0568f", "-."),
-    ("#56b4e9", "--"),
-    ("#e69f00", "-"),
-    ("#000000", "-."),
-)
-_LIGHTER, _ANY = ("#56b4e9", "--"), ("#777777", "-")
+#: The same for figures of a given width, as papers have them.
+SMALL = SETTINGS | {"font.size": 8.0, "axes.titlesize": 8.0, "lines.linewidth": 1.2, "lines.markersize": 3.0}
 
-Styles = Mapping[str, tuple[str, str]]
+#: Widths of figures by name, in inches: a column of two, and both, which no common style has narrower.
+WIDTHS = {"column": 3.25, "page": 6.75}
+
+#: A width by name, or in inches.
+Width = Literal["column", "page"] | float
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Curve of a plot, with half the height of its 95% confidence band, if any.
+    """Curve of a plot, with the band around it, if any: half its height, or the lower and the upper end.
 
     Examples
     --------
@@ -84,7 +72,7 @@ class Panel:
     """Set of curves that share axes, over episodes or over values of `x_label`.
 
     `optimum` is a level, or a curve, to compare them with. Without one, as regret has none, the axis begins at 0,
-    unless `from_zero` says otherwise.
+    unless `from_zero` says otherwise or the axis is logarithmic (`log_y`; `is_log` is about the horizontal one).
 
     Examples
     --------
@@ -102,51 +90,17 @@ class Panel:
     is_standin: bool = False
     from_zero: bool = True
     x_label: str = EPISODES
-
-
-def line_styles(labels: Iterable[str], *, has_optimum: bool = False) -> dict[str, tuple[str, str]]:
-    """Colour and line style of each curve by its label, the optimum first where it is shown.
-
-    A policy that the paper's experiments play looks the same in every plot; others take what is free.
-
-    Examples
-    --------
-    >>> line_styles(["OMM", "mine"])
-    {'OMM': ('#0072b2', '-'), 'mine': ('#d55e00', '-')}
-    """
-    labels = list(dict.fromkeys(labels))
-    chosen = {OPTIMAL: _KNOWN[OPTIMAL]} if has_optimum else {}
-    taken = {_KNOWN[label] for label in labels if label in _KNOWN}
-    for label in labels:
-        options = (_LIGHTER, *_OTHERS) if label.startswith("OMM, ") else _OTHERS  # a variant of OMM looks like OMM
-        chosen[label] = _KNOWN.get(label) or next((style for style in options if style not in taken), _ANY)
-        taken.add(chosen[label])
-    return chosen
-
-
-def family_styles(groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
-    """Colour and line style of the curves of groups by label: a group has one colour, from light to full.
-
-    Examples
-    --------
-    >>> family_styles({"OMM": ["OMM, scale=1", "OMM, scale=2"], "KLOSM": ["KLOSM"]})
-    {'OMM, scale=1': ('#b2d5e8', '-'), 'OMM, scale=2': ('#0072b2', '-'), 'KLOSM': ('#009e73', '--')}
-    """
-    return {
-        label: (_lighter(color, 0.7 * (len(labels) - 1 - place) / max(1, len(labels) - 1)), dash)
-        for (color, dash), labels in zip(line_styles(groups).values(), groups.values(), strict=True)
-        for place, label in enumerate(labels)
-    }
-
-
-def _lighter(color: str, share: float) -> str:
-    """A colour mixed with white, of which there is this share."""
-    parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
+    log_y: bool = False
 
 
 def draw_panel(
-    axes: Any, panel: Panel, styles: Styles, *, optimum: str = OPTIMAL, n_points: int | None = None
+    axes: Any,
+    panel: Panel,
+    styles: Styles,
+    *,
+    optimum: str = OPTIMAL,
+    n_points: int | None = None,
+    is_small: bool = False,
 ) -> None:
     """Draw a panel on matplotlib axes: the curves, each with its band, the optimum, and what the axes show.
 
@@ -156,36 +110,74 @@ def draw_panel(
         Where to draw.
     panel : Panel
         What to draw.
-    styles : mapping of label to (colour, line style)
-        As `line_styles` chose them.
+    styles : mapping of label to Style
+        As `curve_styles` chose them.
     optimum : str
         What the level of the optimum is called.
     n_points : int, optional
         How many points of each curve to draw, evenly spaced on the axis; all of them by default.
+    is_small : bool, default False
+        Whether the label of the vertical axis is to be of short lines.
     """
     places = _spread(panel, n_points)
     x = panel.x[places]
-    for curve in panel.curves:
-        color, dash = styles[curve.label]
-        is_tried = panel.x_label != EPISODES and len(panel.x) <= 30  # a few values, one by one
-        mark = "o" if is_tried else ""
-        axes.plot(x, curve.y[places], color=color, linestyle=dash, marker=mark, markersize=4, label=curve.label)
+    is_tried = panel.x_label != EPISODES and len(panel.x) <= 30  # a few values, one by one
+    for i, curve in enumerate(panel.curves):
+        style = styles[curve.label]
+        # markers are sparse, at distances on the page, and not above each other
+        every = None if is_tried or len(x) <= 8 else (0.03 + 0.035 * (i % 4), 0.14)
+        axes.plot(
+            x,
+            curve.y[places],
+            color=style.color,
+            linestyle=style.linestyle,
+            marker=style.marker or ("o" if is_tried else ""),
+            markersize=4,
+            markevery=every,
+            label=curve.label,
+        )
         if curve.band is not None and np.isfinite(curve.band).all():
-            low, high = curve.y - curve.band, curve.y + curve.band
-            axes.fill_between(x, low[places], high[places], color=color, alpha=0.18, linewidth=0)
+            low, high = curve.band if curve.band.ndim == 2 else (curve.y - curve.band, curve.y + curve.band)
+            axes.fill_between(x, low[places], high[places], color=style.color, alpha=0.18, linewidth=0)
     if panel.optimum is not None:
-        color, dash = _KNOWN[OPTIMAL]
+        options = {"color": OPTIMUM.color, "linestyle": OPTIMUM.linestyle, "label": optimum, "zorder": 3}
         if np.ndim(panel.optimum) == 0:
-            axes.axhline(panel.optimum, color=color, linestyle=dash, label=optimum, zorder=3)
+            axes.axhline(panel.optimum, **options)
         else:
-            axes.plot(x, np.asarray(panel.optimum)[places], color=color, linestyle=dash, label=optimum, zorder=3)
+            axes.plot(x, np.asarray(panel.optimum)[places], **options)
     title = f"{panel.title} ({STANDIN})" if panel.is_standin else panel.title
     axes.set_title(printable(title), color="#a33b00" if panel.is_standin else "#222222")
-    axes.set(xlabel=printable(panel.x_label), ylabel="\n".join(map(printable, panel.y_label.split("\n"))))
+    lines = [printable(line) for line in panel.y_label.split("\n")]
+    if is_small:
+        lines = [part for line in lines for part in textwrap.wrap(line, 22)]
+    axes.set(xlabel=printable(panel.x_label), ylabel="\n".join(lines))
     _scale_x(axes, panel)
-    if panel.optimum is None and panel.from_zero:  # regret begins at nothing
+    _scale_y(axes, panel)
+
+
+def _scale_y(axes: Any, panel: Panel) -> None:
+    """Set the vertical axis: regret begins at nothing, which a log axis does not have."""
+    if panel.log_y:
+        log_scale_y(axes)
+    elif panel.optimum is None and panel.from_zero:
         axes.set(ylim=(0, None))
+    _format_y(axes)
+
+
+def _format_y(axes: Any) -> None:
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.6g}")
+
+
+def log_scale_y(axes: Any) -> None:
+    """Make the vertical axis logarithmic, from the least positive value of a line on; left as it is without one."""
+    values = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes.lines] or [np.zeros(1)])
+    values = values[np.isfinite(values) & (values > 0.0)]
+    if values.size:
+        axes.set_yscale("log")
+        axes.autoscale(axis="y")
+        axes.set(ylim=(0.8 * values.min(), None))
+        axes.minorticks_off()
+        _format_y(axes)  # a new scale comes with a formatter of its own
 
 
 def _scale_x(axes: Any, panel: Panel) -> None:
@@ -208,27 +200,66 @@ def _scale_x(axes: Any, panel: Panel) -> None:
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
-def add_legend(target: Any, lines: Sequence[Any], **options: Any) -> None:
-    """A legend of lines by their labels, on axes or a figure; matplotlib itself drops names that begin with "_"."""
-    legend = target.legend(lines, ["-"] * len(lines), frameon=False, **options)
-    for text, line in zip(legend.get_texts(), lines, strict=True):
+def add_legend(target: Any, lines: Sequence[Any], *, ncols: int = 1, **options: Any) -> None:
+    """A legend of lines by their labels, on axes or a figure; lines in order are side by side, row after row.
+
+    matplotlib itself goes down columns, and drops names that begin with "_".
+    """
+    rows = [line for column in range(ncols) for line in lines[column::ncols]]
+    legend = target.legend(rows, ["-"] * len(rows), frameon=False, ncols=ncols, **options)
+    for text, line in zip(legend.get_texts(), rows, strict=True):
         text.set_parse_math(False)
-        text.set_text(printable(line.get_label()))
+        text.set_text(legend_label(line.get_label()))
 
 
-def new_figure(n_panels: int, labels: Sequence[str]) -> tuple[Any, Any, int]:
-    """A figure for panels side by side, three in a row, with room for a legend of these labels under them.
+def in_order(axes: Iterable[Any], labels: Iterable[str]) -> list[Any]:
+    """The lines of some axes, one for each label, in the order of these labels, and then those of other labels."""
+    lines = {line.get_label(): line for each in axes for line in each.lines}
+    first = [label for label in dict.fromkeys(labels) if label in lines]
+    return [lines[label] for label in dict.fromkeys([*first, *lines])]
 
-    Returns the figure, the axes in order, and the number of columns that the legend has. Call it within `rc_context`.
+
+def figure_size(width: Any, height: Any, error: type[Exception]) -> tuple[float | None, float | None]:
+    """The width and the height of a figure in inches, checked; None where they are not given.
+
+    Examples
+    --------
+    >>> figure_size("column", 2, ValueError)
+    (3.25, 2.0)
+    """
+    if isinstance(width, str):
+        if width not in WIDTHS:
+            raise error(f'expected width to be "column", "page" or a number of inches, got {shown(width)}')
+        width = WIDTHS[width]
+    sizes = [
+        None if given is None else as_number(f"{name} (in inches)", given, 1.0, 100.0, error=error)
+        for name, given in (("width", width), ("height", height))
+    ]
+    return sizes[0], sizes[1]
+
+
+def new_figure(
+    n_panels: int, labels: Sequence[str], width: float | None = None, height: float | None = None
+) -> tuple[Any, Any, int]:
+    """A figure for panels side by side, up to three in a row, with room for a legend of these labels under them.
+
+    Returns the figure, the axes in order, and the number of columns that the legend has. Call it within `rc_context`,
+    of `SMALL` where a width is given.
     """
     Figure, _ = matplotlib_parts()
-    n_columns = min(3, n_panels)
+    n_columns = 2 if n_panels == 4 else min(3, n_panels)
+    if width is not None:
+        n_columns = max(1, min(n_columns, int(width / 2.0)))
     n_rows = -(-n_panels // n_columns)
-    width = 0.3 + 3.7 * n_columns
-    longest = max((len(label) for label in labels), default=0)
-    per_row = max(1, min(len(labels), int(width / (0.6 + 0.075 * longest)))) if labels else 1
+    letter, line = (0.075, 0.2) if width is None else (0.066, 0.17)
+    panel_height = 2.8 if width is None else 0.4 + 0.6 * width / n_columns
+    if width is None:
+        width = 0.3 + 3.7 * n_columns
+    longest = max((len(legend_label(label)) for label in labels), default=0)
+    per_row = max(1, min(len(labels), int(width / (0.6 + letter * longest)))) if labels else 1
     n_lines = math.ceil(len(labels) / per_row)
-    height = 2.8 * n_rows + (0.2 + 0.2 * n_lines if labels else 0.0)
+    if height is None:
+        height = panel_height * n_rows + (line + line * n_lines if labels else 0.0)
     figure = Figure(figsize=(width, height), layout="constrained")
     grid = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
     for axes in grid[n_panels:]:
@@ -236,28 +267,22 @@ def new_figure(n_panels: int, labels: Sequence[str]) -> tuple[Any, Any, int]:
     return figure, grid[:n_panels], math.ceil(len(labels) / max(1, n_lines))
 
 
-def to_png(figure: Any) -> bytes:
-    """The figure as PNG, the same bytes for the same figure."""
-    return saved(figure, format="png", dpi=150, metadata={"Software": None})
-
-
 def saved(figure: Any, **options: Any) -> bytes:
-    """What matplotlib writes to a file for a figure, in the style of all figures."""
-    _, rc_context = matplotlib_parts()
+    """What matplotlib writes to a file for a figure."""
     raw = io.BytesIO()
-    with rc_context(SETTINGS):
-        figure.savefig(raw, **options)
+    figure.savefig(raw, **options)
     return raw.getvalue()
 
 
 def matplotlib_parts() -> tuple[Any, Any]:
-    """matplotlib's `Figure` and `rc_context`, which do without pyplot and its global state."""
+    """`StyledFigure` and matplotlib's `rc_context`, which do without pyplot and its global state."""
     try:
         from matplotlib import rc_context
-        from matplotlib.figure import Figure
+
+        from matroid_bandits._util.figures import StyledFigure
     except ImportError:
         raise missing("plot needs matplotlib", "plot") from None
-    return Figure, rc_context
+    return StyledFigure, rc_context
 
 
 def _spread(panel: Panel, n_points: int | None) -> IntArray | slice:

@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from matroid_bandits.paper._part import PartOutcome
-from matroid_bandits.reporting import Cell, Column, Estimate, Panel, Plot, Table, regret_panel, size_note
-from matroid_bandits.simulation import Sweep
-
-
-def at_its_best(sweep: Sweep, problem: str) -> dict[str, str]:
-    """The policy with the least regret on a problem for each family, as one half of the runs has it."""
-    best = {family: {each.problem: each.policy for each in sweep.best(family)} for family in sweep.families}
-    return {family: best[family][problem] if family in best else family for family in sweep.groups}
+from matroid_bandits.reporting import Cell, Column, Estimate, Plot, Table, size_note
+from matroid_bandits.simulation import Sweep, regret_panels
 
 
 def final_regret(sweep: Sweep, problem: str, policy: str) -> Estimate:
@@ -71,18 +65,10 @@ def best_plot(
     outcome: PartOutcome, problems: Sequence[str], name: str, title: str, caption: str = "", unit: str = ""
 ) -> Plot:
     """Cumulative regret of each family of policies at its best scale, a panel for each problem."""
+    panels = regret_panels(outcome.sweep, problems=problems, unit=unit, best=True)
     return Plot(
         name,
         title,
-        tuple(_best_panel(outcome, problem, unit) for problem in problems),
+        tuple(replace(panel, is_standin=outcome.is_standin) for panel in panels),
         f"{caption} Bands are 95% confidence intervals.".strip(),
     )
-
-
-def _best_panel(outcome: PartOutcome, problem: str, unit: str) -> Panel:
-    best = at_its_best(outcome.sweep, problem)
-    panel = regret_panel(
-        outcome.sweep[problem], problem, policies=list(best.values()), unit=unit, is_standin=outcome.is_standin
-    )
-    curves = (replace(curve, label=family) for curve, family in zip(panel.curves, best, strict=True))
-    return replace(panel, curves=tuple(curves))

@@ -12,19 +12,35 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from matroid_bandits._util.extras import missing
 from matroid_bandits._util.plots import STANDIN
+from matroid_bandits._util.styles import legend_label
 from matroid_bandits._util.text import counted, printable
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits._util.versions import versions
 from matroid_bandits._version import __version__
 from matroid_bandits.reporting._blocks import STANDIN_NOTE, Block, Claim, groups_of, unknown_block
 from matroid_bandits.reporting._chapter import Chapter, DataSource
-from matroid_bandits.reporting._images import KINDS, styles
+from matroid_bandits.reporting._images import KINDS, chapter_styles, keys
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
-_DASHES = {"-": "none", "--": "6 3", "-.": "7 2 2 2", ":": "2 2.5"}
+
+#: Markers of legends around (0, 0), as paths of SVG.
+_MARKERS = {
+    "": "",
+    "o": "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
+    "s": "M-3.2-3.2h6.4v6.4h-6.4z",
+    "^": "M0-4L4 3.5h-8z",
+    "v": "M0 4L4-3.5h-8z",
+    "<": "M-4 0L3.5-4v8z",
+    ">": "M4 0L-3.5-4v8z",
+    "D": "M0-4.4L4.4 0L0 4.4L-4.4 0z",
+    "X": "M-4-2L-2-4L0-2L2-4L4-2L2 0L4 2L2 4L0 2L-2 4L-4 2L-2 0z",
+    "P": "M-1.4-4h2.8v2.6h2.6v2.8h-2.6v2.6h-2.8v-2.6h-2.6v-2.8h2.6z",
+    "*": "M0-4.5L1.1-1.4H4.4L1.8.7L2.8 4L0 2L-2.8 4L-1.8.7L-4.4-1.4H-1.1z",
+    "p": "M0-4L4-1L2.5 3.6h-5L-4-1z",
+}
 _END = "<!--end of chapter-->"
 
 
@@ -57,7 +73,11 @@ class Section:
 
 def render_section(chapter: Chapter, svgs: Mapping[str, str], command: str) -> Section:
     """A chapter as markup; `svgs` holds the drawing of each panel under the name of its plot and its number."""
-    html = _templates().get_template("chapter.html").render(chapter=chapter, svgs=svgs)
+    html = (
+        _templates()
+        .get_template("chapter.html")
+        .render(chapter=chapter, svgs=svgs, styles=chapter_styles(chapter.plots))
+    )
     return Section(
         name=chapter.name,
         title=chapter.title,
@@ -117,7 +137,8 @@ def _templates() -> Environment:
     )
     templates.globals.update(
         chapter=None,
-        dashes=_DASHES,
+        legend_label=legend_label,
+        markers=_MARKERS,
         figure_kinds=KINDS,
         groups_of=groups_of,
         kind_of=_kind_of,
@@ -125,7 +146,7 @@ def _templates() -> Environment:
         refuse=_refuse,
         standin=STANDIN,
         standin_note=STANDIN_NOTE,
-        styles=styles,
+        keys_of=keys,
     )
     return templates
 

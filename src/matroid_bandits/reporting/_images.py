@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,16 +12,13 @@ from matroid_bandits._util.plots import (
     Panel,
     add_legend,
     draw_panel,
-    family_styles,
-    line_styles,
+    in_order,
     matplotlib_parts,
     new_figure,
     saved,
-    to_png,
 )
+from matroid_bandits._util.styles import OPTIMAL, OPTIMUM, Style, Styles, by_family, curve_styles
 from matroid_bandits.reporting._blocks import Plot
-
-__all__ = ["KINDS", "draw", "styles", "to_pdf", "to_png", "to_svg"]
 
 #: The kinds of files that a figure is written to.
 KINDS = ("svg", "png", "pdf")
@@ -32,27 +30,40 @@ _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _N_POINTS = 50
 
 
-def styles(plot: Plot) -> dict[str, tuple[str, str]]:
-    """Colour and line style of each label of a plot, the optimum first."""
-    if plot.groups is not None:
-        return family_styles(plot.groups)
-    labels = (curve.label for panel in plot.panels for curve in panel.curves)
-    return line_styles(labels, has_optimum=any(panel.optimum is not None for panel in plot.panels))
+def chapter_styles(plots: Sequence[Plot]) -> dict[str, Style]:
+    """The style of every label in some plots, the same in each of them."""
+    found: dict[str, list[str]] = {}
+    for plot in plots:
+        labels = (curve.label for panel in plot.panels for curve in panel.curves)
+        for family, own in (by_family(labels) if plot.groups is None else plot.groups).items():
+            if list(own) == [family] and family in found:  # one curve for the family, in its style
+                continue
+            known = found.setdefault(family, [])
+            known += [label for label in own if label not in known]
+    return curve_styles(found)
 
 
-def draw(plot: Plot, panels: tuple[Panel, ...] | None = None, *, has_legend: bool = True) -> Any:
-    """Draw all panels of a plot, or some of them, as a matplotlib Figure."""
+def keys(plot: Plot, styles: Styles) -> dict[str, Style]:
+    """The entries of a plot's legend: the optimum first, and then families together."""
+    drawn = {curve.label for panel in plot.panels for curve in panel.curves}
+    optimum = {OPTIMAL: OPTIMUM} if any(panel.optimum is not None for panel in plot.panels) else {}
+    return optimum | {label: style for label, style in styles.items() if label in drawn}
+
+
+def draw(
+    plot: Plot, styles: Styles | None = None, panels: tuple[Panel, ...] | None = None, *, has_legend: bool = True
+) -> Any:
+    """Draw all panels of a plot, or some of them, as a matplotlib Figure; by default in styles of its own."""
     _, rc_context = matplotlib_parts()
     shown = plot.panels if panels is None else panels
-    style = styles(plot)
+    styles = chapter_styles([plot]) if styles is None else styles
+    labels = list(keys(plot, styles)) if has_legend else []
     with rc_context(SETTINGS):
-        figure, grid, n_columns = new_figure(len(shown), list(style) if has_legend else [])
+        figure, grid, n_columns = new_figure(len(shown), labels)
         for axes, panel in zip(grid, shown, strict=True):
-            draw_panel(axes, panel, style, n_points=_N_POINTS)
+            draw_panel(axes, panel, styles, n_points=_N_POINTS)
         if has_legend:
-            lines = {line.get_label(): line for axes in grid for line in axes.lines}
-            listed = [lines[label] for label in style if label in lines]
-            add_legend(figure, listed, loc="outside lower center", ncols=n_columns)
+            add_legend(figure, in_order(grid, labels), loc="outside lower center", ncols=n_columns)
     return figure
 
 
@@ -63,7 +74,7 @@ def to_svg(figure: Any, name: str) -> str:
     """
     _, rc_context = matplotlib_parts()
     with rc_context({"svg.hashsalt": name}):
-        raw = saved(figure, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        raw = saved(figure, format="svg")
     root = ElementTree.fromstring(raw)
     root.set("font-family", _FONTS)
     for element in root.iter():
@@ -87,8 +98,3 @@ def _tidy(element: Any, name: str) -> None:
         elif key == "style" and element.tag == f"{{{_SVG}}}text":  # the page's own fonts
             parts = [part.strip() for part in value.split(";")]
             element.set(key, "; ".join(part for part in parts if not part.startswith("font-family")))
-
-
-def to_pdf(figure: Any) -> bytes:
-    """The figure as PDF, the same bytes for the same figure."""
-    return saved(figure, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from matroid_bandits._util.files import write_file
+from matroid_bandits._util.plots import saved
+from matroid_bandits._util.styles import Styles
 from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import DataError
@@ -72,17 +74,18 @@ class Report:
 
     def add(self, chapter: Chapter) -> None:
         """Add a chapter, and write the results, the HTML page, the figures and the LaTeX tables so far."""
-        svgs = {name: svg for plot in chapter.plots for name, svg in _draw_panels(plot)}
+        styles = _images.chapter_styles(chapter.plots)
+        svgs = {name: svg for plot in chapter.plots for name, svg in _draw_panels(plot, styles)}
         self._sections[chapter.name] = render_section(chapter, svgs, self._command)
         self._records[chapter.name] = _record(chapter)
         try:
             write_file(self.folder / "results.json", self.to_json())
             write_file(self.folder / "index.html", self.to_html())
             for plot in chapter.plots:
-                figure = _images.draw(plot)
+                figure = _images.draw(plot, styles)
                 write_file(self.folder / "figures" / f"{plot.name}.svg", _images.to_svg(figure, plot.name))
-                write_file(self.folder / "figures" / f"{plot.name}.png", _images.to_png(figure))
-                write_file(self.folder / "figures" / f"{plot.name}.pdf", _images.to_pdf(figure))
+                write_file(self.folder / "figures" / f"{plot.name}.png", saved(figure, format="png", dpi=150))
+                write_file(self.folder / "figures" / f"{plot.name}.pdf", saved(figure, format="pdf"))
             for table in chapter.tables:
                 write_file(self.folder / "tables" / f"{chapter.name}-{table.name}.tex", f"{to_latex(table)}\n")
         except OSError as error:
@@ -110,11 +113,11 @@ def _place(section: str) -> tuple[bool, str]:
     return not section, section
 
 
-def _draw_panels(plot: Plot) -> Iterator[tuple[str, str]]:
+def _draw_panels(plot: Plot, styles: Styles) -> Iterator[tuple[str, str]]:
     """One small SVG for each panel: the page lays them out to fit its width."""
     for number, panel in enumerate(plot.panels):
         name = f"{plot.name}-{number}"
-        yield name, _images.to_svg(_images.draw(plot, (panel,), has_legend=False), name)
+        yield name, _images.to_svg(_images.draw(plot, styles, (panel,), has_legend=False), name)
 
 
 def _record(chapter: Chapter) -> dict[str, object]:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray
 from matroid_bandits._util.plots import (
     SETTINGS,
+    SMALL,
     Curve,
     Panel,
+    Width,
     add_legend,
     draw_panel,
-    line_styles,
+    figure_size,
+    in_order,
+    log_scale_y,
     matplotlib_parts,
     new_figure,
-    to_png,
 )
 from matroid_bandits._util.student import t_quantile
+from matroid_bandits._util.styles import bound_styles, by_family, curve_styles
+from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import SimulationError
 
 if TYPE_CHECKING:
@@ -31,8 +34,11 @@ if TYPE_CHECKING:
 #: What the level of the optimum is called beside policies, one of which may be called "optimal".
 _OPTIMUM = "optimum"
 
-#: Bounds are grey; their dashes tell them apart.
-_DASHES: list[Any] = [(0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)), (0, (10, 3))]
+#: What bands around curves are: confidence intervals of the mean, or the middle 90% of runs around their median.
+Bands = Literal["mean", "quantiles"]
+
+#: The ends of a band of quantiles.
+_ENDS = (0.05, 0.95)
 
 
 def curve_panel(
@@ -78,8 +84,11 @@ def regret_panel(
     policies: Sequence[str] | None = None,
     unit: str = "",
     is_standin: bool = False,
+    bands: Bands = "mean",
 ) -> Panel:
     """Return the panel of cumulative regret over episodes; without curves where regret is not known.
+
+    With ``bands="quantiles"`` the median over runs, and the band from the 5% to the 95% quantile.
 
     Examples
     --------
@@ -92,11 +101,15 @@ def regret_panel(
     rows = [p for p in _rows(result, policies) if policies is not None or np.any(result.regret[p])]
     if not result.is_regret_known:
         title, rows = f"{title} (not known)", []
+    if bands == "quantiles":
+        curves, what = _quantile_curves(result, rows, result.run_regret), "\n(median, 90% of runs)"
+    else:
+        curves, what = _curves(result, rows, result.regret, result.regret_se), ""
     return Panel(
         title=title,
         x=result.checkpoints,
-        curves=_curves(result, rows, result.regret, result.regret_se),
-        y_label=f"cumulative regret{_in(unit)}",
+        curves=curves,
+        y_label=f"cumulative regret{_in(unit)}{what}",
         is_log=False,
         is_standin=is_standin,
     )
@@ -109,45 +122,92 @@ def draw(
     unit: str,
     bounds: Mapping[str, ArrayLike] | None,
     log_x: bool,
+    log_y: bool | None,
+    measure: str | None,
+    bands: Bands,
+    width: Width | None,
+    height: float | None,
 ) -> Any:
     """The figure of `SimulationResult.plot`, or what it drew on."""
     _, rc_context = matplotlib_parts()
     levels = check_bounds(result, bounds)
+    inches = figure_size(width, height, SimulationError)
     chosen = list(result.policies) if policies is None else list(policies)
-    panels = [
-        regret_panel(result, "Cumulative regret", policies=chosen, unit=unit),
-        curve_panel(result, f"Per-step {result.measure}", policies=chosen, unit=unit),
-    ]
+    panels = _panels(result, chosen, unit, check_measure(measure), check_bands(result, bands))
     if not result.is_regret_known and (ax is None or hasattr(ax, "plot")):
-        panels = panels[1:]
-    styles = line_styles([*chosen, *levels])
-    with rc_context(SETTINGS):
+        panels = panels[-1:]
+    styles = curve_styles(by_family(result.policies))  # of all policies: those of a part look as in the whole
+    is_small = inches != (None, None)
+    if is_small and len(panels) == 1:  # the axis says it
+        panels = [replace(panels[0], title="")]
+    with rc_context(SMALL if is_small else SETTINGS):
         if ax is None:
-            optimum = [_OPTIMUM] if result.is_regret_known else []
-            figure, grid, n_columns = new_figure(1 + len(optimum), [*chosen, *levels, *optimum])
+            labels = _listed(styles, chosen, levels)
+            n_entries = [*labels, *([_OPTIMUM] if any(panel.optimum is not None for panel in panels) else [])]
+            figure, grid, n_columns = new_figure(len(panels), n_entries, *inches)
         else:
+            if is_small:
+                raise SimulationError("expected a width or a height without ax, whose figure has a size; got both")
             grid = [ax] if hasattr(ax, "plot") else list(np.asarray(ax, object).flat)
             if not 1 <= len(grid) <= 2:
                 raise SimulationError(f"expected ax to be one or two matplotlib axes, got {len(grid)}")
         for axes, panel in zip(grid, panels, strict=False):
-            draw_panel(axes, replace(panel, is_log=log_x), styles, optimum=_OPTIMUM)
-        draw_bounds(grid[0], result, levels)
+            is_regret = panel.optimum is None and panel.from_zero
+            panel = replace(panel, is_log=log_x, log_y=bool(log_y) and is_regret)
+            draw_panel(axes, panel, styles, optimum=_OPTIMUM, is_small=is_small)
+        draw_bounds(grid[0], result, levels, log_y)
         if ax is not None:
             for axes in grid:
-                add_legend(axes, axes.lines)
+                add_legend(axes, in_order([axes], _listed(styles, chosen, levels)))
             return ax
-        lines = {line.get_label(): line for axes in grid for line in axes.lines}
-        add_legend(figure, list(lines.values()), loc="outside lower center", ncols=n_columns)
-    figure._repr_png_ = partial(to_png, figure)  # notebooks show what has this method, with or without pyplot
+        add_legend(figure, in_order(grid, labels), loc="outside lower center", ncols=n_columns)
     return figure
 
 
-def draw_bounds(axes: Any, result: SimulationResult, levels: Mapping[str, FloatArray]) -> None:
-    for (label, values), dash in zip(levels.items(), cycle(_DASHES), strict=False):
-        axes.plot(result.checkpoints, values, color="#888888", linestyle=dash, linewidth=1, label=label)
-    if levels and any((np.asarray(line.get_ydata()) > 0.0).any() for line in axes.lines):
-        axes.set_yscale("log")
-        axes.autoscale(axis="y")
+def _panels(
+    result: SimulationResult, policies: Sequence[str], unit: str, measure: str | None, bands: Bands
+) -> list[Panel]:
+    """Regret and return, or one of them."""
+    panels = []
+    if measure != "returns":
+        panels.append(regret_panel(result, "Cumulative regret", policies=policies, unit=unit, bands=bands))
+    if measure != "regret" or not result.is_regret_known:
+        panels.append(curve_panel(result, f"Per-step {result.measure}", policies=policies, unit=unit))
+    return panels
+
+
+def _listed(styles: Mapping[str, Any], policies: Sequence[str], levels: Mapping[str, Any]) -> list[str]:
+    """The labels of a legend: policies of a family together, and then bounds."""
+    groups = by_family(policies)
+    return [label for group in groups.values() for label in group if label in styles] + list(levels)
+
+
+def draw_bounds(axes: Any, result: SimulationResult, levels: Mapping[str, FloatArray], log_y: bool | None) -> None:
+    """Draw bounds beside regret, on a log axis unless `log_y` is False."""
+    styles = bound_styles(levels)
+    for label, values in levels.items():
+        color, linestyle = styles[label].color, styles[label].linestyle
+        axes.plot(result.checkpoints, values, color=color, linestyle=linestyle, linewidth=1, label=label)
+    if levels and log_y is not False:
+        log_scale_y(axes)
+
+
+def check_measure(measure: str | None) -> str | None:
+    """The measure to draw, checked; None for both."""
+    if measure not in (None, "regret", "returns"):
+        raise SimulationError(f'expected measure to be "regret" or "returns", got {shown(measure)}')
+    return measure
+
+
+def check_bands(result: SimulationResult, bands: str) -> Bands:
+    """What bands are, checked; quantiles need the curves of runs."""
+    if bands not in ("mean", "quantiles"):
+        raise SimulationError(f'expected bands to be "mean" or "quantiles", got {shown(bands)}')
+    if bands == "quantiles" and result.run_regret is None:
+        raise SimulationError(
+            'expected bands to be "mean", since the curves of runs were not kept; simulate(..., keep_runs=True) does'
+        )
+    return cast(Bands, bands)
 
 
 def check_bounds(result: SimulationResult, bounds: Mapping[str, ArrayLike] | None) -> dict[str, FloatArray]:
@@ -177,6 +237,13 @@ def _curves(
         return tuple(Curve(result.policies[p], means[p]) for p in rows)
     factor = t_quantile(0.975, result.n_runs - 1)
     return tuple(Curve(result.policies[p], means[p], factor * errors[p]) for p in rows)
+
+
+def _quantile_curves(result: SimulationResult, rows: Sequence[int], curves: FloatArray | None) -> tuple[Curve, ...]:
+    """Medians over runs, with bands from a low quantile to a high one."""
+    assert curves is not None
+    low, median, high = np.quantile(curves, (_ENDS[0], 0.5, _ENDS[1]), axis=1)
+    return tuple(Curve(result.policies[p], median[p], np.stack((low[p], high[p]))) for p in rows)
 
 
 def _in(unit: str) -> str:

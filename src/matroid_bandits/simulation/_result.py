@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.extras import pandas_for
+from matroid_bandits._util.plots import Width
 from matroid_bandits._util.text import counted, number, printable, with_error
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.identification import Endings
 from matroid_bandits.simulation import _plot, _result_file, _statistics
+from matroid_bandits.simulation._plot import Bands
 from matroid_bandits.simulation._statistics import Difference, Interval, Method
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AxesT = TypeVar("AxesT")
+
+#: What is measured of a policy.
+Measure = Literal["regret", "returns"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -527,6 +532,11 @@ class SimulationResult:
         unit: str = "",
         bounds: Mapping[str, ArrayLike] | None = None,
         log_x: bool = True,
+        log_y: bool | None = None,
+        measure: Measure | None = None,
+        bands: Bands = "mean",
+        width: Width | None = None,
+        height: float | None = None,
     ) -> Figure: ...
 
     @overload
@@ -538,6 +548,11 @@ class SimulationResult:
         unit: str = "",
         bounds: Mapping[str, ArrayLike] | None = None,
         log_x: bool = True,
+        log_y: bool | None = None,
+        measure: Measure | None = None,
+        bands: Bands = "mean",
+        width: Width | None = None,
+        height: float | None = None,
     ) -> AxesT: ...
 
     def plot(
@@ -548,6 +563,11 @@ class SimulationResult:
         unit: str = "",
         bounds: Mapping[str, ArrayLike] | None = None,
         log_x: bool = True,
+        log_y: bool | None = None,
+        measure: Measure | None = None,
+        bands: Bands = "mean",
+        width: Width | None = None,
+        height: float | None = None,
     ) -> Any:
         """Plot regret and expected per-step return against episodes, with 95% confidence bands.
 
@@ -565,6 +585,18 @@ class SimulationResult:
             since the theorems are about means that stay.
         log_x : bool, default True
             Whether episodes are on a log axis.
+        log_y : bool, optional
+            Whether regret is on a log axis; by default where bounds are drawn.
+        measure : "regret" or "returns", optional
+            The panel to draw; by default both.
+        bands : "mean" or "quantiles", default "mean"
+            Around the mean over runs its 95% confidence interval; or the median of regret, with a band from the 5% to
+            the 95% quantile over runs, which needs ``simulate(..., keep_runs=True)``.
+        width : "column", "page" or float, optional
+            The width of the figure: of a column of a paper (3.25 inches), of both columns (6.75), or in inches. Text
+            is 8 points then. By default 3.7 inches a panel.
+        height : float, optional
+            The height in inches; by default what panels and legend take.
 
         Returns
         -------
@@ -575,6 +607,9 @@ class SimulationResult:
         Bands are Student's t intervals of the mean over runs, one at a time for each episode. Where the environment
         does not know its means there is no regret to draw, and the return is the realised one.
 
+        Curves differ in dash or marker as well as in colour, so that the figure can be printed in grey; a policy
+        looks the same whichever policies are drawn. The figure's ``savefig`` keeps text as text (TrueType in PDF).
+
         Examples
         --------
         >>> import matroid_bandits as mb
@@ -584,7 +619,7 @@ class SimulationResult:
         >>> [axes.get_title() for axes in figure.axes]
         ['Cumulative regret', 'Per-step return']
         """
-        return _plot.draw(self, ax, policies, unit, bounds, log_x)
+        return _plot.draw(self, ax, policies, unit, bounds, log_x, log_y, measure, bands, width, height)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the result to one NPZ file with a JSON header, atomically: a crash leaves the old file or the new

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from matroid_bandits._util.plots import (
     SETTINGS,
+    SMALL,
     Curve,
     Panel,
+    Width,
     add_legend,
     draw_panel,
-    family_styles,
+    figure_size,
+    in_order,
     matplotlib_parts,
     new_figure,
-    to_png,
 )
 from matroid_bandits._util.student import t_quantile
+from matroid_bandits._util.styles import curve_styles
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation._plot import check_bounds, draw_bounds, regret_panel
@@ -39,8 +41,12 @@ def regret_panels(
     problems: Sequence[str] | None = None,
     policies: Sequence[str] | None = None,
     unit: str = "",
+    best: bool = False,
 ) -> list[Panel]:
     """Return plot panels of cumulative regret against episodes, one for each problem.
+
+    With `best` there is one curve for each family, under its name: that of the policy that `Sweep.best` chose on the
+    problem.
 
     Examples
     --------
@@ -50,7 +56,23 @@ def regret_panels(
     ['blocks']
     """
     chosen = _chosen(sweep, policies)
+    if best:
+        return [_best_panel(sweep, name, chosen, unit) for name in _names(sweep, problems)]
     return [regret_panel(sweep[name], name, policies=chosen, unit=unit) for name in _names(sweep, problems)]
+
+
+def _best_panel(sweep: Sweep, problem: str, policies: Sequence[str], unit: str) -> Panel:
+    families = {family: own for family, own in sweep.groups.items() if not set(own).isdisjoint(policies)}
+    at_best = at_their_best(sweep, problem)
+    panel = regret_panel(sweep[problem], problem, policies=[at_best[family] for family in families], unit=unit)
+    curves = (replace(curve, label=family) for curve, family in zip(panel.curves, families, strict=True))
+    return replace(panel, curves=tuple(curves))
+
+
+def at_their_best(sweep: Sweep, problem: str) -> dict[str, str]:
+    """For each family the policy that `Sweep.best` chose on a problem; a policy of no family stands for itself."""
+    best = {family: {each.problem: each.policy for each in sweep.best(family)} for family in sweep.families}
+    return {family: best[family][problem] if family in best else family for family in sweep.groups}
 
 
 def parameter_panels(
@@ -114,44 +136,66 @@ def draw_regret(
     unit: str,
     bounds: Mapping[str, Any] | None,
     log_x: bool,
+    log_y: bool | None,
+    best: bool,
+    width: Width | None,
+    height: float | None,
 ) -> Any:
     """The figure of `Sweep.plot`."""
-    panels = [replace(p, is_log=log_x) for p in regret_panels(sweep, problems=problems, policies=policies, unit=unit)]
-    labels = list(bounds or {})
-    for label in labels:
+    panels = [
+        replace(panel, is_log=log_x, log_y=bool(log_y))
+        for panel in regret_panels(sweep, problems=problems, policies=policies, unit=unit, best=best)
+    ]
+    for label in bounds or {}:
         if not callable((bounds or {})[label]):
             raise SimulationError(f"expected bound {label!r} to be a function of (problem, episodes), got another")
 
     def add(axes: Any, panel: Panel) -> None:
         result, problem = sweep[panel.title], sweep.problems[panel.title]
         values = {label: bound(problem, result.checkpoints) for label, bound in (bounds or {}).items()}
-        draw_bounds(axes, result, check_bounds(result, values))
+        draw_bounds(axes, result, check_bounds(result, values), log_y)
 
-    return _draw(sweep, panels, [*_chosen(sweep, policies), *labels], add)
+    drawn = {curve.label for panel in panels for curve in panel.curves}
+    listed = list(sweep.groups) if best else [policy for own in sweep.groups.values() for policy in own]
+    labels = [label for label in listed if label in drawn]
+    return _draw(sweep, panels, [*labels, *(bounds or {})], add, width, height)
 
 
 def draw_parameter(
-    sweep: Sweep, family: Family, problems: Sequence[str] | None, unit: str, log_x: bool | None
+    sweep: Sweep,
+    family: Family,
+    problems: Sequence[str] | None,
+    unit: str,
+    log_x: bool | None,
+    log_y: bool,
+    width: Width | None,
+    height: float | None,
 ) -> Any:
     """The figure of `Sweep.plot_parameter`."""
     panels = parameter_panels(sweep, family, problems=problems, unit=unit, log_x=log_x)
-    return _draw(sweep, panels, [], lambda axes, panel: None)
+    panels = [replace(panel, log_y=log_y) for panel in panels]
+    return _draw(sweep, panels, [], lambda axes, panel: None, width, height)
 
 
-def _draw(sweep: Sweep, panels: Sequence[Panel], labels: Sequence[str], add: Callable[[Any, Panel], None]) -> Any:
+def _draw(
+    sweep: Sweep,
+    panels: Sequence[Panel],
+    labels: Sequence[str],
+    add: Callable[[Any, Panel], None],
+    width: Width | None,
+    height: float | None,
+) -> Any:
     """Panels side by side, with a legend where there are labels."""
     _, rc_context = matplotlib_parts()
-    styles = family_styles(sweep.groups)
-    styles |= {name: styles[policies[-1]] for name, policies in sweep.groups.items()}
-    with rc_context(SETTINGS):
-        figure, grid, n_columns = new_figure(len(panels), list(labels))
+    inches = figure_size(width, height, SimulationError)
+    is_small, styles = inches != (None, None), curve_styles(sweep.groups)  # the same in all figures of a sweep
+    with rc_context(SMALL if is_small else SETTINGS):
+        figure, grid, n_columns = new_figure(len(panels), list(labels), *inches)
         for axes, panel in zip(grid, panels, strict=True):
-            draw_panel(axes, panel, styles)
+            draw_panel(axes, panel, styles, is_small=is_small)
             add(axes, panel)
-        lines = {line.get_label(): line for axes in grid for line in axes.lines}
         if labels:
-            add_legend(figure, list(lines.values()), loc="outside lower center", ncols=n_columns)
-    figure._repr_png_ = partial(to_png, figure)  # notebooks show what has this method, with or without pyplot
+            add_legend(figure, in_order(grid, labels), loc="outside lower center", ncols=n_columns)
     return figure
 
 

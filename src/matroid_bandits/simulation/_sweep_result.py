@@ -11,6 +11,7 @@ import numpy as np
 
 from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.extras import pandas_for
+from matroid_bandits._util.plots import Width
 from matroid_bandits._util.text import counted, did_you_mean, printable, with_error
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.policies import Policy
@@ -347,10 +348,15 @@ class Sweep:
         unit: str = "",
         bounds: Mapping[str, Bound] | None = None,
         log_x: bool = True,
+        log_y: bool | None = None,
+        best: bool = False,
+        width: Width | None = None,
+        height: float | None = None,
     ) -> Figure:
         """Plot regret against episodes with 95% confidence bands, a panel for each problem.
 
-        The policies of a family share a colour, lighter for those that come first.
+        The policies of a family share a colour, lighter for those that come first, and each has a dash and marker of
+        its own. A policy looks the same in all figures of a sweep.
 
         Parameters
         ----------
@@ -364,6 +370,16 @@ class Sweep:
             `matroid_bandits.bounds.gap_dependent`.
         log_x : bool, default True
             Whether episodes are on a log axis.
+        log_y : bool, optional
+            Whether regret is on a log axis; by default where bounds are drawn.
+        best : bool, default False
+            Whether to draw one curve for each family, that of the policy which `best` chooses on the problem. The
+            curve is the mean over all runs, one half of which made the choice.
+        width : "column", "page" or float, optional
+            The width of the figure: of a column of a paper (3.25 inches), of both columns (6.75), or in inches. By
+            default 3.7 inches a panel.
+        height : float, optional
+            The height in inches; by default what panels and legend take.
 
         Returns
         -------
@@ -378,11 +394,21 @@ class Sweep:
         >>> [axes.get_title() for axes in figure.axes]
         ['gap 0.1', 'gap 0.2']
         """
-        figure: Figure = _sweep_plot.draw_regret(self, problems, policies, unit, bounds, log_x)
+        figure: Figure = _sweep_plot.draw_regret(
+            self, problems, policies, unit, bounds, log_x, log_y, best, width, height
+        )
         return figure
 
     def plot_parameter(
-        self, family: str, *, problems: Sequence[str] | None = None, unit: str = "", log_x: bool | None = None
+        self,
+        family: str,
+        *,
+        problems: Sequence[str] | None = None,
+        unit: str = "",
+        log_x: bool | None = None,
+        log_y: bool = False,
+        width: Width | None = None,
+        height: float | None = None,
     ) -> Figure:
         """Plot regret after the last episode against a family's parameter, with 95% confidence bands, by problem.
 
@@ -397,6 +423,10 @@ class Sweep:
         log_x : bool, optional
             Whether the parameter is on a log axis; by default where its values are positive and the largest is at
             least five times the least.
+        log_y : bool, default False
+            Whether regret is on a log axis.
+        width, height
+            As in `plot`.
 
         Returns
         -------
@@ -411,5 +441,7 @@ class Sweep:
         >>> sweep.plot_parameter("OMM").axes[0].get_xlabel()
         'scale'
         """
-        figure: Figure = _sweep_plot.draw_parameter(self, self._family(family), problems, unit, log_x)
+        figure: Figure = _sweep_plot.draw_parameter(
+            self, self._family(family), problems, unit, log_x, log_y, width, height
+        )
         return figure

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from matroid_bandits._util.plots import OPTIMAL
+from matroid_bandits._util.styles import OPTIMAL
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
