@@ -118,7 +118,7 @@ def test_help_is_readable(thing):
     assert "numpy._typing" not in pydoc.plain(pydoc.render_doc(thing))
 
 
-@pytest.mark.parametrize("thing", [thing for thing in vars(mb).values() if inspect.isclass(thing)])
+@pytest.mark.parametrize("thing", [thing for name in mb.__all__ if inspect.isclass(thing := getattr(mb, name))])
 def test_class_attributes_are_in_the_docstring(thing):
     documented = "\n".join(
         base.__doc__ or "" for base in thing.__mro__ if base.__module__.startswith("matroid_bandits")

@@ -6,103 +6,110 @@ it when they are not known (Kveton et al., "Matroid Bandits", UAI 2014).
 
 from typing import TYPE_CHECKING, Any
 
-from matroid_bandits import bounds, compiled, evaluation, exceptions, gpu, testing
-from matroid_bandits._util.literature import known_as
 from matroid_bandits._version import __version__
-from matroid_bandits.constraint import Constraint, constraint_from_dict
-from matroid_bandits.constraints import (
-    ArborescenceConstraint,
-    AssignmentConstraint,
-    ExplicitSets,
-    MatroidIntersection,
-    PathConstraint,
-    QuotaIntersection,
-)
-from matroid_bandits.environments import (
-    AutoregressiveEnvironment,
-    AvailabilityEnvironment,
-    BernoulliEnvironment,
-    BetaEnvironment,
-    ContextualEnvironment,
-    DelayedEnvironment,
-    DriftingEnvironment,
-    Environment,
-    ExponentialEnvironment,
-    GaussianEnvironment,
-    LinearEnvironment,
-    PhasesEnvironment,
-    PiecewiseEnvironment,
-    RandomWalkEnvironment,
-    RowEnvironment,
-    SampleEnvironment,
-    TraceEnvironment,
-)
-from matroid_bandits.evaluation import read_log
-from matroid_bandits.identification import (
-    Confidence,
-    Endings,
-    Margin,
-    RoundsBound,
-    StoppingRule,
-    rounds_bound,
-)
-from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced, Holdout, Learner
-from matroid_bandits.matroids import (
-    GraphicMatroid,
-    LaminarMatroid,
-    LinearMatroid,
-    Matroid,
-    OracleMatroid,
-    PartitionMatroid,
-    TransversalMatroid,
-    UniformMatroid,
-    direct_sum,
-)
-from matroid_bandits.policies import (
-    AROQ,
-    BGCTS,
-    CLSG,
-    CLUCB,
-    CUSUM,
-    ESCB,
-    FPL,
-    KLOSM,
-    MOSS,
-    OMM,
-    UCBV,
-    AffinePolicy,
-    CombLinTS,
-    CombLinUCB,
-    Detector,
-    DiscountedOMM,
-    DiscountedThompson,
-    EpsilonGreedy,
-    ExposureFloors,
-    Feedback,
-    FixedSet,
-    Hybrid,
-    KLUCBPlusPlus,
-    Memory,
-    Plays,
-    Policy,
-    PolicyWrapper,
-    Request,
-    Restarting,
-    SingleSeedThompson,
-    SlidingWindowOMM,
-    SoftMinimum,
-    State,
-    ThompsonSampling,
-    UniformRandom,
-    policy_from_dict,
-    policy_to_dict,
-)
-from matroid_bandits.problem import Problem, lower_bound_problem
-from matroid_bandits.simulation import Identification, SimulationResult, Sweep, Worlds, identify, simulate, sweep
-from matroid_bandits.stream import Stream
 
 if TYPE_CHECKING:
+    from matroid_bandits import bounds, compiled, evaluation, exceptions, gpu, testing
     from matroid_bandits.client import AsyncClient, Client
+    from matroid_bandits.constraint import Constraint, constraint_from_dict
+    from matroid_bandits.constraints import (
+        ArborescenceConstraint,
+        AssignmentConstraint,
+        ExplicitSets,
+        MatroidIntersection,
+        PathConstraint,
+        QuotaIntersection,
+    )
+    from matroid_bandits.environments import (
+        AutoregressiveEnvironment,
+        AvailabilityEnvironment,
+        BernoulliEnvironment,
+        BetaEnvironment,
+        ContextualEnvironment,
+        DelayedEnvironment,
+        DriftingEnvironment,
+        Environment,
+        ExponentialEnvironment,
+        GaussianEnvironment,
+        LinearEnvironment,
+        PhasesEnvironment,
+        PiecewiseEnvironment,
+        RandomWalkEnvironment,
+        RowEnvironment,
+        SampleEnvironment,
+        TraceEnvironment,
+    )
+    from matroid_bandits.evaluation import read_log
+    from matroid_bandits.identification import (
+        Confidence,
+        Endings,
+        Margin,
+        RoundsBound,
+        StoppingRule,
+        rounds_bound,
+    )
+    from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Forced, Holdout, Learner
+    from matroid_bandits.matroids import (
+        GraphicMatroid,
+        LaminarMatroid,
+        LinearMatroid,
+        Matroid,
+        OracleMatroid,
+        PartitionMatroid,
+        TransversalMatroid,
+        UniformMatroid,
+        direct_sum,
+    )
+    from matroid_bandits.policies import (
+        AROQ,
+        BGCTS,
+        CLSG,
+        CLUCB,
+        CUSUM,
+        ESCB,
+        FPL,
+        KLOSM,
+        MOSS,
+        OMM,
+        UCBV,
+        AffinePolicy,
+        CombLinTS,
+        CombLinUCB,
+        Detector,
+        DiscountedOMM,
+        DiscountedThompson,
+        EpsilonGreedy,
+        ExposureFloors,
+        Feedback,
+        FixedSet,
+        Hybrid,
+        KLUCBPlusPlus,
+        Memory,
+        Plays,
+        Policy,
+        PolicyWrapper,
+        Request,
+        Restarting,
+        SingleSeedThompson,
+        SlidingWindowOMM,
+        SoftMinimum,
+        State,
+        ThompsonSampling,
+        UniformRandom,
+        policy_from_dict,
+        policy_to_dict,
+    )
+    from matroid_bandits.problem import Problem, lower_bound_problem
+    from matroid_bandits.simulation import (
+        Identification,
+        SimulationResult,
+        Sweep,
+        Worlds,
+        identify,
+        simulate,
+        sweep,
+    )
+    from matroid_bandits.stream import Stream
 
 __all__ = [
     "AROQ",
@@ -211,12 +218,62 @@ __all__ = [
     "testing",
 ]
 
+#: The public names by the module that has them. They are imported when they are first used, so that
+#: `import matroid_bandits` waits neither for Numba nor for a module that the program does not need.
+_NAMES = {
+    "client": "AsyncClient Client",
+    "constraint": "Constraint constraint_from_dict",
+    "constraints": """
+        ArborescenceConstraint AssignmentConstraint ExplicitSets MatroidIntersection PathConstraint
+        QuotaIntersection
+    """,
+    "environments": """
+        AutoregressiveEnvironment AvailabilityEnvironment BernoulliEnvironment BetaEnvironment
+        ContextualEnvironment DelayedEnvironment DriftingEnvironment Environment ExponentialEnvironment
+        GaussianEnvironment LinearEnvironment PhasesEnvironment PiecewiseEnvironment RandomWalkEnvironment
+        RowEnvironment SampleEnvironment TraceEnvironment
+    """,
+    "evaluation": "read_log",
+    "identification": "Confidence Endings Margin RoundsBound StoppingRule rounds_bound",
+    "learner": "BestSet Decision Estimates Explanation Forced Holdout Learner",
+    "matroids": """
+        GraphicMatroid LaminarMatroid LinearMatroid Matroid OracleMatroid PartitionMatroid TransversalMatroid
+        UniformMatroid direct_sum
+    """,
+    "policies": """
+        AROQ BGCTS CLSG CLUCB CUSUM ESCB FPL KLOSM MOSS OMM UCBV AffinePolicy CombLinTS CombLinUCB Detector
+        DiscountedOMM DiscountedThompson EpsilonGreedy ExposureFloors Feedback FixedSet Hybrid KLUCBPlusPlus
+        Memory Plays Policy PolicyWrapper Request Restarting SingleSeedThompson SlidingWindowOMM SoftMinimum
+        State ThompsonSampling UniformRandom policy_from_dict policy_to_dict
+    """,
+    "problem": "Problem lower_bound_problem",
+    "simulation": "Identification SimulationResult Sweep Worlds identify simulate sweep",
+    "stream": "Stream",
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-def __getattr__(name: str) -> Any:
-    """The clients, which need httpx, are imported when they are first used."""
-    if name in ("AsyncClient", "Client"):
-        from matroid_bandits import client
 
-        return getattr(client, name)
-    hint = f": {other}" if (other := known_as(name)) else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # where names are checked, those that the package does not have are errors
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name, or a module of the package, when it is first used."""
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        if name in _MODULE_OF:
+            value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        elif name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        elif name.isidentifier() and find_spec(f"{__name__}.{name}"):
+            value = import_module(f"{__name__}.{name}")
+        else:
+            from matroid_bandits._util.literature import known_as
+
+            hint = f": {other}" if (other := known_as(name)) else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        globals()[name] = value
+        return value

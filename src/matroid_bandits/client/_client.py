@@ -7,9 +7,8 @@ import time
 from types import TracebackType
 from typing import Any, TypeVar
 
-import httpx
-
 from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.extras import missing
 from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
 from matroid_bandits.client._deadline import Deadline, trace
@@ -17,6 +16,11 @@ from matroid_bandits.client._exchange import Attempt, Limit, Steps
 from matroid_bandits.client._later import AsyncLater, Later
 from matroid_bandits.client._methods import Methods
 from matroid_bandits.exceptions import MalformedRequestError, UnavailableError
+
+try:
+    import httpx
+except ImportError:  # an error where a client is made, so that the classes can be imported and read about
+    httpx = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 
@@ -230,6 +234,8 @@ class AsyncClient(Methods):
 
 
 def _checked(url: str, campaign: str, timeout: float, fallback: float | None) -> tuple[str, str, float, float | None]:
+    if httpx is None:
+        raise missing("the client needs httpx", "client")
     if not isinstance(url, str) or not url.startswith(("http://", "https://")) or not _is_url(url):
         raise MalformedRequestError(f"expected the address of a server, http://... or https://...; got {shown(url)}")
     if not isinstance(campaign, str) or campaign in ("", ".", "..") or not campaign.isprintable():

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import httpcore
-
 #: httpx refuses a timeout of 0.
 _SHORTEST = 0.001
 
@@ -71,6 +69,8 @@ def trace(event: str, info: dict[str, Any]) -> None:
 
 def _bound(stream: Any) -> None:
     """Make a stream's reads and writes keep to the deadline of the thread that calls them."""
+    import httpcore
+
     read, write, start_tls = stream.read, stream.write, stream.start_tls
 
     def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:

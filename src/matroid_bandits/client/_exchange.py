@@ -14,9 +14,7 @@ import uuid
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeAlias, TypeVar
-
-import httpx
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from matroid_bandits import exceptions as known
 from matroid_bandits._util.text import shown
@@ -28,6 +26,9 @@ from matroid_bandits.exceptions import (
     RateLimitError,
     UnavailableError,
 )
+
+if TYPE_CHECKING:
+    import httpx
 
 T = TypeVar("T")
 
@@ -105,16 +106,16 @@ def _send(method: str, path: str, content: bytes | None, headers: dict[str, str]
     while True:
         outcome = yield Attempt(method, path, content, headers)
         least = 0.0
-        if isinstance(outcome, httpx.Response):
+        if isinstance(outcome, Exception):
+            error = _unreachable(outcome)
+            error.__cause__ = outcome
+        else:
             if outcome.is_success:
                 return _load(outcome)
             error = error_of(outcome)
             if outcome.status_code not in _AGAIN or isinstance(error, CampaignStoppedError):
                 raise error
             least = asked_pause(outcome)
-        else:
-            error = _unreachable(outcome)
-            error.__cause__ = outcome
         yield Pause(max(least, pause * _jitter.uniform(0.5, 1.0)), error)
         pause = min(2.0 * pause, _LONGEST_PAUSE)
 
@@ -153,6 +154,7 @@ def asked_pause(answer: httpx.Response) -> float:
 
     Examples
     --------
+    >>> import httpx
     >>> asked_pause(httpx.Response(503, headers={"Retry-After": "1.5"}))
     1.5
     """
