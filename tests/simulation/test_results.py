@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import matroid_bandits as mb
-from matroid_bandits.exceptions import SimulationError
+from matroid_bandits.exceptions import FeedbackError, PolicyError, SimulationError
 
 PROBLEM = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1]))
 COSTS = mb.Problem(mb.UniformMatroid(3, 1), mb.ExponentialEnvironment([2.0, 3.0, 4.0]), minimize=True)
@@ -26,10 +26,10 @@ def race():
 
 
 def test_reprs_are_one_short_line(race):
-    assert repr(simulate(mb.OMM())) == "SimulationResult(OMM; 6 runs of 40 episodes, seed 3)"
-    assert repr(race).startswith("SimulationResult(OMM, _eps $0.001$, bell\\x07, \\ufffe; 6 runs")
+    assert repr(simulate(mb.OMM())) == 'SimulationResult(OMM; 6 runs of 40 episodes, seed 3, start "observe")'
+    assert repr(race).startswith("SimulationResult('OMM', '_eps $0.001$', 'bell\\x07', '\\ufffe'; 6 runs")
     many = simulate({f"p{i}": mb.OMM() for i in range(9)}, n_episodes=2)
-    assert repr(many) == "SimulationResult(p0, p1, p2, p3 and 5 more; 6 runs of 2 episodes, seed 3)"
+    assert repr(many) == 'SimulationResult(p0, p1, p2, p3 and 5 more; 6 runs of 2 episodes, seed 3, start "observe")'
     assert re.fullmatch(r"PolicyResult\('OMM': regret .* ± .* after 40 episodes\)", repr(race["OMM"]))
 
 
@@ -51,8 +51,63 @@ def test_one_policys_share(race):
         assert own.final_regret.shape == (6,)
         assert own.run_regret is None
     for unknown in ("UCB", 0):
-        with pytest.raises(SimulationError, match="expected one of OMM"):
+        with pytest.raises(SimulationError, match="expected a policy, one of 'OMM'"):
             race[unknown]
+
+
+def test_names_that_hold_commas_are_quoted_and_near_ones_are_hinted_at():
+    result = simulate({"OMM, scale=1": mb.OMM(), "Thompson": mb.ThompsonSampling()})
+    expected = "expected a policy, one of 'OMM, scale=1', 'Thompson'; got 'thomson'; did you mean 'Thompson'\\?$"
+    for ask in (lambda: result["thomson"], lambda: result.differences("thomson"), lambda: result.index("thomson")):
+        with pytest.raises(SimulationError, match=expected):
+            ask()
+    with pytest.raises(SimulationError, match=expected):
+        result.plot(policies=["thomson"])
+    with pytest.raises(SimulationError, match="expected policies to be a list of names, got 'Thompson' alone"):
+        result.plot(policies="Thompson")
+    assert repr(result).startswith("SimulationResult('OMM, scale=1', 'Thompson'; 6 runs")
+
+
+def test_summary_and_repr_say_which_start_was_used(race):
+    explored = simulate(mb.OMM(), start="explore")
+    for result, start in ((race, '"observe"'), (explored, '"explore"')):
+        assert f"seed 3, start {start}" in repr(result)
+        assert f"6 runs of 40 episodes, seed 3, start {start}, " in result.summary().splitlines()[0]
+        assert f"seed 3, start {start}" in result._repr_html_()
+
+
+def test_differences_at_checkpoints():
+    policies = {"OMM": mb.OMM(), "eps": mb.EpsilonGreedy()}
+    kept = simulate(policies, keep_runs=True, checkpoints=[5, 20])
+    short = simulate(policies, n_episodes=20)
+    assert kept.differences("OMM", episode=20) == short.differences("OMM")
+    assert kept.differences("OMM", episode=40) == kept.differences("OMM") == simulate(policies).differences("OMM")
+    with pytest.raises(SimulationError, match="expected episode to be a checkpoint, got 7; the nearest are 5 and 20"):
+        kept.differences("OMM", episode=7)
+    with pytest.raises(SimulationError, match=r"curves of every run, for regret after episode 1; .* keep_runs=True"):
+        simulate(policies).differences("OMM", episode=1)
+    with pytest.raises(SimulationError, match=r"expected episode to be an integer from 1 to 40, got 41"):
+        kept.differences("OMM", episode=41)
+
+
+@pytest.mark.parametrize(
+    ("policy", "alternative"),
+    [
+        (mb.ThompsonSampling(), r'ThompsonSampling\("normal"\) takes any$'),
+        (mb.Restarting(mb.ThompsonSampling()), r'ThompsonSampling\("normal"\) takes any$'),
+        (mb.DiscountedThompson(0.9), r"DiscountedOMM\(gamma, scale\) takes any$"),
+        (mb.KLOSM(), r"OMM\(scale=...\) takes any$"),
+    ],
+    ids=["beta", "restarting", "discounted", "KLOSM"],
+)
+def test_weights_that_do_not_fit_name_a_policy_that_takes_them(policy, alternative):
+    with pytest.raises(PolicyError, match=rf"lie in \[-inf, inf\]; {alternative}"):
+        mb.simulate(
+            mb.Problem(mb.UniformMatroid(2, 1), mb.GaussianEnvironment([0.0, 1.0])), policy, n_episodes=2, n_runs=1
+        )
+    learner = mb.Learner(mb.UniformMatroid(2, 1), policy)
+    with pytest.raises(FeedbackError, match=alternative):
+        learner.tell(learner.ask(), [2.0])
 
 
 def test_runs_are_kept_on_request(tmp_path):
@@ -116,7 +171,7 @@ def test_plots_go_where_they_are_asked_to(race):
     pyplot.close(alone)
     with pytest.raises(SimulationError, match="one or two matplotlib axes, got 3"):
         race.plot(ax=[axes, axes, axes])
-    with pytest.raises(SimulationError, match="expected one of OMM"):
+    with pytest.raises(SimulationError, match="expected a policy, one of 'OMM'"):
         race.plot(policies=["UCB"])
 
 

@@ -149,7 +149,7 @@ def test_mistakes(result):
         (lambda: result.intervals("z"), 'expected method to be "t" or "bootstrap"'),
         (lambda: result.intervals(level=1.0), "level"),
         (lambda: result.medians("luck"), 'expected measure to be "regret" or "returns"'),
-        (lambda: result.differences("nobody"), "expected one of OMM, KLOSM"),
+        (lambda: result.differences("nobody"), "expected a policy, one of OMM, KLOSM"),
     ]:
         with pytest.raises(SimulationError, match=match):
             call()

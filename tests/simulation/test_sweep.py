@@ -158,9 +158,9 @@ def test_the_best_of_a_family(found):
 
 
 def test_words_and_tables(found):
-    assert repr(found) == "Sweep(3 problems × 6 policies; 12 runs of 60 episodes, seed 3)"
+    assert repr(found) == 'Sweep(3 problems × 6 policies; 12 runs of 60 episodes, seed 3, start "observe")'
     assert repr(mb.sweep(PROBLEMS["gap 0.2"], mb.OMM(), n_episodes=1, n_runs=1, seed=0)) == (
-        "Sweep(1 problem × 1 policy; 1 run of 1 episode, seed 0)"
+        'Sweep(1 problem × 1 policy; 1 run of 1 episode, seed 0, start "observe")'
     )
     lines = found.summary().splitlines()
     assert len({len(line) for line in lines[3:11]}) == 1
@@ -286,23 +286,46 @@ def test_an_error_in_a_run_says_where():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda found: found["gap"], "expected one of gap 0.1, gap 0.2, gap 0.4; got 'gap'"),
-        (lambda found: found[0], "expected one of gap 0.1, gap 0.2, gap 0.4; got 0"),
-        (lambda found: found.differences("OMM"), "expected one of OMM, scale=0.1, .* got 'OMM'"),
+        (lambda found: found["gap"], "expected a problem, one of gap 0.1, gap 0.2, gap 0.4; got 'gap'"),
+        (lambda found: found["gap 0.3"], r"got 'gap 0.3'; did you mean 'gap 0..'\?$"),
+        (lambda found: found.differences("epss"), r"got 'epss'; did you mean 'eps'\?$"),
+        (lambda found: found.plot(policies="eps"), "expected policies to be a list of names, got 'eps' alone"),
+        (lambda found: found[0], "expected a problem, one of gap 0.1, gap 0.2, gap 0.4; got 0"),
+        (
+            lambda found: found.differences("OMM"),
+            "expected a policy, got 'OMM', which is the family of 'OMM, scale=0.1', ",
+        ),
         (lambda found: found.differences("eps", level=1.0), "expected level to be a number in"),
-        (lambda found: found.best("KLOSM"), "expected one of OMM; got 'KLOSM'"),
-        (lambda found: found.best(3), "expected one of OMM; got 3"),
-        (lambda found: found.plot(problems=["x"]), "expected one of gap 0.1"),
+        (lambda found: found.best("KLOSM"), "expected a family, one of OMM; got 'KLOSM'"),
+        (lambda found: found.best(3), "expected a family, one of OMM; got 3"),
+        (lambda found: found.plot(problems=["x"]), "expected a problem, one of gap 0.1"),
         (lambda found: found.plot(problems=[]), "expected a problem or more to draw, got none"),
-        (lambda found: found.plot(policies=["x"]), "expected one of OMM, scale=0.1, .* got 'x'"),
+        (lambda found: found.plot(policies=["x"]), "expected a policy, one of 'OMM, scale=0.1', .* got 'x'"),
         (lambda found: found.plot(bounds={"b": [1.0]}), r"bound 'b' to be a function of \(problem, episodes\)"),
         (lambda found: found.plot(bounds={"b": lambda p, n: [1.0]}), "expected bound 'b' at the 3 checkpoints"),
-        (lambda found: found.plot_parameter("eps"), "expected one of OMM; got 'eps'"),
+        (lambda found: found.plot_parameter("eps"), "expected a family, one of OMM; got 'eps'"),
     ],
 )
 def test_questions_that_have_no_answer(found, call, message):
     with pytest.raises(SimulationError, match=message):
         call(found)
+
+
+@pytest.mark.parametrize("is_stored", [False, True], ids=["played", "stored"])
+def test_differences_at_checkpoints(tmp_path, is_stored):
+    law = mb.Worlds(lambda rng: mb.lower_bound_problem(6, 2, rng.uniform(0.1, 0.3)), 3)
+    problems, policies = {"gap": PROBLEMS["gap 0.2"], "law": law}, [mb.OMM(), mb.KLOSM()]
+    settings = {"n_runs": 4, "seed": 1, "store": tmp_path if is_stored else None}
+    kept = mb.sweep(problems, policies, n_episodes=30, checkpoints=[10], keep_runs=True, **settings)
+    if is_stored:
+        settings["store"] = tmp_path / "other"
+    short = mb.sweep(problems, policies, n_episodes=10, **settings)
+    for at_ten, ended in zip(kept.differences("OMM", episode=10), short.differences("OMM"), strict=True):
+        assert np.allclose(at_ten[3:], ended[3:], rtol=1e-9)
+    kept["law"].save(tmp_path / "law.npz")
+    assert mb.SimulationResult.load(tmp_path / "law.npz") == kept["law"]
+    with pytest.raises(SimulationError, match=r"they were not kept: play with keep_runs=True"):
+        short.differences("OMM", episode=1)
 
 
 def test_families_without_numbers_have_no_axis():

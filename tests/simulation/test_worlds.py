@@ -54,7 +54,7 @@ def test_a_world_counts_as_one_number(found, tmp_path):
     )
     assert result.choices.sum() == 3 * 4 * 3 * 40 * 2
     assert (result.n_runs, result.world_runs) == (4, 3)
-    assert repr(result).endswith("4 worlds × 3 runs of 40 episodes, seed 11)")
+    assert repr(result).endswith('4 worlds × 3 runs of 40 episodes, seed 11, start "observe")')
     assert "± is one standard error over worlds" in found.summary()
     result.save(tmp_path / "result.npz")
     assert mb.SimulationResult.load(tmp_path / "result.npz") == result

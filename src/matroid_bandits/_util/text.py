@@ -44,6 +44,19 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names one after the other, in quotation marks where some of them could be taken for several or for none.
+
+    Examples
+    --------
+    >>> listed(["OMM", "KLOSM"]), listed(["OMM, scale=1", "KLOSM"]), listed([])
+    ('OMM, KLOSM', "'OMM, scale=1', 'KLOSM'", 'none')
+    """
+    given = list(names)
+    is_plain = all(name == printable(name).strip() and name and not set(name) & set(",;'\"") for name in given)
+    return ", ".join(given if is_plain else map(repr, given)) or "none"
+
+
 def did_you_mean(word: Any, words: Iterable[Any]) -> str:
     """A hint at the known word closest to an unknown one; empty where none is close.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from matroid_bandits._util.text import did_you_mean, listed, shown
 from matroid_bandits.cli._app import app
 from matroid_bandits.cli._options import SeedOption
 from matroid_bandits.cli._running import typed_command
@@ -152,5 +153,8 @@ def _learner(file: Path) -> Learner | None:
 def _policy(spec: SimulationPlan, name: str) -> Policy:
     """A policy of a problem's file."""
     if name not in spec.policies:
-        raise StoppingError(f"expected --policy to be one of {', '.join(spec.policies)}; got {name!r}")
+        raise StoppingError(
+            f"expected --policy to be one of {listed(spec.policies)}; got {shown(name)}"
+            f"{did_you_mean(name, spec.policies)}"
+        )
     return spec.policies[name]

@@ -203,7 +203,10 @@ class Reader:
             if MOST_WEIGHT < abs(values[wrong]) < np.inf:
                 raise FeedbackError(f"expected weights of at most {MOST_WEIGHT:g} in size, {given}")
             if np.isfinite(values[wrong]):
-                raise FeedbackError(f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}")
+                raise FeedbackError(
+                    f"{self._policy!r} needs weights in [{low:g}, {high:g}], {given}; "
+                    f"{self._policy.alternative} takes any"
+                )
             raise FeedbackError(f"expected finite weights, {given}")
         self._widen(values)
 

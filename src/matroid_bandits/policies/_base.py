@@ -64,6 +64,8 @@ class Policy(LiveHooks, ABC):
     ----------
     support : (float, float)
         Bounds of the weights that the policy can take; unbounded by default.
+    alternative : str
+        A policy that takes weights outside of `support`, for errors to name.
     tries_unseen : bool
         Whether an item never asked for has index +inf whatever `indices` says, so that everything is tried once.
         False for policies that do not learn, for those with a proper prior, and for those that infer
@@ -119,6 +121,7 @@ class Policy(LiveHooks, ABC):
     """
 
     support: tuple[float, float] = (-np.inf, np.inf)
+    alternative: str = "OMM(scale=...)"
     tries_unseen: bool = True
     takes_priors: bool = True
     takes_all: bool = False

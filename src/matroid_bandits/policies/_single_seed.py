@@ -37,6 +37,7 @@ class SingleSeedThompson(Policy):
 
     samples = True
     support = (0.0, 1.0)
+    alternative = 'ThompsonSampling("normal")'
     tries_unseen = False
 
     def indices(self, state: State, request: Request) -> FloatArray:

@@ -56,6 +56,8 @@ class ThompsonSampling(Policy):
 
     samples = True
 
+    alternative = 'ThompsonSampling("normal")'
+
     def __init__(
         self, prior: Literal["beta", "normal"] = "beta", noise: float = 1.0, tries_unseen: bool | None = None
     ) -> None:
@@ -154,6 +156,7 @@ class DiscountedThompson(Policy):
     forgets = True
 
     support = (0.0, 1.0)
+    alternative = "DiscountedOMM(gamma, scale)"
     tries_unseen = False
     memory = (
         *(Memory(name) for name in ("successes", "failures", "gains")),

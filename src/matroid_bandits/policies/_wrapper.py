@@ -43,6 +43,7 @@ class PolicyWrapper(Policy):
         if not isinstance(base, Policy):
             raise PolicyError(f"expected base to be a Policy, got {shown(base)}")
         self._base = base
+        self.alternative = base.alternative
         self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors
         self.takes_all, self.is_clairvoyant = base.takes_all, base.is_clairvoyant
         self.n_features, self.item_features = base.n_features, base.item_features

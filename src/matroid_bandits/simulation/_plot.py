@@ -132,7 +132,7 @@ def draw(
     _, rc_context = matplotlib_parts()
     levels = check_bounds(result, bounds)
     inches = figure_size(width, height, SimulationError)
-    chosen = list(result.policies) if policies is None else list(policies)
+    chosen = names_of("policies", result.policies, policies)
     panels = _panels(result, chosen, unit, check_measure(measure), check_bands(result, bands))
     if not result.is_regret_known and (ax is None or hasattr(ax, "plot")):
         panels = panels[-1:]
@@ -226,7 +226,14 @@ def check_bounds(result: SimulationResult, bounds: Mapping[str, ArrayLike] | Non
 
 
 def _rows(result: SimulationResult, policies: Sequence[str] | None) -> list[int]:
-    return [result.index(policy) for policy in (result.policies if policies is None else policies)]
+    return [result.index(policy) for policy in names_of("policies", result.policies, policies)]
+
+
+def names_of(what: str, known: Sequence[str], given: Sequence[str] | None) -> list[str]:
+    """The names that were given, all where none were; a single name is no list of them."""
+    if isinstance(given, str):
+        raise SimulationError(f"expected {what} to be a list of names, got {given!r} alone")
+    return list(known if given is None else given)
 
 
 def _curves(

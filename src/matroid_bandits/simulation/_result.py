@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.extras import pandas_for
 from matroid_bandits._util.plots import Width
-from matroid_bandits._util.text import counted, number, printable, with_error
+from matroid_bandits._util.text import counted, did_you_mean, listed, number, printable, shown, with_error
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.identification import Endings
 from matroid_bandits.simulation import _plot, _result_file, _statistics
@@ -159,7 +160,7 @@ class SimulationResult:
     >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.1]))
     >>> result = mb.simulate(problem, [mb.OMM()], n_episodes=100, n_runs=5, seed=0)
     >>> result
-    SimulationResult(OMM; 5 runs of 100 episodes, seed 0)
+    SimulationResult(OMM; 5 runs of 100 episodes, seed 0, start "observe")
     >>> result["OMM"].regret[-1] == result.regret[0, -1]
     np.True_
     >>> result.choices.sum()
@@ -256,7 +257,10 @@ class SimulationResult:
         try:
             return self.policies.index(policy)
         except ValueError:
-            raise SimulationError(f"expected one of {', '.join(self.policies)}; got {policy!r}") from None
+            raise SimulationError(
+                f"expected a policy, one of {listed(self.policies)}; got {shown(policy)}"
+                f"{did_you_mean(policy, self.policies)}"
+            ) from None
 
     def summary(self) -> str:
         """Return a text table: expected per-step return and cumulative regret of each policy after the last
@@ -265,7 +269,7 @@ class SimulationResult:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
         lines.insert(1, "  ".join("-" * width for width in widths))
-        head = f"{self.size}, seed {self.seed}, {self.wall_time:.1f} s{self.about_errors}"
+        head = f"{self._size()}, {self.wall_time:.1f} s{self.about_errors}"
         warned = self.tail_warnings("regret" if self.is_regret_known else "returns")
         return "\n".join([head, self._about_optimum(), "", *lines, *([""] if warned else []), *warned])
 
@@ -330,10 +334,10 @@ class SimulationResult:
         return "; ± is one standard error" + (" over worlds" if self.world_runs is not None else "")
 
     def _size(self) -> str:
-        return f"{self.size}, seed {self.seed}"
+        return f'{self.size}, seed {self.seed}, start "{self.start}"'
 
     def __repr__(self) -> str:
-        names = ", ".join(map(printable, self.policies[:4]))
+        names = listed(self.policies[:4])
         more = f" and {len(self.policies) - 4} more" if len(self.policies) > 4 else ""
         return f"SimulationResult({names}{more}; {self._size()})"
 
@@ -474,8 +478,18 @@ class SimulationResult:
             for policy, own in zip(self.policies, self._final(measure), strict=True)
         ]
 
-    def differences(self, baseline: str, *, level: float = 0.95) -> list[Difference]:
+    def differences(self, baseline: str, *, level: float = 0.95, episode: int | None = None) -> list[Difference]:
         """Return paired differences in regret between every other policy and `baseline`, with p values (see `Sweep`).
+
+        Parameters
+        ----------
+        baseline : str
+            The policy to compare with.
+        level : float, default 0.95
+            The confidence of each interval.
+        episode : int, optional
+            After which episode, one of `checkpoints`; by default after the last. Others need the curves of every run:
+            ``simulate(..., keep_runs=True)``.
 
         Examples
         --------
@@ -486,16 +500,53 @@ class SimulationResult:
         >>> difference.mean < 0, difference.p_holm < 0.01
         (True, True)
         """
-        return _statistics.with_holm(self.raw_differences("", baseline, _statistics.check_level(level)))
+        return _statistics.with_holm(self.raw_differences("", baseline, _statistics.check_level(level), episode))
 
-    def raw_differences(self, problem: str, baseline: str, level: float) -> list[Difference]:
+    def raw_differences(
+        self, problem: str, baseline: str, level: float, episode: int | None = None
+    ) -> list[Difference]:
         """Return differences to a baseline on one problem, with p values not adjusted for multiple tests."""
-        base = self.final_regret[self.index(baseline)]
+        regret = self.regret_at(episode)
+        base = regret[self.index(baseline)]
         return [
             _statistics.difference(problem, policy, baseline, own - base, level)
-            for policy, own in zip(self.policies, self.final_regret, strict=True)
+            for policy, own in zip(self.policies, regret, strict=True)
             if policy != baseline
         ]
+
+    def regret_at(self, episode: int | None = None) -> FloatArray:
+        """Return the regret of every run after an episode that is a checkpoint, shape (P, R); by default after the last.
+
+        Raises
+        ------
+        SimulationError
+            The episode is no checkpoint, or the curves of runs were not kept (``simulate(..., keep_runs=True)``).
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.lower_bound_problem(6, 2, gap=0.2)
+        >>> settings = {"n_episodes": 100, "n_runs": 5, "seed": 0, "checkpoints": [10], "keep_runs": True}
+        >>> result = mb.simulate(problem, [mb.OMM(), mb.KLOSM()], **settings)
+        >>> result.regret_at(10).shape
+        (2, 5)
+        """
+        if episode is None:
+            return self.final_regret
+        after = as_integer("episode", episode, 1, self.n_episodes, error=SimulationError)
+        point = int(np.searchsorted(self.checkpoints, after))
+        if self.checkpoints[point] != after:
+            near = " and ".join(str(each) for each in self.checkpoints[max(point - 1, 0) : point + 1])
+            raise SimulationError(f"expected episode to be a checkpoint, got {after}; the nearest are {near}")
+        if after == self.n_episodes:
+            return self.final_regret
+        if self.run_regret is None:
+            raise SimulationError(
+                f"expected the curves of every run, for regret after episode {after}; they were not kept: "
+                "play with keep_runs=True"
+            )
+        regret: FloatArray = self.run_regret[:, :, point]
+        return regret
 
     def tail_warnings(self, measure: str = "regret") -> list[str]:
         """Return a warning for each policy whose heavy tail makes ± misleading, with the runs it would need.

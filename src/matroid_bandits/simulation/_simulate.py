@@ -189,7 +189,8 @@ def check_fit(policy: Policy, environment: Environment) -> None:
     (low, high), (least, most) = policy.support, environment.support
     if least < low or most > high:
         raise PolicyError(
-            f"{policy!r} needs weights in [{low:g}, {high:g}]; this environment's lie in [{least:g}, {most:g}]"
+            f"{policy!r} needs weights in [{low:g}, {high:g}]; this environment's lie in [{least:g}, {most:g}]; "
+            f"{policy.alternative} takes any"
         )
     if policy.n_features is not None and policy.n_features != environment.n_features:
         given = "none" if environment.n_features is None else environment.n_features

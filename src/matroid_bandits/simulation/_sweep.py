@@ -54,6 +54,7 @@ def sweep(
     start: Start = "observe",
     progress: bool | Progress = False,
     device: DeviceChoice = "cpu",
+    keep_runs: bool = False,
 ) -> Sweep:
     """Simulate every policy on every problem, and reuse stored results.
 
@@ -88,6 +89,9 @@ def sweep(
         Where to play; the numbers are the same. "gpu" plays everything on a GPU, several problems side by side.
         "auto" plays there what fits, policy by policy and problem by problem, if that is long enough in all to pay,
         and the rest on the CPU. `device` of a result is "gpu" where this call played all of its runs on one.
+    keep_runs : bool, default False
+        Keep the curves of every run too, in `run_returns` and `run_regret` of the results; over drawn worlds, the
+        curves of every world.
 
     Returns
     -------
@@ -138,9 +142,9 @@ def sweep(
         if plans[-1].families != plans[0].families or list(plans[-1].policies) != list(plans[0].policies):
             raise SimulationError(f"expected policies of the same names for every problem, got others for {name!r}")
     if store is None:
-        results, n_played, n_stored = _play(plans, executor, progress, device)
+        results, n_played, n_stored = _play(plans, executor, progress, device, keep_runs)
     else:
-        results, n_played, n_stored = _play_stored(plans, Store(store), executor, progress, device)
+        results, n_played, n_stored = _play_stored(plans, Store(store), executor, progress, device, keep_runs)
     wall_time = time.perf_counter() - began
     found = {plan.name: replace(results[plan.name], wall_time=wall_time) for plan in plans}
     players = {plan.name: plan.policies for plan in plans}
@@ -196,7 +200,11 @@ class _Where:
 
 
 def _play(
-    plans: Sequence[_Plan], executor: ExecutorChoice, progress: bool | Progress, device: DeviceChoice
+    plans: Sequence[_Plan],
+    executor: ExecutorChoice,
+    progress: bool | Progress,
+    device: DeviceChoice,
+    keep_runs: bool,
 ) -> tuple[dict[str, SimulationResult], int, int]:
     """Play everything; the curves of a problem's runs are let go of when its last run is done."""
     places: dict[Job, tuple[_Plan, str]] = {}
@@ -222,7 +230,7 @@ def _play(
             left[plan.name] -= part.last - part.first
             if not left[plan.name]:
                 where = "gpu" if all((plan.name, each) in on_gpu for each in plan.policies) else "cpu"
-                results[plan.name] = tallies.pop(plan.name).result(0.0, keep_runs=False, device=where)
+                results[plan.name] = tallies.pop(plan.name).result(0.0, keep_runs, device=where)
     return results, n_runs, 0
 
 
@@ -232,6 +240,7 @@ def _play_stored(
     executor: ExecutorChoice,
     progress: bool | Progress,
     device: DeviceChoice,
+    keep_runs: bool,
 ) -> tuple[dict[str, SimulationResult], int, int]:
     """Play what is not stored, store it, and read everything."""
     cells: dict[tuple[str, str], Cell] = {}
@@ -266,7 +275,7 @@ def _play_stored(
         are_on_gpu = (
             states[cells[plan.name, name].digest].n_on_gpu == plan.settings.n_runs for name in plan.policies
         )
-        results[plan.name] = tally.result(0.0, keep_runs=False, device="gpu" if all(are_on_gpu) else "cpu")
+        results[plan.name] = tally.result(0.0, keep_runs, device="gpu" if all(are_on_gpu) else "cpu")
     return results, n_played, plans[0].settings.n_runs * len(states) - n_played
 
 

@@ -25,7 +25,7 @@ from matroid_bandits._util.student import t_quantile
 from matroid_bandits._util.styles import curve_styles
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import SimulationError
-from matroid_bandits.simulation._plot import check_bounds, draw_bounds, regret_panel
+from matroid_bandits.simulation._plot import check_bounds, draw_bounds, names_of, regret_panel
 
 if TYPE_CHECKING:
     from matroid_bandits.simulation._sweep_families import Family
@@ -200,7 +200,7 @@ def _draw(
 
 
 def _names(sweep: Sweep, problems: Sequence[str] | None) -> list[str]:
-    chosen = list(sweep.results) if problems is None else list(problems)
+    chosen = names_of("problems", list(sweep.results), problems)
     for name in chosen:
         sweep[name]  # raises for one that is not there
     if not chosen:
@@ -211,7 +211,7 @@ def _names(sweep: Sweep, problems: Sequence[str] | None) -> list[str]:
 def _chosen(sweep: Sweep, policies: Sequence[str] | None) -> list[str]:
     """The policies of some names, among which a family's stands for all of its own."""
     groups = sweep.groups
-    chosen = sweep.policies if policies is None else policies
+    chosen = names_of("policies", sweep.policies, policies)
     return [
         policy for name in chosen for policy in ((name,) if name in sweep.policies else groups.get(name, (name,)))
     ]

@@ -12,7 +12,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.extras import pandas_for
 from matroid_bandits._util.plots import Width
-from matroid_bandits._util.text import counted, did_you_mean, printable, with_error
+from matroid_bandits._util.text import counted, did_you_mean, listed, printable, shown, with_error
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -104,9 +104,9 @@ class Sweep:
     >>> policies = {"OMM": [mb.OMM(s) for s in (0.2, 1.0)], "KLOSM": mb.KLOSM()}
     >>> sweep = mb.sweep(problems, policies, n_episodes=500, n_runs=10, seed=0)
     >>> sweep
-    Sweep(2 problems × 3 policies; 10 runs of 500 episodes, seed 0)
+    Sweep(2 problems × 3 policies; 10 runs of 500 episodes, seed 0, start "observe")
     >>> sweep["gap 0.1"]
-    SimulationResult(OMM, scale=0.2, OMM, scale=1, KLOSM; 10 runs of 500 episodes, seed 0)
+    SimulationResult('OMM, scale=0.2', 'OMM, scale=1', 'KLOSM'; 10 runs of 500 episodes, seed 0, start "observe")
     >>> [(best.problem, best.value) for best in sweep.best("OMM")]
     [('gap 0.1', 0.2), ('gap 0.2', 0.2)]
     """
@@ -144,8 +144,10 @@ class Sweep:
         try:
             return self.results[problem]
         except (KeyError, TypeError):
-            names = ", ".join(self.results)
-            raise SimulationError(f"expected one of {names}; got {problem!r}") from None
+            raise SimulationError(
+                f"expected a problem, one of {listed(self.results)}; got {shown(problem)}"
+                f"{did_you_mean(problem, self.results)}"
+            ) from None
 
     def __iter__(self) -> Iterator[str]:
         """The problems' names, as a dict has its keys."""
@@ -163,7 +165,7 @@ class Sweep:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def differences(self, baseline: str, *, level: float = 0.95) -> list[Difference]:
+    def differences(self, baseline: str, *, level: float = 0.95, episode: int | None = None) -> list[Difference]:
         """Return paired differences in regret between every other policy and `baseline` on every problem, with p
         values.
 
@@ -177,6 +179,9 @@ class Sweep:
             The policy to compare with.
         level : float, default 0.95
             The confidence of each interval.
+        episode : int, optional
+            After which episode, one of the checkpoints; by default after the last. Others need the curves of every
+            run: ``sweep(..., keep_runs=True)``.
 
         Examples
         --------
@@ -189,7 +194,10 @@ class Sweep:
         ('KLOSM', True, True)
         """
         level = check_level(level)
-        found = (result.raw_differences(name, baseline, level) for name, result in self.results.items())
+        if isinstance(baseline, str) and baseline in self.families and baseline not in self.policies:
+            own = listed(self.families[baseline].policies)
+            raise SimulationError(f"expected a policy, got {baseline!r}, which is the family of {own}")
+        found = (result.raw_differences(name, baseline, level, episode) for name, result in self.results.items())
         return with_holm([each for own in found for each in own])
 
     def intervals(self, method: Method = "t", *, level: float = 0.95, measure: str = "regret") -> list[Interval]:
@@ -264,8 +272,10 @@ class Sweep:
 
     def _family(self, name: str) -> Family:
         if not isinstance(name, str) or name not in self.families:
-            known = f"one of {', '.join(self.families)}" if self.families else "none, since there are no families"
-            raise SimulationError(f"expected {known}; got {name!r}{did_you_mean(name, self.families)}")
+            known = (
+                f"a family, one of {listed(self.families)}" if self.families else "none, since there are no families"
+            )
+            raise SimulationError(f"expected {known}; got {shown(name)}{did_you_mean(name, self.families)}")
         return self.families[name]
 
     def to_frame(self) -> pandas.DataFrame:
@@ -321,7 +331,7 @@ class Sweep:
         return rows
 
     def _size(self) -> str:
-        return f"{self._any.size}, seed {self._any.seed}"
+        return f'{self._any.size}, seed {self._any.seed}, start "{self._any.start}"'
 
     def __repr__(self) -> str:
         n_policies = len(self.policies)

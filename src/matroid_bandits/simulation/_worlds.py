@@ -43,7 +43,7 @@ class Worlds:
     >>> law = mb.Worlds(blocks, n_worlds=5)
     >>> sweep = mb.sweep({"blocks": law}, [mb.OMM(), mb.KLOSM()], n_episodes=200, n_runs=4, seed=0)
     >>> sweep["blocks"]
-    SimulationResult(OMM, KLOSM; 5 worlds × 4 runs of 200 episodes, seed 0)
+    SimulationResult(OMM, KLOSM; 5 worlds × 4 runs of 200 episodes, seed 0, start "observe")
     >>> sweep["blocks"].final_regret.shape, len(sweep.worlds["blocks"])
     ((2, 5), 5)
     >>> [(part.policy, part.worlds > part.runs) for part in sweep.variance_parts()]
@@ -126,6 +126,12 @@ def pooled(results: Sequence[SimulationResult], seed: int) -> SimulationResult:
         errors = values.std(axis=1, ddof=1) / np.sqrt(n_worlds) if n_worlds > 1 else np.full(means.shape, np.nan)
         return means, errors
 
+    def by_world(name: str) -> FloatArray:
+        """The mean curve of every world; its end is the `final_` mean, which is rounded in another order."""
+        values = np.stack([getattr(each, name) for each in results], axis=1)
+        values[:, :, -1] = np.stack([getattr(each, f"final_{name}").mean(axis=1) for each in results], axis=1)
+        return values
+
     alarms, item_alarms, optimum = map(of_all, ("alarms", "item_alarms", "optimum"))
     returns, returns_se = curves("returns")
     regret, regret_se = curves("regret")
@@ -137,6 +143,8 @@ def pooled(results: Sequence[SimulationResult], seed: int) -> SimulationResult:
         regret_se=regret_se,
         final_returns=np.stack([each.final_returns.mean(axis=1) for each in results], axis=1),
         final_regret=np.stack([each.final_regret.mean(axis=1) for each in results], axis=1),
+        run_returns=None if first.run_returns is None else by_world("returns"),
+        run_regret=None if first.run_regret is None else by_world("regret"),
         choices=np.sum([each.choices for each in results], axis=0),
         n_runs=n_worlds,
         seed=seed,

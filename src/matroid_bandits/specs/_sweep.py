@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self, cast
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from matroid_bandits._util.text import counted, did_you_mean, shown
+from matroid_bandits._util.text import counted, did_you_mean, listed, shown
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
@@ -174,7 +174,7 @@ class SweepSpec(RunsSpec):
     def _check_baseline(self) -> Self:
         alone = [name for name, policy in self.policies.items() if policy.vary is None]
         if self.baseline is not None and self.baseline not in alone:
-            hint = did_you_mean(self.baseline, alone) or f"; those are {', '.join(alone) or 'none'}"
+            hint = did_you_mean(self.baseline, alone) or f"; those are {listed(alone)}"
             raise mistake(f"expected a policy without vary, got {shown(self.baseline)}{hint}", "baseline")
         return self
 
