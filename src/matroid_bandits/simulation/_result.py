@@ -515,7 +515,7 @@ class SimulationResult:
         ]
 
     def regret_at(self, episode: int | None = None) -> FloatArray:
-        """Return the regret of every run after an episode that is a checkpoint, shape (P, R); by default after the last.
+        """Return the regret of every run after a checkpoint, shape (P, R); by default after the last episode.
 
         Raises
         ------
