@@ -3,11 +3,14 @@
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
 import matroid_bandits
@@ -32,6 +35,8 @@ html_theme_options = {"top_of_page_buttons": [], "source_repository": "", "foote
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # it would fetch pages, which browsers refuse where the site is read from files
+html_search_scorer = str(HERE / "scorer.js")
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 
@@ -49,9 +54,22 @@ numpydoc_show_class_members = False
 #: Rooms that are no library: the command line is documented by its pages.
 _LEFT_OUT = ("cli", "kernels")
 
+#: The rooms of the reference by what a reader is after; a new one stands in the last group until it is put elsewhere.
+_GROUPS = {
+    "Problems and policies": ("matroids", "constraints", "environments", "problem", "policies"),
+    "Simulations": ("simulation", "bounds", "identification", "gpu", "paper", "datasets"),
+    "Products": ("learner", "client", "service", "evaluation"),
+    "Files and reports": ("specs", "reporting"),
+    "Errors": ("exceptions",),
+    "For extensions": (),
+}
+
 
 def _rooms() -> dict[str, dict[str, str]]:
-    """For every module the public names, each under the path that users import it by, and their directives."""
+    """For every module the public names, each under the path that users import it by, and their directives.
+
+    Names that the package itself has come first: they are what most programs use.
+    """
     top = set(matroid_bandits.__all__)
     rooms = {}
     for found in pkgutil.iter_modules(matroid_bandits.__path__):
@@ -61,7 +79,7 @@ def _rooms() -> dict[str, dict[str, str]]:
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
         names = [name for name in getattr(module, "__all__", own) if not name.startswith("_")]
         rooms[found.name] = {}
-        for name in sorted(names, key=str.lower):
+        for name in sorted(names, key=lambda name: (name not in top, name.lower())):
             value = getattr(module, name)
             is_short = name in top and getattr(matroid_bandits, name) is value
             path = f"matroid_bandits.{name}" if is_short else f"{module.__name__}.{name}"
@@ -77,10 +95,15 @@ def _write_reference() -> None:
     folder = HERE / "api"
     folder.mkdir(exist_ok=True)
     rooms = _rooms()
+    abouts = {room: inspect.getdoc(importlib.import_module(f"matroid_bandits.{room}")) or "" for room in rooms}
     for room, names in rooms.items():
-        about = inspect.getdoc(importlib.import_module(f"matroid_bandits.{room}")) or ""
-        lines = [f"``matroid_bandits.{room}``", "=" * (len(room) + 20), "", about, ""]
-        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names), ""]
+        lines = [f"``matroid_bandits.{room}``", "=" * (len(room) + 20), "", abouts[room], ""]
+        short = [name for name in names if name.count(".") == 1]
+        longer = [name for name in names if name.count(".") > 1]
+        for where, group in (("mb", short), (f"matroid_bandits.{room}", longer)):
+            if group:
+                lines += [f"As ``{where}.NAME``:" if where == "mb" else f"In ``{where}``:", ""]
+                lines += [".. autosummary::", "   :nosignatures:", "", *(f"   ~{name}" for name in group), ""]
         for name, directive in names.items():
             lines += [f".. {directive}:: {name}", ""]
         _write(folder / f"{room}.rst", lines)
@@ -91,13 +114,20 @@ def _write_reference() -> None:
         "API reference",
         "=============",
         "",
-        "Every public name with an example that runs. ``mb.OMM`` is ``matroid_bandits.OMM``.",
+        "Every public name with an example that runs, by module. Examples begin with ``import matroid_bandits as mb``: most",
+        "names are imported as ``mb.NAME``, and a module's page says which are not.",
         "",
-        ".. toctree::",
-        "   :maxdepth: 1",
-        "",
-        *(f"   {room}" for room in rooms),
     ]
+    grouped = {room for group in _GROUPS.values() for room in group}
+    for title, group in _GROUPS.items():
+        members = [room for room in group or rooms if room in rooms and (group or room not in grouped)]
+        lines += [title, "-" * len(title), "", ".. list-table::", "   :widths: 25 75", ""]
+        for room in members:
+            names = [f":py:obj:`~{name}`" for name in rooms[room] if name.count(".") == 1]
+            about = " ".join(abouts[room].split("\n\n")[0].split())
+            lines += [f"   * - :doc:`{room} <{room}>`", f"     - {about}", ""]
+            lines += [f"       {', '.join(names)}", ""] if names else []
+        lines += [".. toctree::", "   :hidden:", "", *(f"   {room}" for room in members), ""]
     _write(folder / "index.rst", lines)
 
 
@@ -113,6 +143,39 @@ def _write_math(translator: HTML5Translator, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def _find(name: str, app: Sphinx) -> str | None:
+    """The documented path of a name such as `OMM`, `Learner.ask`, `mb.simulate` or `OMM(scale)`; None where it is none."""
+    objects = app.env.domains["py"].objects
+    name = re.sub(r"\(.*\)$", "", name, flags=re.DOTALL).removeprefix("mb.").removeprefix("matroid_bandits.")
+    for path in (f"matroid_bandits.{name}", f"matroid_bandits.exceptions.{name}"):
+        if path in objects:
+            return path
+    return None
+
+
+def _resolve(app: Sphinx, env: BuildEnvironment, node: nodes.Element, shown: nodes.Element) -> nodes.Element | None:
+    """Docstrings name things of other modules by the name that users import them by."""
+    path = _find(node["reftarget"], app) if node.get("refdomain") == "py" else None
+    return _link(app, node["refdoc"], path, shown) if path else None
+
+
+def _link_names(app: Sphinx, tree: nodes.document, page: str) -> None:
+    """Public names in the text of a page lead to the reference."""
+    if page.startswith("api/"):
+        return
+    for literal in list(tree.findall(nodes.literal)):
+        is_plain = not isinstance(literal.parent, nodes.reference | nodes.title) and "xref" not in literal["classes"]
+        if is_plain and (path := _find(literal.astext(), app)):
+            literal.replace_self(_link(app, page, path, literal.deepcopy()))
+
+
+def _link(app: Sphinx, page: str, path: str, shown: nodes.Element) -> nodes.Element:
+    entry = app.env.domains["py"].objects[path]
+    return make_refnode(app.builder, page, entry.docname, entry.node_id, shown, path)
+
+
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
+    app.connect("missing-reference", _resolve)
+    app.connect("doctree-resolved", _link_names)
     _write_reference()  # before pages are looked for
