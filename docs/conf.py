@@ -114,8 +114,8 @@ def _write_reference() -> None:
         "API reference",
         "=============",
         "",
-        "Every public name with an example that runs, by module. Examples begin with ``import matroid_bandits as mb``: most",
-        "names are imported as ``mb.NAME``, and a module's page says which are not.",
+        "Every public name with an example that runs, by module. Most names are imported as ``mb.NAME`` after",
+        "``import matroid_bandits as mb``; the page of a module says which are not.",
         "",
     ]
     grouped = {room for group in _GROUPS.values() for room in group}
@@ -144,7 +144,7 @@ def _write_math(translator: HTML5Translator, node: nodes.Element) -> None:
 
 
 def _find(name: str, app: Sphinx) -> str | None:
-    """The documented path of a name such as `OMM`, `Learner.ask`, `mb.simulate` or `OMM(scale)`; None where it is none."""
+    """The documented path of a name such as `OMM`, `Learner.ask`, `mb.simulate` or `OMM(scale)`, if it is one."""
     objects = app.env.domains["py"].objects
     name = re.sub(r"\(.*\)$", "", name, flags=re.DOTALL).removeprefix("mb.").removeprefix("matroid_bandits.")
     for path in (f"matroid_bandits.{name}", f"matroid_bandits.exceptions.{name}"):
