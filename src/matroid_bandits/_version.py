@@ -1,3 +1,3 @@
 """The version, in a place every layer may read."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

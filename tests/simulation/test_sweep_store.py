@@ -128,9 +128,11 @@ def test_changed_settings_are_named_and_not_mixed(store, change, words):
     assert small(store) == before
 
 
-def test_another_version_of_the_package_is_another_result(store, monkeypatch):
+def test_a_version_with_other_numbers_has_other_results(store, monkeypatch):
     small(store)
-    monkeypatch.setattr("matroid_bandits.simulation._sweep_store.__version__", "99.0")
+    monkeypatch.setattr("matroid_bandits.simulation._sweep_store.__version__", "98.0")
+    assert small(store).n_played == 0
+    monkeypatch.setattr("matroid_bandits.simulation._sweep_store._SAME_NUMBERS_SINCE", "99.0")
     with pytest.warns(SweepWarning, match=r"matroid-bandits was .* and is 99\.0"):
         assert small(store).n_stored == 0
 

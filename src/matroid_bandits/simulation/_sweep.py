@@ -77,10 +77,11 @@ def sweep(
     store : path, optional
         A folder to keep what was played in. A sweep that was interrupted, or whose process died, goes on where it
         was; one with more runs, problems or policies plays what is missing. Results are stored under all that decides
-        them (problem, policy, seed, episodes, checkpoints, start, version of the package), and with other settings
-        nothing is mixed: a `SweepWarning` names what has changed. A class of yours needs a name that you give it,
-        the class attribute ``kind``, and a function in a problem an attribute of that name. Several processes may
-        use one store at the same time: each plays what no other is playing, and waits for the rest.
+        them (problem, policy, seed, episodes, checkpoints, start, and the package where a version computes other
+        numbers), and with other settings nothing is mixed: a `SweepWarning` names what has changed. A class of yours
+        needs a name that you give it, the class attribute ``kind``, and a function in a problem an attribute of that
+        name. Several processes may use one store at the same time: each plays what no other is playing, and waits for
+        the rest.
     executor : optional
         Where to play, as in `simulate`.
     checkpoints, start, progress

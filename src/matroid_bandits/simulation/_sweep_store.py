@@ -28,6 +28,11 @@ from matroid_bandits.simulation._digests import digest
 
 _FORMAT, _CELL, _PART = (f"matroid-bandits/sweep-{what}" for what in ("store", "cell", "part"))
 _VERSION = 1
+
+#: The first version of the package whose simulations have the numbers of this version. A release that changes them
+#: sets it to its own version, and cells of earlier versions are played again.
+_SAME_NUMBERS_SINCE = "0.1.0"
+
 _NAME = re.compile(r"(\d{8,10})-(\d{8,10})\.npz")
 
 #: What is stored of a part besides its runs.
@@ -63,10 +68,10 @@ class Cell:
             "n_episodes": settings.n_episodes,
             "checkpoints": settings.checkpoints.tolist(),
             "start": settings.start,
-            "package": __version__,
+            "package": _SAME_NUMBERS_SINCE,
         }
         whole = digest({what: value for what, value in about.items() if what not in ("problem", "policy")})[:32]
-        shown_as = {"problem_is": repr(settings.problem), "policy_is": repr(policy)}
+        shown_as = {"problem_is": repr(settings.problem), "policy_is": repr(policy), "written_by": __version__}
         return cls(whole, about | shown_as)
 
 
