@@ -19,7 +19,7 @@ help:
 	@echo "make cluster     the tests that start a local Dask cluster and a local Ray"
 	@echo "make gpu-test    what runs on a GPU, in Numba's simulator of one"
 	@echo "make coverage    the suite once more, interpreted, and which lines it reaches"
-	@echo "make browser     the operator's page in a real browser (Debian: apt-get install chromium)"
+	@echo "make browser     the operator's page and the site in a real browser (Debian: apt-get install chromium)"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make format      let ruff rewrite what it can"
 	@echo "make bench       speed against what one would write by hand; also by name: scaling, service, executors, gpu, ..."
@@ -65,8 +65,8 @@ coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term:skip-covered \
 	  -m "not (compiled or $(APART))" tests $(ABOVE:%=--ignore=tests/%)
 
-browser: $(VENV)/.browser
-	$(BIN)/python -m pytest -m browser tests/service
+browser: docs $(VENV)/.browser
+	$(BIN)/python -m pytest -m browser tests/service tests/site
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
