@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -171,23 +170,6 @@ def test_shells_can_complete(shell):
     assert "_MATROID_BANDITS_COMPLETE=complete" in done.stdout
 
 
-@pytest.mark.compiled
-def test_the_first_compilation_is_announced(monkeypatch):
-    """Here the simulation is one fresh kernel, which is compiled for two types, then for none."""
-
-    @numba.njit
-    def kernel(x):
-        return x + 1
-
-    def played(*_, **__):
-        kernel(1), kernel(1.0)
-        raise MatroidBanditsError("enough")
-
-    monkeypatch.setattr("matroid_bandits.simulation.simulate", played)
-    said = [call("simulate", EXAMPLES / "quotas.toml").stdout for _ in range(2)]
-    assert [text.count("Compiling for this machine") for text in said] == [1, 0]
-
-
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_reproduce_says_how_to_call_the_command():
     plain = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}  # not a part of make test
@@ -223,6 +205,6 @@ def test_expected_errors_are_one_sentence(monkeypatch):
 def test_importing_the_command_line_is_quick():
     heavy = ["matplotlib", "rich.progress", "networkx", "pandas"]
     heavy += [f"matroid_bandits.{room}" for room in ("paper", "reporting", "datasets", "specs")]
-    code = f"import sys, matroid_bandits.cli; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys; from matroid_bandits.cli import app; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -38,6 +38,14 @@ def test_fetch_and_check(server, tmp_path):
     assert "rocketfuel: files differ" in one_sentence(result)
 
 
+def test_progress_in_a_file_is_lines(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("matroid_bandits._util.progress.EVERY_S", 0.0)
+    result = call("data", "fetch", "rocketfuel", "--url", server.url, "--data", tmp_path)
+    assert result.stderr.startswith("download: ")
+    assert "\r" not in result.stderr
+    assert result.stderr.endswith("100%, in 0:00\n")
+
+
 def test_check_of_nothing(tmp_path):
     result = call("data", "check", "--data", tmp_path)
     assert result.exit_code == 1

@@ -175,8 +175,8 @@ def test_interrupt_after_the_last_episode_keeps_the_experiment(monkeypatch, mome
         bar = _progress.run_bar
 
         @contextmanager
-        def interrupted_bar(console, title):
-            with bar(console, title) as progress:
+        def interrupted_bar(title):
+            with bar(title) as progress:
                 yield progress
             if title != "All data":
                 raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -104,6 +105,18 @@ def test_nothing_is_markup():
         result = call("data", command, "--data", folder)
         assert result.exit_code == code, result.output
         assert str(folder) in "".join(result.stdout.split())
+
+
+def test_progress_in_a_file_is_lines(tmp_path):
+    code = "from matroid_bandits._util import progress; progress.EVERY_S = 0.0; "
+    code += "from matroid_bandits.cli import main; main()"
+    command = [sys.executable, "-c", code, "simulate", EXAMPLES / "graph.toml", *TINY]
+    with (tmp_path / "log").open("w") as log:
+        subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=log, check=True)
+    lines = (tmp_path / "log").read_bytes().decode().split("\n")[:-1]
+    assert len(lines) > 1
+    assert all(re.fullmatch(r"Cables between eight offices: \d+%, (in )?\d+:\d\d( left)?", line) for line in lines)
+    assert ": 100%, in " in lines[-1]
 
 
 @pytest.mark.compiled

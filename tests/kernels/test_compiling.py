@@ -59,3 +59,44 @@ def test_every_kernel_is_compiled_through_the_one_decorator():
     for source in SOURCES.rglob("*.py"):
         if source.name != "compiling.py":
             assert not re.search(r"^\s*(from numba\b|import numba\b)", source.read_text(), re.M), source
+
+
+NOTICE = """
+from matroid_bandits.kernels import compiling
+
+compiling.LONG_S = {long_s}
+with {when}:
+    compiling.times(1.0, 2.0), compiling.times(1, 2)
+"""
+
+
+@pytest.mark.compiled
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_compiling_is_announced_once_where_it_takes_long(tmp_path):
+    """On a terminal, or where it was asked for; not where it is soon done, or found on disk."""
+    import pty
+
+    def said(when, long_s=0.0, cache="cache", is_terminal=False):
+        leader, follower = pty.openpty() if is_terminal else os.pipe()
+        subprocess.run(
+            [sys.executable, "-c", NOTICE.format(long_s=long_s, when=when)],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / cache)},
+            stderr=follower,
+            check=True,
+        )
+        if is_terminal:
+            os.write(follower, b".")  # a terminal has no end
+            os.set_blocking(leader, False)
+        else:
+            os.close(follower)
+        text = os.read(leader, 10_000).decode().rstrip(".")
+        os.close(leader)
+        return text
+
+    notice = "matroid_bandits: compiling for this machine, up to a minute; the next process finds it on disk"
+    assert said("compiling.announced()", long_s=1e6) == ""
+    shutil.rmtree(tmp_path / "cache")
+    assert said("compiling.suppress()", is_terminal=True) == f"\r{notice}\r\n"
+    assert said("compiling.suppress()", is_terminal=True) == ""  # found on disk
+    shutil.rmtree(tmp_path / "cache")
+    assert said("compiling.announced()") == f"{notice}\n"

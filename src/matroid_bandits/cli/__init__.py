@@ -5,27 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
-try:
-    import typer  # noqa: F401 - the files below need it, and a person without it a sentence
-except ImportError:
-    from matroid_bandits._util.extras import how_to_install
+from matroid_bandits.exceptions import MissingDependencyError
 
-    raise SystemExit(f"the command line needs typer and rich: {how_to_install('cli')}") from None
-
-from matroid_bandits.cli import (  # noqa: F401 - each adds its commands
-    _campaign,
-    _data,
-    _evaluate,
-    _identify,
-    _key,
-    _reproduce,
-    _schema,
-    _serve,
-    _simulate,
-    _sweep,
-)
-from matroid_bandits.cli._app import app, flushed
+if TYPE_CHECKING:
+    from matroid_bandits.cli._commands import app
 
 __all__ = ["app", "main"]
 
@@ -41,6 +26,10 @@ def main() -> None:
     >>> done.stdout.startswith("matroid-bandits ")
     True
     """
+    try:
+        from matroid_bandits.cli._commands import app, flushed
+    except MissingDependencyError as error:
+        sys.exit(str(error))
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -57,3 +46,14 @@ def _open_closed_streams() -> None:
     for name, mode, flag in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flag), mode))
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import the application, which needs typer, when it is first used."""
+        if name != "app":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from matroid_bandits.cli._commands import app
+
+        return app

@@ -91,7 +91,7 @@ def fetch(
     source = datasets.SOURCES[name]
     console.print(styled((source.title, "bold"), f"\nTerms: {source.terms}"))
     try:
-        with download_bar(console) as progress:
+        with download_bar() as progress:
             folder = datasets.fetch(name, data, url=url, progress=progress)
     except KeyboardInterrupt:
         complain("interrupted: what came is kept, and the next fetch goes on from there.")

@@ -1,4 +1,4 @@
-"""What shows how far a command is: bars, which vanish when done and need a terminal, and a notice of compiling."""
+"""What shows how far a command is, on standard error: bars, which vanish when done, or lines where that is a file."""
 
 from __future__ import annotations
 
@@ -6,44 +6,54 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from matroid_bandits._util.progress import Lines
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
 #: Called with what is being done, how much of it is done, and how much there is.
 Update = Callable[[str, int, int], None]
 
 
 @contextmanager
-def run_bar(console: Console, title: str) -> Iterator[Update]:
+def run_bar(title: str) -> Iterator[Update]:
     """A line with what is being played, a bar and the time left."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     words = TextColumn("{task.description}", markup=False)
-    columns = (words, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(f"{title}: loading", total=None)
+    with _bar(words, BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task(f"{title}: loading", total=None)
+        lines = Lines()
 
         def update(what: str, done: int, total: int) -> None:
-            progress.update(task, description=f"{title}: {what}", completed=done, total=total)
+            lines.title = title if what == title else f"{title}: {what}"
+            bar.update(task, description=lines.title, completed=done, total=total)
+            if bar.disable:
+                lines(done, total)
 
         yield update
 
 
 @contextmanager
-def compiling_announced(console: Console) -> Iterator[None]:
-    """Say once that kernels are being compiled, where that happens; from then on they are found on disk."""
-    from matroid_bandits.kernels.compiling import announced
-
-    with announced(lambda: console.print("Compiling for this machine: some seconds, the first time only.")):
-        yield
-
-
-@contextmanager
-def download_bar(console: Console) -> Iterator[Callable[[int, int | None], None]]:
+def download_bar() -> Iterator[Callable[[int, int | None], None]]:
     """A bar with the bytes that came, the speed and the time left."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("download", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    with _bar(BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task("download", total=None)
+        lines = Lines("download")
+
+        def update(done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total)
+            if bar.disable:
+                lines(done, total)
+
+        yield update
+
+
+def _bar(*columns: ProgressColumn) -> Progress:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True, highlight=False)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -17,8 +17,6 @@ from matroid_bandits.cli import _progress
 from matroid_bandits.cli._app import EXIT_INTERRUPTED, complain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from matroid_bandits.reporting import Chapter, Report
 
 
@@ -39,11 +37,10 @@ def run_jobs(names: Sequence[str], load: Callable[[], Iterable[Job]], report: Re
     console = open_console()
     done: list[str] = []
     try:
-        with _progress.run_bar(console, "All data"):
+        with _progress.run_bar("All data"):
             jobs = list(load())
         for job in jobs:
-            with _progress.compiling_announced(console):
-                chapter = _run_job(console, job, report, done)
+            chapter = _run_job(job, report, done)
             print_chapter(console, chapter)
     except KeyboardInterrupt:
         left = ", ".join(name for name in names if name not in done)
@@ -60,11 +57,11 @@ def typed_command() -> str:
     return shlex.join(["matroid-bandits", *sys.argv[1:]])
 
 
-def _run_job(console: Console, job: Job, report: Report, done: list[str]) -> Chapter:
+def _run_job(job: Job, report: Report, done: list[str]) -> Chapter:
     """Play a job and write its chapter, which is written too when Ctrl-C comes right after the last episode."""
     played = None
     try:
-        with _progress.run_bar(console, job.title) as progress:
+        with _progress.run_bar(job.title) as progress:
             played = job.play(progress)
     finally:
         if played is not None:

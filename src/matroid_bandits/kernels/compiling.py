@@ -1,6 +1,11 @@
 """How kernels are compiled: Numba's `njit`, which also works where nothing can be written."""
 
-from contextlib import contextmanager
+import math
+import multiprocessing
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
 
 import numba
 from numba.core import event
@@ -73,20 +78,73 @@ def _hold(*arrays):
     return lambda *arrays: None
 
 
+#: Seconds of compiling that are worth a notice.
+LONG_S = 2.0
+
+_FOR_ONCE = "matroid_bandits: compiling for this machine, up to a minute; the next process finds it on disk"
+_EVERY_TIME = (
+    "matroid_bandits: compiling, up to a minute, which every process does again: no folder for compiled code can be "
+    "written; the variable NUMBA_CACHE_DIR names one"
+)
+
+
+class _Notice(event.Listener):  # type: ignore[misc]
+    """Says once in a process, on standard error, that the package's kernels are being compiled.
+
+    Only where that takes long, and where standard error is a terminal or the notice was asked for. What is found on
+    disk is not compiled. In processes that others have started it says nothing: there may be many of them.
+    """
+
+    def __init__(self):
+        self.n_asking = 0
+        self._is_given = False
+        self._depth = 0  # kernels that are being compiled for another's sake, which Numba compiles in one thread
+        self._began = self._ended = -math.inf
+
+    def on_start(self, event):
+        if self._is_given or not _is_ours(event):
+            return
+        self._depth += 1
+        if self._depth == 1:
+            now = time.monotonic()
+            if now - self._ended > 1.0:  # else it goes on with what was being compiled before
+                self._began = now
+            where = event.data["dispatcher"].stats.cache_path
+            self._timer = threading.Timer(self._began + LONG_S - now, self._give, (where,))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event):
+        if self._depth and _is_ours(event):
+            self._depth -= 1
+            if not self._depth:
+                self._timer.cancel()
+                self._ended = time.monotonic()
+
+    def _give(self, folder):
+        stream = sys.stderr
+        if self._is_given or multiprocessing.parent_process() is not None:
+            return
+        with suppress(AttributeError, OSError, ValueError):  # there may be no stream, or a closed one
+            start = "\r" if stream.isatty() else ""  # a bar may be there
+            if start or self.n_asking:
+                self._is_given = True
+                print(start + _FOR_ONCE if folder else start + _EVERY_TIME, file=stream, flush=True)
+
+
+def _is_ours(event):
+    return event.data["dispatcher"].py_func.__module__.startswith("matroid_bandits.")
+
+
+_notice = _Notice()
+event.register("numba:compile", _notice)
+
+
 @contextmanager
-def announced(notice):
-    """While this lasts, call `notice` once when the first kernel is compiled, and not when all are found on disk."""
-
-    class Listener(event.Listener):  # type: ignore[misc]
-        is_given = False
-
-        def on_start(self, event):
-            if not self.is_given:
-                self.is_given = True
-                notice()
-
-        def on_end(self, event):
-            pass
-
-    with event.install_listener("numba:compile", Listener()):
+def announced():
+    """While this lasts, a long compilation is announced on standard error even where that is not a terminal."""
+    _notice.n_asking += 1
+    try:
         yield
+    finally:
+        _notice.n_asking -= 1
