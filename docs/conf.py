@@ -8,6 +8,7 @@ from pathlib import Path
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from numpydoc.xref import DEFAULT_LINKS
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
@@ -90,11 +91,24 @@ def _rooms() -> dict[str, dict[str, str]]:
     return {room: names for room, names in rooms.items() if names}
 
 
+_ROOMS = _rooms()
+
+# Types of parameters are links where they are ours; numpydoc's own aliases lead to sites that are not read here.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS} | {
+    path.rsplit(".", 1)[1]: path
+    for names in _ROOMS.values()
+    for path, directive in names.items()
+    if directive != "autofunction"
+}
+
+
 def _write_reference() -> None:
     """A page for each room, made of its docstring and its names; written only where it changed."""
     folder = HERE / "api"
     folder.mkdir(exist_ok=True)
-    rooms = _rooms()
+    rooms = _ROOMS
     abouts = {room: inspect.getdoc(importlib.import_module(f"matroid_bandits.{room}")) or "" for room in rooms}
     for room, names in rooms.items():
         lines = [f"``matroid_bandits.{room}``", "=" * (len(room) + 20), "", abouts[room], ""]
