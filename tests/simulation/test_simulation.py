@@ -175,8 +175,8 @@ def test_summary_is_a_table():
     lines = result.summary().splitlines()
     assert lines[0].startswith("2 runs of 1,234 episodes, seed 9, ")
     assert lines[1] == "optimum 3.0000 per step"
-    assert lines[3].split() == ["policy", "return", "per", "step", "regret"]
-    assert lines[5].split() == ["best", "3.0000", "±", "0.0000", "0.00", "±", "0.00"]
+    assert lines[3].split() == ["policy", "return", "per", "step", "regret", "seconds"]
+    assert lines[5].split()[:-1] == ["best", "3.0000", "±", "0.0000", "0.00", "±", "0.00"]
     assert lines[6].startswith("a longer name  ")
     assert len({len(line) for line in lines[3:]}) == 1
 
@@ -254,7 +254,7 @@ def test_simulations_are_equal_by_their_results(race):
     assert simulate(**short, n_runs=1) == simulate(**short, n_runs=1)  # standard errors are NaN in both
     with pytest.raises(TypeError, match="unhashable"):
         hash(race)
-    with pytest.raises(SimulationError, match=r"expected one of OMM, .*; got 'UCB'"):
+    with pytest.raises(SimulationError, match=r"expected a policy, one of OMM, .*; got 'UCB'"):
         race.index("UCB")
 
 

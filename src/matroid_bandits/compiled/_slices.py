@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -126,6 +127,8 @@ class Part:
         What found the decisions: "compiled", where whole episodes are played in compiled code, or "agent".
     endings : Endings, or None
         When and with which set each run ended; None where all end in the last episode.
+    seconds : float
+        How long it took, added up over the threads that played it; NaN where that is not known.
 
     Examples
     --------
@@ -146,6 +149,7 @@ class Part:
     item_alarms: IntArray | None = None
     engine: str = "agent"
     endings: Endings | None = None
+    seconds: float = math.nan
 
 
 class Stopped(Exception):

@@ -17,7 +17,7 @@ from matroid_bandits._typing import AnyArray
 from matroid_bandits._util.names import encode
 from matroid_bandits.constraint import FORMAT, FORMATS, Constraint
 from matroid_bandits.environments import Environment
-from matroid_bandits.exceptions import SerializationError
+from matroid_bandits.exceptions import MatroidBanditsError, SerializationError
 from matroid_bandits.policies import Policy, policy_to_dict
 from matroid_bandits.problem import Problem
 
@@ -44,6 +44,21 @@ def problem_digest(problem: Problem) -> str:
     (True, False)
     """
     return digest([problem.constraint, problem.environment, problem.minimize])
+
+
+def keys_of(problem: Problem, policies: Mapping[str, Policy]) -> tuple[str | None, tuple[str | None, ...]]:
+    """Digests of a problem and of its policies, by which results know them; None for code that has no name."""
+
+    def key(thing: Any) -> str | None:
+        try:
+            return digest(thing)[:32]
+        except MatroidBanditsError:
+            return None
+
+    return (
+        key([problem.constraint, problem.environment, problem.minimize]),
+        tuple(key(policy) for policy in policies.values()),
+    )
 
 
 def digest(value: Any) -> str:

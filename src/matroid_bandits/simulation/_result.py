@@ -18,7 +18,7 @@ from matroid_bandits._util.plots import Width
 from matroid_bandits._util.text import counted, did_you_mean, listed, number, printable, shown, with_error
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.identification import Endings
-from matroid_bandits.simulation import _plot, _result_file, _statistics
+from matroid_bandits.simulation import _join, _plot, _result_file, _statistics
 from matroid_bandits.simulation._plot import Bands
 from matroid_bandits.simulation._statistics import Difference, Interval, Method
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AxesT = TypeVar("AxesT")
+
+#: What a result says about itself that is no part of what was found: equal results may differ in it.
+_NOT_FOUND = ("wall_time", "seconds", "versions", "device", "no_bounds", "engine", "problem_key", "policy_keys")
 
 #: What is measured of a policy.
 Measure = Literal["regret", "returns"]
@@ -62,6 +65,8 @@ class PolicyResult:
         How often each item started anew, over all runs.
     engine : str, or None
         How its episodes were played, as in `SimulationResult`.
+    seconds : float, or None
+        How long its episodes took, as in `SimulationResult`.
     endings : Endings, or None
         When each run ended, and with which set; None where all ended with the last episode.
 
@@ -95,6 +100,7 @@ class PolicyResult:
     item_alarms: IntArray | None = None
     engine: str | None = None
     endings: Endings | None = None
+    seconds: float | None = None
 
     def __repr__(self) -> str:
         regret = _regret_text(self.regret[-1], self.regret_se[-1]).replace("\u00a0", " ")
@@ -153,6 +159,16 @@ class SimulationResult:
         where all ended with the last episode.
     until : dict, or None
         The form of the stopping rule.
+    seconds : float64 array (P,), or None
+        How long the episodes of each policy took, added up over the threads, processes and machines that played
+        them; waiting, sending and, where a slice of runs is long enough to tell, compiling do not count. NaN where
+        several policies were played at once on a GPU; None in files of earlier versions. Runs that a sweep has read
+        from its store count with the time that they took when they were played.
+    run_ranges : tuple of (int, int, int)
+        Which runs these are: a seed, the number of the first run, and how many, for each part (see `join`).
+    problem_key, policy_keys : str and tuple of str, or None
+        Digests of the problem and of each policy, by which `join` knows them; None for classes of the user's that
+        have no `kind`, and in files of earlier versions.
 
     Examples
     --------
@@ -197,8 +213,14 @@ class SimulationResult:
     world_runs: int | None = None
     endings: Endings | None = None
     until: dict[str, Any] | None = None
+    seconds: FloatArray | None = None
+    run_ranges: tuple[tuple[int, int, int], ...] = ()
+    problem_key: str | None = None
+    policy_keys: tuple[str | None, ...] | None = None
 
     def __post_init__(self) -> None:
+        if not self.run_ranges:
+            object.__setattr__(self, "run_ranges", ((self.seed, 0, self.n_runs),))
         endings = () if self.endings is None else vars(self.endings).values()
         for value in (*vars(self).values(), *endings):
             if isinstance(value, np.ndarray):
@@ -239,6 +261,55 @@ class SimulationResult:
         error: FloatArray = self.returns_se / self.checkpoints
         return error
 
+    def join(self, *others: SimulationResult) -> SimulationResult:
+        """Join results of the same problem: more runs of the same policies, or more policies on the same runs.
+
+        Runs are known by their seed and their number. More runs come from another seed, or from ``first_run`` of
+        `simulate` with the same one; then the joined result is that of one simulation of all these runs. Policies
+        join only on the same runs, where all met the same weights, so that differences between them stay paired.
+
+        Parameters
+        ----------
+        *others : SimulationResult
+            What to add, in this order. Policies may be in any order.
+
+        Returns
+        -------
+        SimulationResult
+            With the runs of a seed in the order of their numbers. `wall_time` and `seconds` are sums.
+
+        Raises
+        ------
+        SimulationError
+            A result is of another problem, of other episodes or settings, has a run that another one has too, or has
+            some of the policies but not all. What can be compared of a problem and a policy is: a class of the user's
+            is known by its `kind`, as in `sweep`, and else by the name that the policy was given.
+
+        Notes
+        -----
+        With ``keep_runs=True`` curves are exactly those of one simulation. Without, means and standard errors before
+        the last episode are put together from those of the parts, which rounds differently.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.lower_bound_problem(6, 2, gap=0.2)
+        >>> settings = {"n_episodes": 100, "seed": 0, "keep_runs": True}
+        >>> first = mb.simulate(problem, mb.OMM(), n_runs=10, **settings)
+        >>> more = mb.simulate(problem, mb.OMM(), n_runs=5, first_run=10, **settings)
+        >>> first.join(more) == mb.simulate(problem, mb.OMM(), n_runs=15, **settings)
+        True
+        >>> rival = mb.simulate(problem, mb.KLOSM(), n_runs=10, **settings)
+        >>> first.join(rival).policies
+        ('OMM', 'KLOSM')
+        """
+        joined = self
+        for other in others:
+            if not isinstance(other, SimulationResult):
+                raise SimulationError(f"expected a SimulationResult to join, got {shown(other)}")
+            joined = _join.join(joined, other)
+        return joined
+
     def __getitem__(self, policy: str) -> PolicyResult:
         p = self.index(policy)
         own: dict[str, Any] = {
@@ -265,7 +336,7 @@ class SimulationResult:
     def summary(self) -> str:
         """Return a text table: expected per-step return and cumulative regret of each policy after the last
         episode."""
-        rows = [[text.replace("\u00a0", " ") for text in row] for row in self._table()]
+        rows = [[text.replace("\u00a0", " ") for text in row] for row in self._timed_table()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
         lines.insert(1, "  ".join("-" * width for width in widths))
@@ -287,6 +358,13 @@ class SimulationResult:
             column = ["alarms per run", *(number(n, ".2f") for n in self.alarms[:, -1].tolist())]
             rows = [(*row, text) for row, text in zip(rows, column, strict=True)]
         return rows
+
+    def _timed_table(self) -> list[tuple[str, ...]]:
+        """The table with the seconds of each policy, where they are known."""
+        rows = self._table()
+        if self.seconds is None or np.isnan(self.seconds).all():
+            return rows
+        return [(*row, text) for row, text in zip(rows, ["seconds", *second_texts(self.seconds)], strict=True)]
 
     def _ended(self, p: int) -> tuple[str, str]:
         """The rounds of a policy's runs, and how many ended with a wrong set, with the exact interval."""
@@ -334,7 +412,7 @@ class SimulationResult:
         return "; ± is one standard error" + (" over worlds" if self.world_runs is not None else "")
 
     def _size(self) -> str:
-        return f'{self.size}, seed {self.seed}, start "{self.start}"'
+        return f'{self.size}, {_join.seeds_of(self.run_ranges)}, start "{self.start}"'
 
     def __repr__(self) -> str:
         names = listed(self.policies[:4])
@@ -343,7 +421,7 @@ class SimulationResult:
 
     def _repr_html_(self) -> str:
         """The table of `summary`, for notebooks."""
-        head, *rows = ([escape(text) for text in row] for row in self._table())
+        head, *rows = ([escape(text) for text in row] for row in self._timed_table())
         cells = "".join(
             f"<tr><th>{name}</th>{''.join(f'<td>{value}</td>' for value in values)}</tr>" for name, *values in rows
         )
@@ -428,6 +506,7 @@ class SimulationResult:
             final_returns=returns.copy(),
             final_regret=regret.copy(),
             n_runs=n,
+            run_ranges=_join.part_of(self.run_ranges, runs),
             run_returns=None,
             run_regret=None,
             optimum=None if self.optimum is None else self.optimum[-1:].copy(),
@@ -689,13 +768,11 @@ class SimulationResult:
         return _result_file.load(cls, path)
 
     def __eq__(self, other: object) -> bool:
-        """Equal results; wall time, versions, the device, the engine and what is said of bounds may differ."""
+        """Equal results; times, versions, the device, the engine and what is said of the problem may differ."""
         if not isinstance(other, SimulationResult):
             return NotImplemented
         return all(
-            _is_same(value, getattr(other, name))
-            for name, value in vars(self).items()
-            if name not in ("wall_time", "versions", "device", "no_bounds", "engine")
+            _is_same(value, getattr(other, name)) for name, value in vars(self).items() if name not in _NOT_FOUND
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -703,6 +780,19 @@ class SimulationResult:
 
 def _regret_text(regret: float, error: float) -> str:
     return "not known" if math.isnan(regret) else with_error(float(regret), float(error), ".2f")
+
+
+def second_texts(seconds: FloatArray) -> list[str]:
+    """Seconds with as many digits as the least of them needs to show two, up to four; a dash for what is not known.
+
+    Examples
+    --------
+    >>> second_texts(np.array([0.0123, 12.5, np.nan]))
+    ['0.012', '12.500', '-']
+    """
+    least = float(np.min(seconds[seconds > 0.0], initial=1.0))
+    n_digits = min(4, max(1, 1 - math.floor(math.log10(least))))
+    return ["-" if math.isnan(each) else f"{each:.{n_digits}f}" for each in seconds.tolist()]
 
 
 def _is_same(a: Any, b: Any) -> bool:

@@ -25,12 +25,22 @@ _VERSION = 1
 _KEYS = (
     "policies", "n_episodes", "n_runs", "seed", "start", "minimize", "optimal_value", "wall_time", "versions"
 )  # fmt: skip
-_LATER_KEYS = ("device", "no_bounds", "engine", "world_runs", "until")  # not in files of earlier versions
+_LATER_KEYS = (
+    "device",
+    "no_bounds",
+    "engine",
+    "world_runs",
+    "until",
+    "run_ranges",
+    "problem_key",
+    "policy_keys",
+)  # not in files of earlier versions
+_LISTS = ("policies", "engine", "policy_keys")
 _CURVES = ("returns", "returns_se", "regret", "regret_se")
 _FINALS = ("final_returns", "final_regret")
 _RUNS = ("run_returns", "run_regret")  # both or neither
 _ALARMS = ("alarms", "item_alarms")  # both or neither
-_OPTIONAL = (*_RUNS, *_ALARMS, "optimum", "endings")
+_OPTIONAL = (*_RUNS, *_ALARMS, "optimum", "endings", "seconds")
 _ENDINGS = ("rounds", "is_sure", "is_wrong", "bases", "counts", "sums")  # of Endings, all or none
 
 
@@ -45,8 +55,9 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     if not result.is_regret_known:
         header["optimal_value"] = None  # JSON has no NaN
     with archives.malformed("simulation"):
-        engine = None if result.engine is None else list(result.engine)
-        _check_header(header | {"policies": list(result.policies), "engine": engine})
+        header |= {name: list(header[name]) for name in _LISTS if header[name] is not None}
+        header["run_ranges"] = [list(each) for each in result.run_ranges]
+        _check_header(header)
         _check_layouts(header, {name: Layout.of(array) for name, array in arrays.items()})
         _check_arrays(header, arrays)
     archives.save(path, _FORMAT, _VERSION, header, arrays)
@@ -62,7 +73,9 @@ def load(kind: type[SimulationResult], path: str | PathLike[str]) -> SimulationR
         _check_arrays(header, arrays)
         if header["optimal_value"] is None:
             header["optimal_value"] = math.nan
-        tuples = {name: tuple(header[name]) for name in ("policies", "engine") if header.get(name) is not None}
+        tuples = {name: tuple(header[name]) for name in _LISTS if header.get(name) is not None}
+        if "run_ranges" in header:
+            tuples["run_ranges"] = tuple(tuple(each) for each in header["run_ranges"])
         ended = {name: arrays.pop(f"endings/{name}") for name in _ENDINGS if f"endings/{name}" in arrays}
         endings = {"endings": Endings(**ended)} if ended else {}
         return kind(**{**header, **arrays, **tuples, **endings})
@@ -100,6 +113,33 @@ def _check_header(header: Mapping[str, Any]) -> None:
     as_number("wall_time", header["wall_time"], 0.0)
 
 
+def _check_keys(header: Mapping[str, Any]) -> None:
+    keys, n_policies = header.get("policy_keys"), len(header["policies"])
+    if keys is not None and (type(keys) is not list or len(keys) != n_policies):
+        raise ValueError(f"expected policy_keys to be a digest or null for each policy, got {shown(keys)}")
+    for key in [header.get("problem_key"), *(keys or ())]:
+        if key is not None and type(key) is not str:
+            raise ValueError(f"expected the digests of problem and policies to be text, got {shown(key)}")
+
+
+def _check_ranges(ranges: Any, seed: int, n_runs: int) -> None:
+    """Raise unless ranges of runs, where there are any, are as many runs as there are, from the seed on."""
+    if ranges is None:
+        return
+    try:
+        sizes = [
+            as_integer("a run range", n, 1, 2**32)
+            for own, first, n in ranges
+            if as_integer("its seed", own, 0, 2**64 - 1) + as_integer("its first run", first, 0, 2**32) >= 0
+        ]
+    except (TypeError, ValueError):
+        sizes = []
+    if sum(sizes) != n_runs or ranges[0][0] != seed:
+        raise ValueError(
+            f"expected run_ranges to be seed, first run and number of {n_runs} runs, got {shown(ranges)}"
+        )
+
+
 def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> None:
     """The arrays, before they are read: (P, C), (P, R), (P, L), and (P, R, C) where the curves of runs were kept."""
     P, R = len(header["policies"]), header["n_runs"]
@@ -123,9 +163,13 @@ def _check_layouts(header: Mapping[str, Any], layouts: Mapping[str, Layout]) -> 
         }
     if any(name in layouts for name in _ALARMS):
         expected |= {"alarms": expected["regret"], "item_alarms": expected["choices"]}
+    if "seconds" in layouts:
+        expected["seconds"] = Layout(floats, (P,))
     for name in {**expected, **layouts}:
         if layouts.get(name) != expected.get(name):
             raise ValueError(f"expected {shown(name)} to be {expected.get(name)}, got {layouts.get(name)}")
+    _check_keys(header)
+    _check_ranges(header.get("run_ranges"), header["seed"], header["n_runs"])
     if header.get("engine") is not None and len(header["engine"]) != P:
         raise ValueError(f"expected engine to be a word for each policy, got {shown(header['engine'])}")
 
@@ -152,6 +196,8 @@ def _check_arrays(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> 
     for name in (*measured, *(f"final_{name}" for name in measured)):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"expected {name} to be finite")
+    if (arrays.get("seconds", np.zeros(1)) < 0.0).any():
+        raise ValueError("expected seconds of 0 or more, or NaN")
     if "endings/rounds" in arrays:
         _check_endings(header, arrays)
     if "alarms" in arrays:

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from matroid_bandits.compiled import Settings, Slice, Stopped
@@ -170,6 +171,7 @@ class _Player:
         self._sharing, self._slice, self._settings, self._n_episodes = sharing, slice, settings, settings.n_episodes
         self._limit, self._report, self._is_over, self.n_parts = limit, report, is_over, n_parts
         self._failed, self._lock = threading.Event(), threading.Lock()
+        self._beside = 0.0  # seconds of the other threads
         self._is_settled, self._held = False, 0  # episodes are reported once it is known that they count
 
     def play(self) -> Played | Pace:
@@ -198,7 +200,8 @@ class _Player:
             n_next = n + max(1, n // 2) if is_up else max(1, 2 * n // 3)
         if is_first:
             self._settle()
-        return Played(game.result(), time.perf_counter() - began_at)
+        took = time.perf_counter() - began_at
+        return Played(replace(game.result(), seconds=took + self._beside), took)
 
     def _begin(self) -> float:
         """Play the first episodes in this thread; seconds of one, without those that may wait for the compiler."""
@@ -232,7 +235,9 @@ class _Player:
         for error in sorted(filter(None, errors), key=lambda error: isinstance(error, Stopped)):
             raise error
         game.rejoin(parts)
-        return (time.perf_counter() - began) / (until - first)
+        took = time.perf_counter() - began
+        self._beside += (n - 1) * took
+        return took / (until - first)
 
     def _play_part(self, part: Game, until: int) -> BaseException | None:
         """Play a part; gives the error that ended it."""

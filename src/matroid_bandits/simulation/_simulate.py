@@ -22,6 +22,7 @@ from matroid_bandits.identification import StoppingRule
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation._digests import keys_of
 from matroid_bandits.simulation._ending import check_until
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._on_gpu import DeviceChoice, choose_device, run_anywhere
@@ -46,6 +47,7 @@ def simulate(
     keep_runs: bool = False,
     device: DeviceChoice = "cpu",
     until: StoppingRule | None = None,
+    first_run: int = 0,
 ) -> SimulationResult:
     """Simulate every policy on a problem for `n_episodes` episodes in each of `n_runs` independent runs.
 
@@ -96,6 +98,9 @@ def simulate(
         Each run ends when this rule is sure of its best set, or after `n_episodes`; `endings` of the result has the
         rounds and the errors. A run that has ended adds nothing to the curves. Such runs are played one episode at a
         time, on the CPU.
+    first_run : int, default 0
+        The number of the first run. Run i of a seed is the same whenever it is played, so further runs may be played
+        later, from where a result ends, and joined to it (see `SimulationResult.join`).
 
     Examples
     --------
@@ -116,8 +121,9 @@ def simulate(
     where = choose_device(device, named, settings, executor)
     began = time.perf_counter()
     report = Reporter(progress, n_episodes * n_runs * len(named))
-    jobs = [Job(name, settings, name, policy, 0, n_runs) for name, policy in named.items()]
-    tally = Tally(tuple(named), settings)
+    first = as_integer("first_run", first_run, 0, 2**32 - n_runs, error=SimulationError)
+    jobs = [Job(name, settings, name, policy, first, first + n_runs) for name, policy in named.items()]
+    tally = Tally(tuple(named), settings, first)
     on_gpu = set(named) if where == "gpu" else set()
     try:
         with closing(run_anywhere(jobs, on_gpu, executor, report=report)) as parts:
@@ -125,7 +131,7 @@ def simulate(
                 tally.add(job.name, part)
     finally:
         report.close()
-    return tally.result(time.perf_counter() - began, keep_runs, where)
+    return tally.result(time.perf_counter() - began, keep_runs, where, keys_of(problem, named))
 
 
 def check_settings(

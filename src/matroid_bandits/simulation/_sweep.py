@@ -17,7 +17,7 @@ from matroid_bandits.exceptions import MatroidBanditsError, SimulationError, Swe
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._cutting import Job
-from matroid_bandits.simulation._digests import problem_digest
+from matroid_bandits.simulation._digests import keys_of, problem_digest
 from matroid_bandits.simulation._execute import SLICE_S
 from matroid_bandits.simulation._executors import ExecutorChoice
 from matroid_bandits.simulation._on_gpu import DeviceChoice, jobs_for_gpu, run_anywhere
@@ -27,7 +27,7 @@ from matroid_bandits.simulation._simulate import check_settings
 from matroid_bandits.simulation._sweep_families import Family, expand
 from matroid_bandits.simulation._sweep_result import Sweep
 from matroid_bandits.simulation._sweep_store import Cell, Interval, Store, covered, missing
-from matroid_bandits.simulation._tally import Tally
+from matroid_bandits.simulation._tally import Keys, Tally
 from matroid_bandits.simulation._worlds import World, Worlds, pooled, run_seed, world_name
 from matroid_bandits.stream import as_seed
 
@@ -174,6 +174,11 @@ class _Plan:
     policies: dict[str, Policy]
     families: dict[str, Family]
 
+    @property
+    def keys(self) -> Keys:
+        """The digests of the problem and of the policies."""
+        return keys_of(self.settings.problem, self.policies)
+
 
 @dataclass(eq=False)
 class _CellState:
@@ -231,7 +236,7 @@ def _play(
             left[plan.name] -= part.last - part.first
             if not left[plan.name]:
                 where = "gpu" if all((plan.name, each) in on_gpu for each in plan.policies) else "cpu"
-                results[plan.name] = tallies.pop(plan.name).result(0.0, keep_runs, device=where)
+                results[plan.name] = tallies.pop(plan.name).result(0.0, keep_runs, where, plan.keys)
     return results, n_runs, 0
 
 
@@ -276,7 +281,7 @@ def _play_stored(
         are_on_gpu = (
             states[cells[plan.name, name].digest].n_on_gpu == plan.settings.n_runs for name in plan.policies
         )
-        results[plan.name] = tally.result(0.0, keep_runs, device="gpu" if all(are_on_gpu) else "cpu")
+        results[plan.name] = tally.result(0.0, keep_runs, "gpu" if all(are_on_gpu) else "cpu", plan.keys)
     return results, n_played, plans[0].settings.n_runs * len(states) - n_played
 
 

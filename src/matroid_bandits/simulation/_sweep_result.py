@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, IntArray
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.extras import pandas_for
 from matroid_bandits._util.plots import Width
 from matroid_bandits._util.text import counted, did_you_mean, listed, printable, shown, with_error
@@ -17,7 +17,7 @@ from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import _sweep_plot
-from matroid_bandits.simulation._result import SimulationResult
+from matroid_bandits.simulation._result import SimulationResult, second_texts
 from matroid_bandits.simulation._statistics import (
     Difference,
     Interval,
@@ -124,6 +124,15 @@ class Sweep:
     def policies(self) -> tuple[str, ...]:
         """Names of all policies, including members of families."""
         return self._any.policies
+
+    @property
+    def seconds(self) -> FloatArray:
+        """Seconds that each policy took on all problems, shape (P,); see `SimulationResult`. NaN where not known."""
+        unknown = np.full(len(self.policies), np.nan)
+        total: FloatArray = np.sum(
+            [unknown if r.seconds is None else r.seconds for r in self.results.values()], axis=0
+        )
+        return total
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -311,7 +320,7 @@ class Sweep:
 
     def summary(self) -> str:
         """Return a text table of regret after the last episode: a row per policy, a column per problem."""
-        rows = [[text.replace("\u00a0", " ") for text in row] for row in self._table()]
+        rows = [[text.replace("\u00a0", " ") for text in row] for row in self._timed_table()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join([row[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(row[1:], widths[1:], strict=True))])
@@ -330,6 +339,13 @@ class Sweep:
             rows.append([printable(policy), *(with_error(mean, error, ".2f") for mean, error in ends)])
         return rows
 
+    def _timed_table(self) -> list[list[str]]:
+        """The table with the seconds of each policy on all problems, where they are known."""
+        rows = self._table()
+        if np.isnan(self.seconds).all():
+            return rows
+        return [[*row, text] for row, text in zip(rows, ["seconds", *second_texts(self.seconds)], strict=True)]
+
     def _size(self) -> str:
         return f'{self._any.size}, seed {self._any.seed}, start "{self._any.start}"'
 
@@ -340,7 +356,7 @@ class Sweep:
 
     def _repr_html_(self) -> str:
         """The table of `summary`, for notebooks."""
-        head, *rows = ([escape(text) for text in row] for row in self._table())
+        head, *rows = ([escape(text) for text in row] for row in self._timed_table())
         heading = "".join(f"<th>{text}</th>" for text in head)
         cells = "".join(
             f"<tr><th>{row[0]}</th>{''.join(f'<td>{text}</td>' for text in row[1:])}</tr>" for row in rows

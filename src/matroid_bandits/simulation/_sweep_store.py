@@ -7,6 +7,7 @@ with ``cell.json``, which says in plain words what they are, and an NPZ file for
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -18,6 +19,7 @@ import numpy as np
 
 from matroid_bandits._util import archives
 from matroid_bandits._util.archives import Layout
+from matroid_bandits._util.checks import as_number
 from matroid_bandits._util.files import claim, remove_leftovers, write_file
 from matroid_bandits._util.text import shown
 from matroid_bandits._version import __version__
@@ -36,7 +38,7 @@ _SAME_NUMBERS_SINCE = "0.1.0"
 _NAME = re.compile(r"(\d{8,10})-(\d{8,10})\.npz")
 
 #: What is stored of a part besides its runs.
-_ARRAYS = [field.name for field in fields(Part) if field.name not in ("first", "last", "engine")]
+_ARRAYS = [field.name for field in fields(Part) if field.name not in ("first", "last", "engine", "seconds")]
 
 Interval = tuple[int, int]
 
@@ -146,7 +148,9 @@ class Store:
             form = {"format": _CELL, "version": _VERSION, **cell.about}
             lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in form.items())
             write_file(folder / "cell.json", "{\n" + ",\n".join(lines) + "\n}\n")
-        header = {"key": cell.digest, "first": part.first, "last": part.last}
+        header: dict[str, Any] = {"key": cell.digest, "first": part.first, "last": part.last}
+        if math.isfinite(part.seconds):
+            header["seconds"] = part.seconds
         arrays = {name: getattr(part, name) for name in _ARRAYS if getattr(part, name) is not None}
         archives.save(self._path(cell, (part.first, part.last)), _PART, _VERSION, header, arrays)
 
@@ -161,7 +165,9 @@ class Store:
         path, (first, last) = self._path(cell, interval), interval
         with archives.reading(path, _PART, _VERSION) as archive, archives.malformed("part of a sweep"):
             expected = {"key": cell.digest, "first": first, "last": last}
-            if archive.header != expected:
+            header = dict(archive.header)
+            seconds = as_number("seconds", header.pop("seconds"), 0.0) if "seconds" in header else math.nan
+            if header != expected:
                 raise ValueError(f"expected the header {expected}, got {shown(archive.header)}")
             _check_layouts(archive.layouts, last - first, settings)
             rows = slice(taken[0] - first, taken[1] - first)
@@ -169,7 +175,8 @@ class Store:
             for name in ("choices", "item_alarms"):
                 if name in arrays:
                     arrays[name] = arrays[name].sum(axis=0, dtype=np.int64)
-            return Part(first=taken[0], last=taken[1], **arrays, engine="store")
+            share = (taken[1] - taken[0]) / (last - first)
+            return Part(first=taken[0], last=taken[1], **arrays, engine="store", seconds=seconds * share)
 
     def _path(self, cell: Cell, interval: Interval) -> Path:
         return self._folder / cell.digest / f"{interval[0]:08d}-{interval[1]:08d}.npz"

@@ -10,11 +10,14 @@ from matroid_bandits.compiled import Part, Settings
 from matroid_bandits.identification import Endings
 from matroid_bandits.simulation._result import SimulationResult
 
+#: The digests of a problem and of its policies; None for what has none.
+Keys = tuple[str | None, tuple[str | None, ...] | None]
+
 
 class Tally:
     """What is known of a simulation so far; parts are added in whatever order they come."""
 
-    def __init__(self, names: tuple[str, ...], settings: Settings) -> None:
+    def __init__(self, names: tuple[str, ...], settings: Settings, first_run: int = 0) -> None:
         n_items, n_runs, n_points = settings.problem.n_items, settings.n_runs, settings.checkpoints.size
         self._names, self._settings = names, settings
         self._curves = np.empty((2, len(names), n_runs, n_points))
@@ -24,12 +27,14 @@ class Tally:
         self._has_alarms = False
         self._engines: list[set[str]] = [set() for _ in names]
         self._endings: Endings | None = None
+        self._seconds, self._first = np.zeros(len(names)), first_run
 
     def add(self, name: str, part: Part) -> None:
         """Take what the policy of this name did in some runs."""
-        p, rows = self._names.index(name), slice(part.first, part.last)
+        p, rows = self._names.index(name), slice(part.first - self._first, part.last - self._first)
         self._curves[0, p, rows], self._curves[1, p, rows] = part.returns, part.regret
         self._choices[p] += part.choices
+        self._seconds[p] += part.seconds
         self._engines[p].add(part.engine)
         self._surplus[rows] = part.surplus  # of the world, so of every policy; the optimum too
         if part.optimum is not None:
@@ -51,7 +56,9 @@ class Tally:
         for name, array in vars(endings).items():
             getattr(self._endings, name)[p, rows] = array
 
-    def result(self, wall_time: float, keep_runs: bool, device: str = "cpu") -> SimulationResult:
+    def result(
+        self, wall_time: float, keep_runs: bool, device: str = "cpu", keys: Keys = (None, None)
+    ) -> SimulationResult:
         """The whole, once all runs of all policies were added."""
         curves, settings, n_runs = self._curves, self._settings, self._settings.n_runs
         means = curves.mean(axis=2)
@@ -85,6 +92,10 @@ class Tally:
             engine=tuple(" and ".join(sorted(engines)) for engines in self._engines),
             endings=self._endings,
             until=None if settings.until is None else settings.until.to_dict(),
+            seconds=self._seconds,
+            run_ranges=((settings.seed, self._first, n_runs),),
+            problem_key=keys[0],
+            policy_keys=keys[1],
         )
 
     def _optima(self) -> tuple[float, FloatArray | None]:

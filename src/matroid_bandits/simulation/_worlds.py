@@ -132,7 +132,7 @@ def pooled(results: Sequence[SimulationResult], seed: int) -> SimulationResult:
         values[:, :, -1] = np.stack([getattr(each, f"final_{name}").mean(axis=1) for each in results], axis=1)
         return values
 
-    alarms, item_alarms, optimum = map(of_all, ("alarms", "item_alarms", "optimum"))
+    alarms, item_alarms, optimum, seconds = map(of_all, ("alarms", "item_alarms", "optimum", "seconds"))
     returns, returns_se = curves("returns")
     regret, regret_se = curves("regret")
     return replace(
@@ -159,4 +159,8 @@ def pooled(results: Sequence[SimulationResult], seed: int) -> SimulationResult:
             " and ".join(sorted(set(own))) for own in zip(*(each.engine or () for each in results), strict=True)
         ),
         world_runs=first.n_runs,
+        seconds=None if seconds is None else seconds.sum(axis=0),
+        run_ranges=(),
+        problem_key=None,
+        policy_keys=None,
     )
