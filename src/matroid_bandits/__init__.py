@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         sweep,
     )
     from matroid_bandits.stream import Stream
+    from matroid_bandits.warming import warm_up
 
 __all__ = [
     "AROQ",
@@ -216,6 +217,7 @@ __all__ = [
     "simulate",
     "sweep",
     "testing",
+    "warm_up",
 ]
 
 #: The public names by the module that has them. They are imported when they are first used, so that
@@ -249,6 +251,7 @@ _NAMES = {
     "problem": "Problem lower_bound_problem",
     "simulation": "Identification SimulationResult Sweep Worlds identify simulate sweep",
     "stream": "Stream",
+    "warming": "warm_up",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 

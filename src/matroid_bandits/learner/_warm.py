@@ -25,6 +25,8 @@ def warm_up(learner: Learner) -> float:
         for part in (decision.labels[:1], decision.labels[1:]):
             if part:
                 trial.tell(decision, dict.fromkeys(part, weight))
+    decision = trial.ask()
+    trial.tell(decision, [weight] * len(decision.items))
     trial.ask()
     trial.close_before(trial.n_decisions + 1)
     trial.estimates()
