@@ -533,7 +533,7 @@ class Learner:
         event : mapping
             A form that `record` was given.
         trust : bool, default False
-            Take the log's word for what was chosen. By default the learner decides again.
+            Accept the logged decision. By default the learner makes the decision again and compares.
 
         Raises
         ------

@@ -144,5 +144,5 @@ def check_state(replica: Replica, need: Need) -> None:
     if need == "ask" and replica.status == "stopped":
         raise CampaignStoppedError(
             f"{replica.name} is stopped: {replica.reason}. "
-            f"To go on by the log's word: matroid-bandits campaign resume {replica.name} --trust-log"
+            f"To accept the logged decisions and resume: matroid-bandits campaign resume {replica.name} --trust-log"
         )

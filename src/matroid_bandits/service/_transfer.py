@@ -109,7 +109,7 @@ def restore(
     name : str, optional
         Another name for the one campaign there is.
     trust : bool, default False
-        Take the log's word where a replay would decide otherwise.
+        Accept logged decisions that a replay would make differently.
     on_broken : callable, optional
         Called with the name of each campaign that cannot be restored, and why; the others are restored without it.
 
@@ -484,7 +484,7 @@ def _restore_one(
         except (MatroidBanditsError, KeyError, TypeError) as error:
             raise ReplayError(f"event {seq} of {name} cannot happen: {error}") from error
         if replica.mismatch and not trust:
-            raise ReplayError(f"{replica.mismatch} (event {seq} of {name}; --trust-log takes the log's word)")
+            raise ReplayError(f"{replica.mismatch} (event {seq} of {name}; --trust-log accepts logged decisions)")
         rows.append((id, seq, at, payload))
         if len(rows) == _CHUNK:
             database.append(connection, rows)
