@@ -115,7 +115,7 @@ class Agent:
     minimize : bool, default False
         Weights are costs. They are negated here and nowhere else: a policy sees gains.
     engine : str or class, default "auto"
-        How decisions are found; all engines make the same ones.
+        The algorithm that finds decisions; all engines make the same ones.
     waits : bool, default True
         Whether answers may be late. Where every play is answered before the next decision, False saves the
         bookkeeping and changes nothing else.

@@ -24,11 +24,11 @@ class Problem(Immutable):
     Parameters
     ----------
     constraint : Constraint
-        Which sets may be chosen; a matroid.
+        The constraint, usually a matroid.
     environment : Environment
-        Where the weights come from.
+        The distribution of the weights.
     minimize : bool, default False
-        Weights are costs: the best basis is the one of least expected weight.
+        Whether weights are costs, so that the best basis is the one of least expected weight.
 
     Examples
     --------

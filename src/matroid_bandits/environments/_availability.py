@@ -27,7 +27,7 @@ class AvailabilityEnvironment(Wrapper):
     Parameters
     ----------
     environment : Environment
-        Where the weights come from.
+        The distribution of the weights.
     availability : array_like of float, shape (L,), float, or callable
         The probability that each item is there, drawn anew for each item, episode and run; a mask will do, and one
         number is for all. Or a function of (stream, t) that gives a mask of shape (R, L), a row per run, or (L,) for

@@ -34,7 +34,7 @@ class DelayedEnvironment(Wrapper):
     Parameters
     ----------
     environment : Environment
-        Where the weights come from.
+        The distribution of the weights.
     delays : int, array_like of int, shape (L,), or callable, default 0
         The delay of each item's answers in episodes; one number is for all. Or a function of (stream, t, items) that
         gives an int64 array (R, K) for items of shape (R, K) or (K,), negative for never, as `Environment.delays`

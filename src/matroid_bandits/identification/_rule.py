@@ -137,7 +137,7 @@ class Watch:
     rule : StoppingRule
         When to stop.
     constraint : Constraint
-        Which sets may be chosen; a matroid.
+        The constraint, usually a matroid.
     minimize : bool, default False
         Gains are negated weights.
     factor : float, default 1.0

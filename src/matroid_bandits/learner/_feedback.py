@@ -67,7 +67,7 @@ class Reader:
         Raises
         ------
         FeedbackError
-            The weights do not fit the items, or are not numbers the policy can take.
+            The weights do not fit the items, or the policy does not accept them.
         ItemError
             A key is neither an item nor a label.
         """

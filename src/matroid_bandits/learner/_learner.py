@@ -40,36 +40,36 @@ class Learner:
     Parameters
     ----------
     constraint : Constraint
-        Which sets may be chosen; a matroid.
+        The constraint, usually a matroid.
     policy : Policy
         How to choose.
     minimize : bool, default False
         Weights are costs.
     seed : int, optional
-        For policies that randomise; by default a fresh one.
+        Seed of the policy's random numbers; by default a new one.
     id : str, optional
-        What decisions of this learner carry, so that no other takes them; by default a fresh one.
+        Identifier of the learner, stored in its decisions; other learners refuse them. By default a new one.
     priors : mapping of item or label to (mean weight, plays), optional
-        What is believed of items before anything is told: a mean, and how many plays it is worth. An item with a
-        prior is not tried before the others.
+        Prior of some items: a mean weight, and the number of plays it counts for. An item with a prior does not count
+        as unseen.
     features : array_like (L, d) or mapping, optional
-        For policies that take features with a request: those of a request that brings none.
+        For policies with features: the default features of requests without features.
     holdout : float or Holdout, default 0.0
-        Probability with which a request is answered by a random set instead; the decision says so, and its event has
-        the set that would have been chosen. Later evaluation rests on such decisions. A `Holdout` may be sticky by
-        the value of a tag.
+        Probability that a request is answered by a random set, for later evaluation; the decision is marked
+        (`is_held_out`), and its event has the set that would have been chosen. A `Holdout` can be sticky by the value
+        of a tag.
     max_departed : int, default 100000
-        How many items that have left are remembered, in case they return or are told of late.
+        Maximum number of removed items whose statistics are kept, in case they return or get late feedback.
     engine : str or class, default "auto"
-        How decisions are found; all engines make the same ones.
+        The algorithm that finds decisions; all engines make the same ones.
     record : callable, optional
-        Called with every event before it happens to the learner, a plain JSON form; see `apply`. Where it raises,
-        nothing happens.
+        Callback that receives every event, as plain JSON, before it is applied; see `apply`. If it raises, the
+        learner does not change.
 
     Attributes
     ----------
     MOST_DECISIONS : int
-        How many decisions one learner may make.
+        Maximum number of decisions of one learner.
 
     Examples
     --------
@@ -215,30 +215,30 @@ class Learner:
     ) -> Decision:
         """Choose a set for one request; several decisions may be outstanding at a time.
 
-        The set is the best of what is available given what is pinned, and smaller than others only where the request
-        leaves less.
+        The set is the best one of available items that contains the pinned ones; it is smaller than a basis only if
+        the request leaves too few items.
 
         Parameters
         ----------
         available : items, labels or a mask, optional
             Which items may be chosen; by default all.
         exclude : items or labels
-            Who may not be chosen.
+            Items that may not be chosen.
         pinned : items or labels
-            Who must be chosen. They count as available, and are observed like the others.
+            Items that must be chosen. They count as available, and are observed like the others.
         features : array_like (L, d), or mapping of item or label to row, optional
-            What is known of every item in this request, for policies that use it.
+            Features of every item in this request, for policies that use them.
         tags : mapping of str to JSON, optional
-            What the request says of itself (visitor, page, segment), at most 1,024 characters; the decision and its
-            event carry it. No choice depends on it, but a `Holdout` may.
+            Description of the request (visitor, page, segment), at most 1,024 characters of JSON, stored in the
+            decision and its event. Choices do not depend on tags, but a `Holdout` may.
         unknown : "raise" or "ignore", default "raise"
-            What to do about labels in `available` and `exclude` of items that are not there, as where a list is older
-            than the last `change`. Those that are ignored are counted, see `n_unknown`. Pins must be there.
+            How to treat unknown labels in `available` and `exclude`, e.g. of a list older than the last `change`.
+            Ignored labels are counted in `n_unknown`. Unknown pins always raise.
 
         Raises
         ------
         MalformedRequestError
-            The tags are no small JSON object.
+            The tags are not a small JSON object.
         ItemError
             An item is unknown or named twice, is both pinned and excluded, or the pinned items cannot be chosen
             together.
@@ -264,7 +264,7 @@ class Learner:
     ) -> Decision:
         """Return the decision that `ask` would make for the same request, without changing the learner.
 
-        It has id 0, and nothing waits for it: it cannot be told.
+        It has id 0 and is not outstanding, so its weights cannot be told.
 
         Examples
         --------
@@ -333,9 +333,9 @@ class Learner:
         UnknownDecisionError
             No such decision was made by this learner.
         DecisionClosedError
-            An item of it has been told already, or the decision was closed.
+            The weight of an item was already told, or the decision was closed.
         FeedbackError
-            The weights do not fit the items, or are not numbers the policy can take.
+            The weights do not fit the items, or the policy does not accept them.
         """
         with self._lock:
             self._core.tell(decision, weights)
@@ -390,16 +390,16 @@ class Learner:
         decision : Decision or int
             The decision or its id.
         default : float, optional
-            The weight that counts for every item not told; without one, they are forgotten.
+            The weight that counts for every item without feedback; without a default, these plays are dropped.
 
         Raises
         ------
         UnknownDecisionError
             No such decision was made by this learner.
         DecisionClosedError
-            The decision was told all its weights, or closed, already.
+            All weights of the decision were already told, or it was closed.
         FeedbackError
-            The default is not a weight the policy can take.
+            The policy does not accept the default as a weight.
         """
         with self._lock:
             self._core.close(decision, default)
@@ -412,7 +412,7 @@ class Learner:
         episode : int
             The first episode whose decision stays open.
         default : float, optional
-            The weight that counts for every item not told; without one, they are forgotten.
+            The weight that counts for every item without feedback; without a default, these plays are dropped.
 
         Returns
         -------
@@ -437,28 +437,28 @@ class Learner:
     ) -> None:
         """Replace the constraint: items may be added or removed, and rules changed; statistics are kept by label.
 
-        Items are matched by label. What is known of them, the time, and the decisions that wait carry over; a waiting
-        decision may still be told of an item that has left; who returns is remembered.
+        Items are matched by label. Their statistics, the episode count and outstanding decisions are kept; weights of
+        removed items may still be told, and items that return get their statistics back.
 
         Parameters
         ----------
         constraint : Constraint
             The new items and which sets of them may be chosen; it has labels.
         priors : mapping of newcomer to (mean weight, plays), or "typical", optional
-            What to believe of newcomers. "typical" gives each the median of the known items' means and plays, so that
-            a hundred newcomers do not flood a page. Without a prior they are tried before the others.
+            Priors of new items. "typical" gives each the median of the known items' means and plays, so that many new
+            items do not fill whole sets. Without a prior, new items are played first.
         features : array_like (L, d), or mapping of item or label to row, optional
-            For policies made with features: those of the newcomers; items that are known keep theirs, so that a row
-            given for one must be the row that it has.
+            For policies with fixed features: those of the new items. Known items keep theirs, so a row given for one
+            must equal its present row.
         forget : items or labels
-            Items, here or departed, of which nothing is to be kept.
+            Present or removed items whose statistics are discarded.
 
         Raises
         ------
         InvalidMatroidError
             The old or the new constraint has no labels.
         PolicyError
-            The policy needs features of the newcomers, or takes no priors.
+            The policy needs features of the new items, or does not accept priors.
         """
         with self._lock:
             self._core.change(constraint, priors=priors, features=features, forget=forget)
@@ -480,19 +480,19 @@ class Learner:
     ) -> None:
         """Change the policy or the hold-out; settings that are not given and past observations stay.
 
-        Plays, gains, priors, decisions that wait and items that have left carry over. A policy that keeps more than
-        those makes it from them: Thompson sampling takes the total of the gains for successes, a policy that fades
-        counts all that was seen as if it were seen now, a detector begins anew. Where only arguments differ on which
-        nothing that is kept depends, such as the ``scale`` of `SlidingWindowOMM`, everything carries over.
+        Plays, gains, priors, outstanding decisions and removed items are kept. A policy with more state initialises
+        it from these: Thompson sampling takes the total of the gains as successes, a discounted policy gives all past
+        observations full weight, a change detector starts empty. If only arguments change that no stored state
+        depends on, such as the ``scale`` of `SlidingWindowOMM`, all state is kept.
 
         Parameters
         ----------
         policy : Policy, optional
-            How to choose from now on.
+            The new policy.
         holdout : float or Holdout, optional
-            Which share of the requests is answered by a random set from now on.
+            The new share of requests answered by a random set.
         restart : bool, default False
-            Forget what was learnt. Decisions that wait can still be told, and are not counted.
+            Discard past observations. Outstanding decisions can still be told, and are not counted.
 
         Raises
         ------
@@ -609,11 +609,11 @@ class Learner:
         Parameters
         ----------
         pessimism : float, optional
-            Take the set of best lower confidence bounds instead, which hold together but for a chance of this: means
-            of few plays may be lucky. (CLCB: Liu et al., ICML 2025; on 50 items with 1 to 1,000 plays each it lost
-            0.33 where the best means lost 0.79.) Priors do not count.
+            Return the set of largest lower confidence bounds instead, which hold simultaneously with probability one
+            minus this: means of few plays have large errors. (CLCB: Liu et al., ICML 2025; on 50 items with 1 to
+            1,000 plays each it lost 0.33 where the best means lost 0.79.) Priors do not count.
         deviation : float, default 0.5
-            The standard deviation of a weight, or what bounds its tails as one; 0.5 for weights in [0, 1].
+            The standard deviation of a weight, or its sub-Gaussian parameter; 0.5 for weights in [0, 1].
 
         Examples
         --------
@@ -645,26 +645,26 @@ class Learner:
         """Return how certain the best set is: the least delta at which a stopping rule would stop now, and its
         margins.
 
-        Whole answered plays count, those before the first decision included, and a default that closed a decision
-        counts as if it were told; priors and plays that wait do not. `restart` starts the evidence anew. Every
-        catalogue of items, the first and one more after each `change` or `restart`, spends 6 / (pi^2 n^2) of delta,
-        the n-th of them, so that the chance of an error in any of them is at most delta: for items that do not arrive
-        because of what was told; which items leave, and when one looks, may depend on it.
+        Answered plays count, including those before the first decision, and a default that closed a decision counts
+        like a told weight; priors and pending plays do not count. `restart` resets the evidence. Every catalogue of
+        items (the first, and one more after each `change` or `restart`) spends a part of delta, the n-th 6 / (pi^2
+        n^2), so that the probability of an error in any of them is at most delta. Removals of items and the times of
+        looks may depend on observed weights; additions must not.
 
         Parameters
         ----------
         weights, deviation, tolerance, independent, threshold
-            As of a `StoppingRule`; the law of the weights is given by one of the first two.
+            As in `StoppingRule`; one of the first two gives the distribution of the weights.
         delta : float, default 0.05
-            Of the margins that are listed.
+            The delta of the margins.
         n_margins : int or None, default 20
-            How many of them, the closest calls first; None for all.
+            Maximum number of margins, the least certain first; None for all.
 
         Raises
         ------
         StoppingError
-            The constraint is no matroid; the policy forgets, or one that did was at work; weights depend on features
-            of requests; or a weight was told that is outside the law.
+            The constraint is not a matroid; the policy discounts observations, or an earlier one did; weights depend
+            on features of requests; or a told weight is outside the assumed range.
 
         Examples
         --------
@@ -723,10 +723,11 @@ class Learner:
         available, exclude, pinned, features
             The next request, as for `ask`.
         decision : Decision or int, optional
-            An outstanding decision: its set, its request and its own features, with what is believed today. The
-            explanation says what is no longer known of it, as after a `change` of the items.
+            An outstanding decision: its set, its request and its features, with the present estimates. The
+            explanation says what is no longer known, e.g. after a `change` of the items.
         sure : StoppingRule, optional
-            The explanation also says how sure the best set is, with the margins of the exchanges of this item.
+            If given, the explanation also has the confidence in the best set, with the margins of this item's
+            exchanges.
         """
         with self._lock:
             core = self._core
@@ -792,8 +793,8 @@ class Learner:
         path : path
             The file.
         constraint, policy : optional
-            Needed when they could not be stored: an `OracleMatroid`, a policy whose arguments are not known. They
-            must be those that the learner was saved with.
+            Required if they could not be stored: an `OracleMatroid`, a policy whose arguments are not known. They
+            must equal those that the learner was saved with.
         engine : str or class, default "auto"
             How decisions are found.
         record : callable, optional

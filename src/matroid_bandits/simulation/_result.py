@@ -62,7 +62,7 @@ class PolicyResult:
     alarms : float64 array (C,), or None
         How often items had started anew in a run, its mean over runs; None where no policy has a detector.
     item_alarms : int64 array (L,), or None
-        How often each item started anew, over all runs.
+        Number of resets of each item, over all runs.
     engine : str, or None
         How its episodes were played, as in `SimulationResult`.
     seconds : float, or None
@@ -129,21 +129,21 @@ class SimulationResult:
     run_returns, run_regret : float64 arrays (P, R, C), or None
         The curves of every run, where ``simulate(..., keep_runs=True)`` kept them.
     alarms : float64 array (P, C), or None
-        How often items had started anew in a run since their weights had changed (see `Restarting`), its mean over
-        runs; None where no policy has a detector.
+        Number of resets of items by a change detector in a run (see `Restarting`), mean over runs; None if no policy
+        has a detector.
     item_alarms : int64 array (P, L), or None
-        How often each item started anew, over all runs.
+        Number of resets of each item, over all runs.
     n_episodes, n_runs, seed, start, minimize
-        As they were simulated.
+        The settings of the simulation.
     optimal_value : float
-        Expected return (or cost) per step of the optimum; the mean over episodes and runs where not everything is
-        available or means change; NaN where the environment does not know its means.
+        Expected return (or cost) per step of the optimum; the mean over episodes and runs if availability or means
+        change; NaN if the environment does not know its means.
     optimum : float64 array (C,), or None
-        The same of the episodes up to each checkpoint, where means change; None where they stay or are not known.
+        The same over the episodes up to each checkpoint, if means change; None if they are constant or not known.
     wall_time : float
-        Seconds it took.
+        Wall time in seconds.
     versions : dict
-        Of this package and those it computes with.
+        Versions of this package and its dependencies.
     device : str
         Where it was simulated, "cpu" or "gpu".
     no_bounds : str
@@ -152,8 +152,8 @@ class SimulationResult:
         How the episodes of each policy were played: "compiled", whole ones in compiled code, on either device;
         "agent", one by one; "store" for runs that were read from a sweep's store. None in files of earlier versions.
     world_runs : int, or None
-        Where a sweep played worlds that were drawn from a law (see `Worlds`), the number of runs in each of them;
-        what is called a run above is then a world, with the means over its runs. None otherwise.
+        For random problems of a sweep (see `Worlds`), the number of runs in each world; a "run" above is then a
+        world, averaged over its runs. None otherwise.
     endings : Endings, or None
         When each run of each policy ended, and with which set, where ``simulate(..., until=...)`` let them end; None
         where all ended with the last episode.

@@ -51,53 +51,53 @@ def simulate(
 ) -> SimulationResult:
     """Simulate every policy on a problem for `n_episodes` episodes in each of `n_runs` independent runs.
 
-    All policies meet the same weights (common random numbers), and a run's numbers are a function of (seed, run)
-    alone: they do not change with the number of runs, threads, processes or policies beside it. Regret is against
-    the best set of each episode: of what is available (see `AvailabilityEnvironment`), and for the means of that
-    episode where they change (see `PiecewiseEnvironment` and `DriftingEnvironment`). An environment that does not
-    know its means runs all the same, and regret is NaN. Answers that come late (see `DelayedEnvironment`) are
-    learnt when they come, and count when the set is chosen; features of the items (see `ContextualEnvironment`) are
-    shown to policies that ask for some.
+    All policies get the same weights (common random numbers), and the results of a run are a function of (seed, run)
+    alone: they do not depend on the number of runs, threads, processes or other policies. Regret is measured against
+    the best set of each episode: among available items (see `AvailabilityEnvironment`), and for the means of that
+    episode if they change (see `PiecewiseEnvironment` and `DriftingEnvironment`). If an environment does not know its
+    means, regret is NaN. Delayed feedback (see `DelayedEnvironment`) is learnt when it arrives, and counts in the
+    episode of its decision; features of the items (see `ContextualEnvironment`) are passed to policies that use them.
 
     Parameters
     ----------
     problem : Problem
         What to learn.
     policies : mapping of name to Policy, policies, or one Policy
-        Who plays. Without names, a policy is called after its class, and by its repr where several are of one class.
+        The policies to simulate. Without names, a policy gets the name of its class, or its repr if several have the
+        same class.
     n_episodes, n_runs : int
         How long and how often.
     seed : int, optional
         By default a fresh one, which the result carries.
     start : "observe" or "explore", default "observe"
-        "observe": every item is seen once before episode 1 (the paper's w_0), available or not. "explore": nothing
-        is; an item never seen comes first in the greedy order.
+        "observe": every item is observed once before episode 1 (the paper's w_0), available or not. "explore": no
+        item is; unseen items come first in the greedy order.
     checkpoints : array_like of int, optional
         Episodes at which to record the curves; by default about 100, evenly spaced in the logarithm.
     executor : int, Executor, Dask Client or "ray", optional
-        Where the runs are played. By default on threads of this process, as many as pay: all cores for compiled
-        episodes, and else as many as gain more than they wait for the interpreter, which is measured; or, where that
-        saves much of a long simulation and joblib is installed, on as many processes. A number is that many processes
-        (through joblib); or any `concurrent.futures.Executor`, such as one of processes that are warm;
-        a `dask.distributed.Client`; or "ray", the Ray cluster that this process is connected to. The numbers are
-        the same everywhere. Workers need the same version of the package.
+        Where the runs are played. By default on threads of this process: all cores for compiled episodes, otherwise
+        the number of threads that is measured to be fastest; or on processes, if that shortens a long simulation much
+        and joblib is installed. An integer is a number of processes (through joblib). Also any
+        `concurrent.futures.Executor`, a `dask.distributed.Client`, or "ray", the Ray cluster that this process is
+        connected to. The results are the same everywhere. Workers need the same version of the package.
     progress : bool or callable, default False
         True shows a bar with the time left on stderr; a callable gets (done, total) now and then: on threads
         while episodes are played, elsewhere after each slice of runs.
     engine : str, or class, default "auto"
-        How decisions are found; all ways make the same ones. "auto" plays whole episodes in compiled code where all
-        of a policy, the problem and the environment has a compiled form and the kernel is on disk or worth
-        compiling, and otherwise picks the fastest engine that fits; `compiled.explain` says which and why, and
-        `engine` of the result what it was. Anything else names an engine.
+        The algorithm that finds decisions; all engines make the same ones. "auto" plays whole episodes in compiled
+        code if the policy, the constraint and the environment have a compiled form and the kernel is on disk or worth
+        compiling, and otherwise uses the fastest engine that fits; `compiled.explain` returns which and why, and
+        `engine` of the result has what was used. Other values name an engine.
     keep_runs : bool, default False
         Keep the curves of every run too, in `run_returns` and `run_regret` of the result.
     device : "cpu", "gpu" or "auto", default "cpu"
-        Where to play; the numbers are the same. "auto" takes a GPU where one is there, the simulation fits on it and
-        is long enough to pay; `gpu.explain` says why it does or does not, and `device` of the result where it was.
+        The device that plays the runs, with the same results. "auto" uses a GPU if there is one, the simulation fits
+        and is long enough to be faster; `gpu.explain` returns the reason, and `device` of the result has the device
+        that was used.
     until : StoppingRule, optional
-        Each run ends when this rule is sure of its best set, or after `n_episodes`; `endings` of the result has the
-        rounds and the errors. A run that has ended adds nothing to the curves. Such runs are played one episode at a
-        time, on the CPU.
+        Each run ends when this rule stops, or after `n_episodes`; `endings` of the result has the rounds and the
+        errors. A run that has ended adds nothing to the curves. Such runs are played one episode at a time, on the
+        CPU.
     first_run : int, default 0
         The number of the first run. Run i of a seed is the same whenever it is played, so further runs may be played
         later, from where a result ends, and joined to it (see `SimulationResult.join`).

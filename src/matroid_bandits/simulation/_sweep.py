@@ -58,38 +58,38 @@ def sweep(
 ) -> Sweep:
     """Simulate every policy on every problem, and reuse stored results.
 
-    What is found on a problem is what `simulate` finds with the same settings, bit for bit, however the work is cut
-    and wherever it is done. All policies meet the same weights in a run of a problem.
+    The result of a problem equals that of `simulate` with the same settings, bit for bit, for any executor. All
+    policies get the same weights in a run of a problem.
 
     Parameters
     ----------
     problems : mapping of name to Problem or Worlds, problems, or one Problem
-        What to learn; without names they are called "problem 1", "problem 2" and so on. `Worlds` are several problems
-        drawn from a law, and `n_runs` is then played in each of them, with random numbers of its own.
+        The problems; without names they are called "problem 1", "problem 2" and so on. `Worlds` are several problems
+        drawn from a distribution; `n_runs` runs are then played in each of them, with independent random numbers.
     policies : mapping of name to Policy or to a list of policies, policies, one Policy, or a callable
-        Who plays. A list under a name is a family: policies of one class with several values of a parameter, such as
-        ``{"OMM": [OMM(s) for s in (0.5, 1, 2)]}``, each of which is called after its value, "OMM, scale=0.5". A
-        function of the problem gives any of these, under the same names for every problem.
+        The policies to simulate. A list under a name is a family: policies of one class with several values of a
+        parameter, such as ``{"OMM": [OMM(s) for s in (0.5, 1, 2)]}``; members are named by their values, "OMM,
+        scale=0.5". A function of the problem returns any of these, with the same names for every problem.
     n_episodes, n_runs : int
         How long and how often.
     seed : int, optional
         By default a fresh one, which the results carry; a store needs one that is given.
     store : path, optional
-        A folder to keep what was played in. A sweep that was interrupted, or whose process died, goes on where it
-        was; one with more runs, problems or policies plays what is missing. Results are stored under all that decides
-        them (problem, policy, seed, episodes, checkpoints, start, and the package where a version computes other
-        numbers), and with other settings nothing is mixed: a `SweepWarning` names what has changed. A class of yours
-        needs a name that you give it, the class attribute ``kind``, and a function in a problem an attribute of that
-        name. Several processes may use one store at the same time: each plays what no other is playing, and waits for
+        A folder that stores finished runs. A sweep that was interrupted, or whose process died, resumes from it; one
+        with more runs, problems or policies plays only the missing ones. The key of a result has everything that
+        determines it (problem, policy, seed, episodes, checkpoints, start, and the package where a version computes
+        other numbers), so results of other settings are kept apart: a `SweepWarning` names what has changed. A user's
+        class needs a class attribute ``kind``, and a function in a problem an attribute of that name. Several
+        processes may use one store at the same time: each plays runs that no other process is playing, and waits for
         the rest.
     executor : optional
         Where to play, as in `simulate`.
     checkpoints, start, progress
         As in `simulate`.
     device : "cpu", "gpu" or "auto", default "cpu"
-        Where to play; the numbers are the same. "gpu" plays everything on a GPU, several problems side by side.
-        "auto" plays there what fits, policy by policy and problem by problem, if that is long enough in all to pay,
-        and the rest on the CPU. `device` of a result is "gpu" where this call played all of its runs on one.
+        The device that plays the runs, with the same results. "gpu" plays everything on a GPU, several problems in
+        parallel. "auto" plays each pair of policy and problem that fits on a GPU, if that is faster in all, and the
+        rest on the CPU. `device` of a result is "gpu" if this call played all of its runs on a GPU.
     keep_runs : bool, default False
         Keep the curves of every run too, in `run_returns` and `run_regret` of the results; over drawn worlds, the
         curves of every world.
@@ -101,11 +101,11 @@ def sweep(
     Raises
     ------
     SimulationError
-        The settings are wrong, or the store is another folder; with the problem's name where it is about one.
+        The settings are invalid, or the store folder holds other files; the message names the problem it is about.
     DeviceError
-        A GPU was asked for, and there is none, or a policy or a problem, which is named, does not fit on it.
+        A GPU was requested and there is none, or a policy or a problem does not fit; the message names it.
     SerializationError
-        Something cannot be stored since it has no name, or a stored file is damaged.
+        A class or function has no `kind` and cannot be stored, or a stored file is damaged.
 
     Examples
     --------

@@ -83,15 +83,15 @@ class Sweep:
     Attributes
     ----------
     results : dict of SimulationResult by name
-        What was found on each problem; on worlds drawn from a law, the result in which each world is a run.
+        The result of each problem; for `Worlds`, the result in which each world takes the place of a run.
     problems : dict of Problem by name
-        The problems; of a law the first of its worlds.
+        The problems; for `Worlds` the first world.
     players : dict of dict of Policy, by the names of problems and policies
-        Who played on each problem.
+        The policies of each problem.
     families : dict of Family by name
         The policies that differ in a parameter.
     wall_time : float
-        Seconds it took.
+        Wall time in seconds.
     n_played, n_stored : int
         How many runs, over all problems and policies, were played, and how many were found in the store.
     worlds : dict of tuple of World by name
@@ -178,9 +178,9 @@ class Sweep:
         """Return paired differences in regret between every other policy and `baseline` on every problem, with p
         values.
 
-        All policies meet the same weights in a run, so the difference is taken run by run (over drawn worlds: world
-        by world), which leaves little of the noise that both share. Intervals and `p_value` are Student's t, each on
-        its own; `p_holm` takes into account that there are several.
+        All policies get the same weights in a run, so differences are paired by run (for drawn worlds: by world),
+        which removes common noise. Intervals and `p_value` are Student's t, for single comparisons; `p_holm` is
+        adjusted for multiple comparisons.
 
         Parameters
         ----------
@@ -243,9 +243,9 @@ class Sweep:
     def best(self, family: str) -> list[Best]:
         """Return the policy of a family with the least regret after the last episode, for each problem.
 
-        The first half of the runs (over drawn worlds: of the worlds) chooses it, and the second half says how good
-        it is: the least of several means is too small a number in the runs that made it the least. Fewer than four
-        runs do both.
+        The policy is chosen on the first half of the runs (for drawn worlds: of the worlds) and reported on the
+        second half, since the smallest of several means is biased downwards on the runs that selected it. With fewer
+        than four runs all runs are used for both.
 
         Parameters
         ----------

@@ -20,19 +20,20 @@ from matroid_bandits.stream import as_seed
 class Worlds:
     """A distribution of random problems for `sweep`, and the number of problems ("worlds") to draw from it.
 
-    One world has means that suit one policy or another by chance, and its runs do not show how much of that there is.
-    Over several worlds, means and standard errors are of what a further world would give: a world counts as much as
-    one number, the mean over its runs.
+    The means of a single random problem favour some policies by chance, and its runs do not show how much. Over
+    several worlds, means and standard errors refer to a new random problem: each world counts as one number, the mean
+    over its runs.
 
     Parameters
     ----------
     draw : callable
-        From a `numpy.random.Generator` to a `Problem`; all worlds have the same constraint size, as policies see it.
+        Function of a `numpy.random.Generator` that returns a `Problem`; all worlds have the same number of items and
+        set size.
     n_worlds : int
         How many to draw.
     seed : int, optional
-        What they are drawn with; by default the sweep's seed. World i is a function of (seed, i) alone, so more
-        worlds are the same ones and some more.
+        Seed of the draws; by default the sweep's seed. World i is a function of (seed, i) alone, so a larger
+        `n_worlds` adds worlds.
 
     Examples
     --------
