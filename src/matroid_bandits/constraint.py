@@ -42,34 +42,33 @@ _KINDS: dict[str, type[Constraint]] = {}
 class Constraint(Immutable, ABC):
     """Base class of constraints: a ground set of items ``0..n_items-1`` and the allowed sets of items.
 
-    Everything above needs no more of a constraint than this class has: items and their labels, the checks of what a
-    user names, and the best sets. A `Matroid` is one; what else can find its best sets exactly can be another.
-    Instances are immutable.
+    Simulations and learners use only the methods of this class: items and their labels, checks of the user's input,
+    and the best sets. Matroids are constraints, and so is any class that can compute its best sets exactly. Instances
+    are immutable.
 
-    A class derived from it implements `allows`, `best_sets` and `fields`, and may improve `max_size`, `with_unseen`,
-    `force`, `in_words`, `content` and `from_fields`. Simulations, learners and the service call `solve`, which checks
-    what `best_sets` answers. A class with a `kind` of its own is known to `constraint_from_dict` from the moment it
-    is defined; defining it again, as in a notebook, replaces it. `matroid_bandits.testing.ConstraintSuite` has a test
-    for every promise.
+    A subclass implements `allows`, `best_sets` and `fields`, and may override `max_size`, `with_unseen`, `force`,
+    `in_words`, `content` and `from_fields`. Simulations, learners and the service call `solve`, which checks the
+    result of `best_sets`. A class with a unique `kind` is registered with `constraint_from_dict` when it is defined;
+    defining it again, as in a notebook, replaces it. `matroid_bandits.testing.ConstraintSuite` tests all required
+    properties.
 
     Parameters
     ----------
     n_items : int
         Number of items, the paper's L.
     labels : iterable of hashable, optional
-        What each item is called; by default its number.
+        Labels of the items; by default their numbers.
 
     Attributes
     ----------
     kind : str, or None
         The name of the class in stored forms, a class attribute.
     is_hereditary : bool
-        Whether every part of an allowed set is allowed too, a class attribute; True by default. A best set then has
-        as many items as any, whatever the weights: it is smaller only where a request leaves less. Where it is False,
-        as for paths, sets are taken as they are, and the best one is that of largest total, of any size.
+        Whether every subset of an allowed set is allowed too, a class attribute; True by default. A best set then has
+        the largest possible number of items for any weights. If False, as for paths, the best set is the one of
+        largest total, of any size.
     cost_reason : str
-        Why weights must be costs, in words; empty, the default, where they need not be. Problems and learners refuse
-        gains there.
+        Why weights must be costs, as text; empty, the default, if gains are allowed.
 
     Examples
     --------

@@ -85,10 +85,10 @@ def as_seed(seed: int | None) -> int:
 class Stream:
     """Counter-based random number generator: a draw is a function of (seed, run, episode, item, purpose).
 
-    Nothing is used up: asking again gives the same number, and asking for other items, or in another order, changes
-    none. `uniform`, `normal`, `exponential` and `beta` take an episode and the items, as an (R, K) array with a row
-    per run or as a (K,) array for all runs, and return (R, K); `run_uniform` gives a number per run. The generator
-    is Philox-4x32-10, keyed by (seed, run) and counting (t, item, purpose).
+    The generator has no state: repeating a draw gives the same number, and the order of draws does not matter.
+    `uniform`, `normal`, `exponential` and `beta` take an episode and the items, as an (R, K) array with a row per run
+    or as a (K,) array for all runs, and return (R, K); `run_uniform` gives a number per run. The generator is
+    Philox-4x32-10, keyed by (seed, run) and counting (t, item, purpose).
 
     Parameters
     ----------

@@ -30,34 +30,33 @@ _LONGEST_TIMEOUT = 86400.0
 class Client(Methods):
     """Blocking HTTP client for a campaign of the service, with the methods of `Learner`.
 
-    Every request that changes something carries an id of its own, and is sent again when the connection breaks, the
-    server is busy (429) or its database is away (503): it happens once however often it is sent. Errors are those of
-    the library. A client may be shared between threads.
+    Every request that changes something carries a unique id, and is retried when the connection breaks, the server is
+    busy (429) or its database is unavailable (503); it is executed once. Errors are those of the library. A client
+    may be shared between threads.
 
     Parameters
     ----------
     url : str
-        Where the server is, such as ``http://127.0.0.1:8080``.
+        URL of the server, such as ``http://127.0.0.1:8080``.
     campaign : str
         The name of the campaign.
     key : str, optional
-        The key, ``mb_...``, where the server has keys.
+        API key, ``mb_...``, if the server requires keys.
     timeout : float, default 30.0
         Seconds for one call in all: connecting, every attempt, the pauses between them. Then the last error is
         raised.
     fallback : float, optional
-        Seconds after which `ask` and `ask_batch` give the last known best set instead of an error, less what the
-        request excludes. The decision says so (`Decision.is_fallback`), and telling or closing it does nothing. The
-        one that the server may have made is closed in the background, as soon as the server answers. There is no
-        fallback before the best set was read once, by the first `ask`, nor where it lacks items that are pinned.
+        Seconds after which `ask` and `ask_batch` return the last known best set (without excluded items) instead of
+        an error. The decision is marked (`Decision.is_fallback`), and telling or closing it does nothing. A decision
+        that the server may have made is closed in the background, as soon as the server responds. There is no
+        fallback before the best set was read once, by the first `ask`, nor if it lacks pinned items.
     http : httpx.Client, optional
         For proxies, certificates and the like. It stays open when the client is closed.
 
     Notes
-    -----
-    What belongs to a learner in the same process is not here: ``save``, ``load``, ``apply``, ``replay``, ``policy``,
-    ``check_ask`` and ``check_tell``. Arrays of integers and masks name items by the numbers that they had when the
-    client last looked; where others change the items, use labels.
+    ----- Methods of a local learner that a client does not have: ``save``, ``load``, ``apply``, ``replay``,
+    ``policy``, ``check_ask`` and ``check_tell``. Integer arrays and masks refer to the item numbers that the client
+    last read; use labels if the items may change.
 
     Examples
     --------

@@ -58,11 +58,11 @@ def explain(
     Parameters
     ----------
     problem : Problem
-        What to learn.
+        The problem.
     policies : mapping of name to Policy, or one Policy
         Who plays.
     n_episodes, n_runs : int
-        How long and how often.
+        Number of episodes, and number of independent runs.
     engine : str, or class, default "auto"
         As in `simulate`.
     until : StoppingRule, optional

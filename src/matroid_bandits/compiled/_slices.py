@@ -34,7 +34,7 @@ class Settings:
     problem : Problem
         What is learnt.
     n_episodes, n_runs : int
-        How long and how often.
+        Number of episodes, and number of independent runs.
     seed : int
         Of the random numbers, in [0, 2**64).
     start : "observe" or "explore"

@@ -20,16 +20,16 @@ def warm_up(problem: Problem, policies: Mapping[str, Policy] | Policy) -> float:
     """Compile the kernels that play whole episodes of these policies, or load them from disk; returns the seconds
     taken.
 
-    A simulation compiles a kernel only where it is long enough to pay for that. After this call short ones are played
-    in compiled episodes too, in this process at once, and in others from the length on from which loading pays. A
-    policy without a compiled form, which an `Agent` plays, needs no such kernel and is passed over.
+    A simulation compiles a kernel only if it is long enough for that. After this call, short simulations in this
+    process use compiled episodes too, and in other processes if they are long enough for loading the kernel. Policies
+    without a compiled form are skipped.
 
     Parameters
     ----------
     problem : Problem
-        What is to be simulated.
+        The problem to be simulated.
     policies : mapping of name to Policy, or one Policy
-        Who will play.
+        The policies.
 
     Returns
     -------

@@ -30,7 +30,7 @@ class ArborescenceConstraint(ExactConstraint):
     root : hashable
         The vertex that all others are reached from.
     labels : iterable of hashable, optional
-        What each item is called. A sequence of distinct pairs labels itself; an array does not.
+        Labels of the items. A sequence of distinct pairs labels itself; an array does not.
 
     Raises
     ------

@@ -20,17 +20,17 @@ from matroid_bandits.kernels import flow
 class AssignmentConstraint(NetworkConstraint):
     """Matchings in a bipartite graph of rows and columns: "each courier one order, each order one courier".
 
-    An item is a pair that may be matched; pairs that are not listed are forbidden. A best set has as many pairs as
-    any: it is a perfect matching where there is one.
+    An item is a pair that may be matched; pairs that are not listed are forbidden. A best set has the largest
+    possible number of pairs: it is a perfect matching if there is one.
 
     Parameters
     ----------
     pairs : sequence of (row, column), or integer array of shape (n_items, 2)
         The items. Rows and columns are any hashable values; a row and a column may have the same name.
     sides : (str, str), default ("row", "column")
-        What a row and a column are, in words for people: a courier and an order.
+        Names of the two sides for display, e.g. "courier" and "order".
     labels : iterable of hashable, optional
-        What each item is called. A sequence of pairs labels itself; an array does not.
+        Labels of the items. A sequence of pairs labels itself; an array does not.
 
     Examples
     --------

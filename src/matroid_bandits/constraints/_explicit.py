@@ -26,8 +26,8 @@ class ExplicitSets(ExactConstraint):
     sets : iterable of iterables
         The sets, by labels or numbers; each with an item or more.
     labels : iterable of hashable, optional
-        What each item is called. By default the sets name their items, in order of appearance; integers are numbers,
-        from 0 on without gaps.
+        Labels of the items. By default the sets name their items, in order of appearance; integers are numbers, from
+        0 on without gaps.
 
     Examples
     --------

@@ -20,7 +20,7 @@ MANY_ITEMS = 500
 class MatroidIntersection(TwoMatroids):
     """Intersection of two matroids: sets independent in both, e.g. "a forest with one edge of each colour".
 
-    A best set has as many items as any.
+    A best set has the largest possible number of items.
 
     Parameters
     ----------

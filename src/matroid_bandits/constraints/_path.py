@@ -27,11 +27,11 @@ class PathConstraint(NetworkConstraint):
     arcs : sequence of (tail, head), or integer array of shape (n_items, 2)
         The items. Vertices are any hashable values; parallel arcs are different items.
     source, target : hashable
-        Where paths begin and end.
+        The vertices where paths begin and end.
     n_paths : int, default 1
-        How many paths a set has; they may meet in vertices.
+        Number of arc-disjoint paths in a set; they may share vertices.
     labels : iterable of hashable, optional
-        What each item is called. A sequence of distinct pairs labels itself; an array does not.
+        Labels of the items. A sequence of distinct pairs labels itself; an array does not.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from matroid_bandits.matroids import Matroid
 class QuotaIntersection(TwoMatroids, NetworkConstraint):
     """Sets that meet two families of nested quotas: "at most two per topic *and* one per seller, six in all".
 
-    Each family alone is a matroid; both together are none. A best set has as many items as any.
+    Each family alone is a matroid; their intersection is not. A best set has the largest possible number of items.
 
     Parameters
     ----------

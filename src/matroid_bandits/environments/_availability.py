@@ -20,8 +20,8 @@ Timetable = Callable[[Stream, int], BoolArray | None]
 class AvailabilityEnvironment(Wrapper):
     """Wrapper that makes some items of another environment unavailable in some episodes.
 
-    Links fail, articles are not for all visitors, shops close. A simulation offers a policy what is available, and
-    counts its regret against the best available set of each episode (sleeping bandits: Kleinberg,
+    Examples are failing links, articles for some visitors, and closed shops. A policy chooses among the available
+    items, and regret is measured against the best available set of each episode (sleeping bandits: Kleinberg,
     Niculescu-Mizil and Sharma, 2010).
 
     Parameters
@@ -29,15 +29,13 @@ class AvailabilityEnvironment(Wrapper):
     environment : Environment
         The distribution of the weights.
     availability : array_like of float, shape (L,), float, or callable
-        The probability that each item is there, drawn anew for each item, episode and run; a mask will do, and one
-        number is for all. Or a function of (stream, t) that gives a mask of shape (R, L), a row per run, or (L,) for
-        all runs, or None for everything; its random numbers are those of the stream, which depend on run, episode
-        and item alone.
+        The probability that each item is available, drawn independently for each item, episode and run; a mask, or
+        one number for all items. Or a function of (stream, t) that returns a mask of shape (R, L), a row per run, or
+        (L,) for all runs, or None for all items; it takes its random numbers from the stream.
 
     Notes
-    -----
-    Wrappers nest. An item is there when every one of them says so, and their draws are independent. What is seen
-    before episode 1 with ``start="observe"`` is every item.
+    ----- Wrappers nest. An item is available if it is in every one of them, and their draws are independent. With
+    ``start="observe"`` every item is observed before episode 1.
 
     Examples
     --------

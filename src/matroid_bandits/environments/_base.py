@@ -19,17 +19,17 @@ from matroid_bandits.stream import Stream
 class Environment(Immutable, ABC):
     """Base class of environments: a distribution over weights, the paper's P, drawn independently in each episode.
 
-    A family passes its means to this constructor and writes `draw`. Environments are immutable. A simulation reads
-    `mean_weights` and `support` once, and calls `draw` for every item with a stream whose purpose is `START` where
-    runs begin with a look at everything, then once an episode for the chosen items of all runs.
+    A subclass passes its means to this constructor and implements `draw`. Environments are immutable. A simulation
+    reads `mean_weights` and `support` once. It calls `draw` for every item with a stream of purpose `START` if every
+    item is observed before the first episode, then once an episode for the chosen items of all runs.
 
-    A world whose expected weights change passes `n_items` instead of `mean_weights` and says the means of every
-    episode in `means`. One that passes `n_items` and does not write `means` does not know them: simulations run,
-    and their regret is NaN. `PiecewiseEnvironment` and `DriftingEnvironment` make such worlds of others.
+    An environment whose means change passes `n_items` instead of `mean_weights` and returns the means of every
+    episode in `means`. If it does not override `means`, its means are unknown: simulations run, and their regret is
+    NaN. `PiecewiseEnvironment` and `DriftingEnvironment` build such environments from others.
 
-    A world that does not offer everything in every episode, or does not answer at once, says so in `availability` and
-    `delays`; `AvailabilityEnvironment` and `DelayedEnvironment` say it for any other environment. One in which
-    something is known of the items in each episode sets `n_features` and says it in `features`.
+    An environment with unavailable items or delayed feedback overrides `availability` and `delays`;
+    `AvailabilityEnvironment` and `DelayedEnvironment` add them to any environment. An environment with features of
+    the items sets `n_features` and overrides `features`.
 
     Parameters
     ----------
@@ -37,26 +37,26 @@ class Environment(Immutable, ABC):
         The expected weights, when they are the same in every episode; at most 1e100 in size, as weights must be, so
         that sums of them stay finite.
     support : (float, float), default (-inf, inf)
-        Bounds that no weight leaves. Policies for weights in [0, 1] rely on them.
+        Lower and upper bound of the weights. Policies for weights in [0, 1] rely on them.
     n_items : int, optional
-        The number of items, needed where there are no `mean_weights`.
+        The number of items, required without `mean_weights`.
 
     Attributes
     ----------
     mean_weights : ndarray of float64, shape (L,)
-        The expected weight of every item, read-only. Where the means change or are not known, asking for it raises
+        The expected weight of every item, read-only. If the means change or are not known, reading it raises
         `InvalidEnvironmentError`.
     is_stationary : bool
         Whether the means are known and the same in every episode and run.
     n_items : int
         The number of items L.
     n_features : int, or None
-        How many numbers d are known of every item in an episode; None, the default, where `features` has none.
+        Number d of features per item; None, the default, without features.
     support : (float, float)
-        Bounds that no weight leaves, infinite where there are none.
+        Lower and upper bound of the weights, infinite without bounds.
     kind : str, or None
-        The name of a user's class in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to be
-        changed when what the class draws changes. None, the default, for a class that is not stored.
+        The name of a user's class in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; change it
+        when the weights that the class draws change. None, the default, for a class that is not stored.
 
     Examples
     --------

@@ -27,27 +27,27 @@ _MOST = 2**47
 class DelayedEnvironment(Wrapper):
     r"""Wrapper that delays the feedback of another environment; some weights may never be observed.
 
-    The answer to a play of episode t with delay d is learnt after the decision of episode t + d, before that of the
-    next: with delay 0 at once. Until then the play waits, and a policy knows no more than that (see `State`); a play
-    that is never answered waits for ever. Returns and regret count in the episode of the decision.
+    Feedback on a play of episode t with delay d is learnt after the decision of episode t + d, before that of the
+    next: with delay 0 at once. Until then the play is pending (see `State`); without feedback it stays pending
+    forever. Returns and regret count in the episode of the decision.
 
     Parameters
     ----------
     environment : Environment
         The distribution of the weights.
     delays : int, array_like of int, shape (L,), or callable, default 0
-        The delay of each item's answers in episodes; one number is for all. Or a function of (stream, t, items) that
-        gives an int64 array (R, K) for items of shape (R, K) or (K,), negative for never, as `Environment.delays`
-        does; its random numbers are those of the stream.
+        The delay of each item's feedback in episodes, or one number for all. Or a function of (stream, t, items) that
+        returns an int64 array (R, K) for items of shape (R, K) or (K,), negative for never, as `Environment.delays`
+        does; it takes its random numbers from the stream.
     mean : float, or array_like of float, shape (L,), default 0
         The mean of a geometric number of episodes, drawn for each answer, that is added to `delays`: it is k or more
         with probability :math:`(m / (1 + m))^k`.
     never : float, or array_like of float, shape (L,), default 0
-        The probability that an answer never comes.
+        The probability that the feedback never arrives.
 
     Notes
-    -----
-    Wrappers nest. Delays add up, their draws are independent, and an answer comes when none of them says never.
+    ----- Wrappers nest. Delays add up, their draws are independent, and feedback arrives unless one of them is
+    "never".
 
     Simulations play whole episodes in compiled code around any environment that has a compiled form, with the same
     bits, unless the delays are a function or may be too long for the plays that wait to be kept in memory;

@@ -19,30 +19,28 @@ _FREE = ("content", "mean_range", "support_of", "parameters")
 class DriftingEnvironment(Environment):
     r"""Environment whose means move smoothly: linearly to other means, periodically, or both.
 
-    In episode t the mean of item e is
-    :math:`m_e + (m'_e - m_e) \min(t / n_e, 1) + a_e \sin(2 \pi (t / p_e + \varphi_e))`. Regret in it is dynamic:
-    against the best set of each episode.
+    In episode t the mean of item e is :math:`m_e + (m'_e - m_e) \min(t / n_e, 1) + a_e \sin(2 \pi (t / p_e +
+    \varphi_e))`. Regret is dynamic: against the best set of each episode.
 
     Parameters
     ----------
     environment : Family
-        How weights are drawn around their means, and the means :math:`m` that they begin with: a Bernoulli,
+        The environment that draws weights around the means, and gives the initial means :math:`m`: a Bernoulli,
         exponential, Gaussian, linear or beta environment. A beta environment keeps alpha + beta of each item.
     amplitude : float, or array_like of float, shape (L,), default 0
-        How far each mean swings to either side, :math:`a`; 0 or more.
+        Amplitude of the oscillation of each mean, :math:`a`; 0 or more.
     period : float, or array_like of float, shape (L,), default 1000
-        Episodes from one top to the next, :math:`p`; 1 or more.
+        Period in episodes, :math:`p`; 1 or more.
     phase : float, or array_like of float, shape (L,), default 0
-        Where in its period each mean begins, :math:`\varphi`: at 0.25 at the top, at 0.75 at the bottom.
+        Initial phase of each mean as a share of the period, :math:`\varphi`: 0.25 is the maximum, 0.75 the minimum.
     to : array_like of float, shape (L,), optional
-        The means :math:`m'` that they go to, such as ``other.mean_weights``; by default they stay.
+        The final means :math:`m'`, such as ``other.mean_weights``; by default the initial ones.
     over : float, or array_like of float, shape (L,), default 1000
-        Episodes that this takes, :math:`n`; 1 or more.
+        Number of episodes to reach the final means, :math:`n`; 1 or more.
 
     Notes
-    -----
-    `AvailabilityEnvironment` and `DelayedEnvironment` go around a drifting environment, not into it. Means that move
-    otherwise need a subclass of `Environment` that defines `means`.
+    ----- `AvailabilityEnvironment` and `DelayedEnvironment` can wrap a drifting environment, not the reverse. For
+    other kinds of drift, write a subclass of `Environment` that defines `means`.
 
     Examples
     --------

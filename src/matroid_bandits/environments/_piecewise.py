@@ -21,20 +21,19 @@ from matroid_bandits.stream import DELAY, FEATURES, Stream
 class PiecewiseEnvironment(Environment):
     """Piecewise-stationary weights: a sequence of environments over the same items, switched at given episodes.
 
-    Regret in it is dynamic: against the best set of each episode.
+    Regret is dynamic: against the best set of each episode.
 
     Parameters
     ----------
     pieces : sequence of Environment
-        The worlds, one or more, each of any kind: wrappers, drifting ones, or piecewise ones too. They share the
-        clock: in episode t the piece of that episode is asked for its episode t.
+        One or more environments of any kind, including wrappers, drifting and piecewise ones. They share the episode
+        count: in episode t the active piece draws the weights of its episode t.
     changes : sequence of int
-        For each piece but the first the episode with which it begins, from 2, ascending.
+        The first episode of each piece but the first, from 2, ascending.
 
     Notes
-    -----
-    What is seen before episode 1 with ``start="observe"`` is of the first piece. Where one of the pieces cannot say
-    its means, regret is not known at all.
+    ----- Weights observed before episode 1 with ``start="observe"`` come from the first piece. If the means of one of
+    the pieces are unknown, regret is NaN.
 
     Examples
     --------

@@ -130,7 +130,7 @@ class RandomWalkEnvironment(Wandering):
     Parameters
     ----------
     environment : Family
-        How weights are drawn around their means, and the means :math:`m` that they begin with: a Bernoulli,
+        The environment that draws weights around the means, and gives the initial means :math:`m`: a Bernoulli,
         exponential, Gaussian, linear or beta environment. A beta environment keeps alpha + beta of each item.
     step : float, or array_like of float, shape (L,), default 0.01
         The standard deviation of a step, :math:`\sigma`; 0 or more. After t episodes a walk is

@@ -125,21 +125,21 @@ def evaluate(
 ) -> Evaluation:
     """Estimate the value of other policies from a log with a hold-out.
 
-    A target is a set of items; `FixedSet`; `UniformRandom`, for random sets; or a `Learner`, taken as it is. A policy
-    that goes on learning is refused: what it would have played depends on what it would have seen. Estimates are
-    right if the weight of an item does not depend on the items chosen beside it.
+    A target is a set of items; `FixedSet`; `UniformRandom`, for random sets; or a frozen `Learner`. A policy that
+    keeps learning is refused, since its choices would depend on feedback that was not observed. Estimates are
+    unbiased if the weight of an item does not depend on the other items of its set.
 
     Parameters
     ----------
     log : Log, or anything that `read_log` takes
-        What was decided and answered.
+        The log of decisions and feedback.
     targets : mapping of name to target, or iterable of targets
-        What to value.
+        The policies to evaluate.
     method : {"dr", "snips", "iips"}, default "dr"
         Doubly robust; self-normalised; or plain inverse propensities per item.
     unit : str, optional
-        The tag whose value is one unit, such as a visitor: decisions of one unit depend on each other. By default
-        the tag by which the hold-out is sticky; without one, each decision is a unit.
+        The tag of the units of randomisation, such as a visitor: decisions of one unit depend on each other. By
+        default the tag of a sticky hold-out; otherwise each decision is a unit.
     by : iterable of str
         Tags: values are also estimated over the decisions with each value of these, the 20 most frequent.
     categories : bool, default False
@@ -162,7 +162,7 @@ def evaluate(
     Raises
     ------
     EvaluationError
-        The log has no settled decision; it could never have shown an item of a target; or a target learns.
+        The log has no settled decision; an item of a target has propensity 0; or a target keeps learning.
 
     Examples
     --------

@@ -31,8 +31,8 @@ class Margin:
     statistic, threshold : float
         The test passes where the first exceeds the second, which is infinite while an item has no answer.
     plays : int, or None
-        How many more answers of both items it takes at the means of today; 0 where it passes, None where no number
-        is enough or an item has no answer.
+        Number of further observations of both items needed at the present means; 0 if the test passes, None if no
+        number is enough or an item has no observation.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Confidence:
     at : float
         The delta that the margins are for.
     unanswered : tuple of labels
-        Items that no answer counts for; while there are any, no rule stops.
+        Items without observations; while there are any, no rule stops.
     catalogue : int
         The order of arrival of the learner's items: 1, and one more after each change or restart. The n-th spends
         6 / (pi^2 n^2) of delta; 0 for an experiment, which spends all on one.

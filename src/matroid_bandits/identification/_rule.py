@@ -34,18 +34,18 @@ class StoppingRule:
     Parameters
     ----------
     delta : float or None, default 0.05
-        The largest chance of an error, above 0 and below 1. None for a rule that never stops: a fixed budget.
+        Bound on the probability of error, above 0 and below 1. None for a rule that never stops, for a fixed budget.
     weights : "unit", optional
-        The law: weights in [0, 1], whatever they are in there; Bernoulli weights are the hardest of these.
+        Assume weights in [0, 1] with any distribution; Bernoulli weights are the hardest of these.
     deviation : float, optional
-        The law: weights around a mean that is the same in all plays, normal with this standard deviation, or with
-        tails that are no heavier (sub-Gaussian). One of `weights` and `deviation` is given.
+        Assume weights around a constant mean, normal with this standard deviation, or with tails that are no heavier
+        (sub-Gaussian). Give one of `weights` and `deviation`.
     tolerance : float, default 0.0
-        By how much an item outside may be better than one inside: the basis is then within K times this of the best
-        one. Without a tolerance, equal means never let a rule stop.
+        Tolerated gap between an item outside the basis and one inside: the basis is then within K times this of the
+        best one. Without a tolerance, a rule never stops on equal means.
     independent : bool, default True
-        Whether the weights of different items are independent of each other in a play. With False, intervals of
-        each item by itself are compared, which takes more plays.
+        Whether the weights of different items in a play are independent. With False, separate intervals of the items
+        are compared, which takes more plays.
     threshold : "proven", "unproven" or "CLUCB", default "proven"
         "unproven" stops at :math:`Z > \log((1 + \log t) / \delta)` after t rounds: some three times sooner, and no
         proof that errors stay below `delta`, though they did in all trials. "CLUCB" is the rule of that method,

@@ -34,7 +34,7 @@ class Asked:
     time : float, or None
         When it was asked for, as `Book.date` has set it; learners have no clock.
     tags : dict, or None
-        What the request said of itself.
+        The tags of the request.
     control : int
         The control's number of the decision, where it is the control's; 0 otherwise.
     """

@@ -24,26 +24,26 @@ class Decision:
     Attributes
     ----------
     id : int
-        The episode it was made in, from 1; names the decision to the learner that made it. 0 for a preview.
+        The episode it was made in, from 1, which identifies the decision within its learner; 0 for a preview.
     learner : str
         The id of that learner. Other learners refuse the decision.
     items : int64 array (K,)
         The chosen items, ascending, by the numbers they had when they were chosen.
     labels : tuple
-        What they are called.
+        Their labels.
     pinned : int64 array
         Those of the items that the request had pinned.
     is_full : bool
-        Whether the set is as large as any that may be chosen; False where the request left less, or, of a constraint
-        whose sets have any size, none at all.
+        Whether the set has the largest allowed size; False if the request left too few items, or, for a constraint
+        with sets of any size, none at all.
     is_held_out : bool
         Whether the set was drawn at random, for later evaluation (see `Learner`'s ``holdout``).
     matching : dict, or None
         The partner of each item, by label, for a `TransversalMatroid`; None for others.
     tags : dict
-        What the request said of itself.
+        The tags of the request.
     is_fallback : bool
-        Whether a client gave it without its server, which did not answer in time (see `Client`'s ``fallback``).
+        Whether a client chose it because its server did not respond in time (see `Client`'s ``fallback``).
 
     Examples
     --------

@@ -30,22 +30,23 @@ class Estimates:
     Attributes
     ----------
     labels : sequence
-        What each item is called.
+        Labels of the items.
     counts : int64 array (L,)
-        How often each item's weight was told.
+        Number of observed weights of each item.
     waiting : int64 array (L,)
-        How many decisions with the item wait for its weight.
+        Number of pending plays of each item.
     means : float64 array (L,)
-        Mean weight; that of the prior before any was told, and NaN without one.
+        Mean weight; that of the prior before any observation, and NaN without a prior.
     indices : float64 array (L,)
-        The optimistic (or sampled) weight that the next decision goes by; infinite for items to be tried first.
+        The index (optimistic or sampled weight) of the next decision; infinite for unseen items that are explored
+        first.
     radii : float64 array (L,)
-        Half the width of the interval around each mean: what optimism adds to it, or, for a policy that samples, the
-        standard deviation of what is sampled from. NaN for items never seen and for policies without one.
+        Half the width of the interval around each mean: the confidence radius, or, for a policy that samples, the
+        standard deviation of the sampling distribution. NaN for unseen items and for policies without intervals.
     alarms : int64 array (L,), or None
-        How often each item started anew since its weights had changed; None where the policy has no detector.
+        Number of resets of each item by a change detector; None if the policy has no detector.
     last_alarms : int64 array (L,), or None
-        The decision whose answer raised each item's last alarm; 0 for none.
+        The decision whose feedback raised each item's last alarm; 0 for none.
     minimize : bool
         Whether weights are costs, of which the smaller index is better.
 
@@ -148,7 +149,7 @@ class BestSet:
     items : int64 array (K,)
         Its items, ascending.
     labels : tuple
-        What they are called.
+        Their labels.
     means : float64 array (K,)
         Their mean weights; NaN where none was told.
     counts : int64 array (K,)
@@ -255,35 +256,36 @@ class Explanation:
     item, label
         The item asked about.
     standing : {"chosen", "pinned", "out", "unavailable", "loop"}
-        Where it stands; a "loop" can be in no set, whatever its weight.
+        The status of the item; a "loop" is in no allowed set.
     is_chosen : bool
-        Whether the set has it.
+        Whether the set contains it.
     mean : float
-        Its mean weight, NaN before any was told.
+        Its mean weight, NaN before any observation.
     plays : float
-        How many plays are behind the mean, waiting ones and the weight of a prior included.
+        Number of plays behind the mean, including pending ones and those of a prior.
     index : float
-        The optimistic (or sampled) weight that the decision goes by.
+        The index (optimistic or sampled weight) in the decision.
     rivals : int64 array
         The chosen items that it could replace, or that could be replaced by it; the closest first. Empty for a chosen
         item.
     rival_labels : tuple
-        What they are called.
+        Their labels.
     margins : float64 array
-        By how much each rival's index is better, in the units of the weights; it enters when one turns negative.
+        Difference between each rival's index and the item's, in the units of the weights; the item enters when one is
+        negative.
     is_held_out : bool
         Whether the decision asked about was drawn at random.
     minimize : bool
         Whether weights are costs, of which the smaller index is better.
     last_alarm : int
-        The decision whose answer made the item start anew, as its weights had changed; 0 for none.
+        The decision whose feedback raised the item's last change alarm; 0 for none.
     forced : Forced, or None
-        For constraints that are no matroids, whose items do not replace each other one by one: what the best set
-        with the item forced in would be, or, of a chosen item, without it.
+        For constraints that are not matroids, whose items do not replace each other one by one: the best set with the
+        item forced in, or, for a chosen item, without it.
     missing : str
-        What can no longer be said of an open decision, and why; empty where nothing is missing.
+        Facts about an open decision that are no longer known, and why; empty if nothing is missing.
     confidence : Confidence, or None
-        How sure the best set is, with the margins of the exchanges of this item, where a stopping rule was given.
+        Confidence in the best set, with the margins of this item's exchanges, if a stopping rule was given.
 
     Examples
     --------

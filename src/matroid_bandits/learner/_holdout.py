@@ -27,11 +27,11 @@ class Holdout:
     share : float, default 0.0
         The probability with which a request is held out.
     by : str, optional
-        The name of a tag: requests with the same value of it are all held out, or none of them is. A larger share
-        holds out those that a smaller one did, and more. A request without the tag is drawn by itself.
+        The name of a tag: either all requests with the same value are held out, or none. When the share is increased,
+        held-out values stay so. A request without the tag is drawn independently.
     control : Policy, optional
-        What answers a request that is held out: by default a random set; `FixedSet` for an editor's set, or for the
-        best set of today, ``FixedSet(learner.best_basis().labels)``; or another policy, which learns from its own
+        The policy that answers held-out requests: by default a random set; `FixedSet` for an editor's set, or for the
+        current best set, ``FixedSet(learner.best_basis().labels)``; or another policy, which learns from its own
         decisions alone.
     learns : bool, default True
         Whether the learner's own policy learns from the control's decisions, too.

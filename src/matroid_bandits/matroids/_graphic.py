@@ -24,8 +24,8 @@ class GraphicMatroid(Matroid):
     edges : sequence of (u, v), or integer array of shape (n_items, 2)
         The items. Vertices are any hashable values. A self-loop is never chosen, parallel edges are allowed.
     labels : iterable of hashable, optional
-        What each item is called. A sequence of distinct pairs labels itself, and an edge answers to its ends in
-        either order; an array does not.
+        Labels of the items. A sequence of distinct pairs labels itself, and an edge answers to its ends in either
+        order; an array does not.
 
     Examples
     --------

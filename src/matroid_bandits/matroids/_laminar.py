@@ -27,7 +27,7 @@ class LaminarMatroid(QuotaMatroid):
     groups : iterable of (items, capacity)
         Items by label or number. Any two groups are disjoint or one contains the other. Items in no group are free.
     labels : iterable of hashable, optional
-        What each item is called.
+        Labels of the items.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class LinearMatroid(Matroid):
         For floats: each row is scaled to a largest entry near one, and is dependent on others when elimination
         with partial pivoting leaves no entry above this.
     labels : iterable of hashable, optional
-        What each item is called.
+        Labels of the items.
 
     Notes
     -----

@@ -21,9 +21,9 @@ class OracleMatroid(Matroid):
     n_items : int
         Number of items.
     is_independent : callable
-        Takes a frozenset of items, says whether it is independent.
+        Function of a frozenset of items that returns whether it is independent.
     labels : iterable of hashable, optional
-        What each item is called.
+        Labels of the items.
 
     Examples
     --------

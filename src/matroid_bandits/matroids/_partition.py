@@ -31,7 +31,7 @@ class PartitionMatroid(QuotaMatroid):
         How many items of a block may be chosen; 0 is allowed, and so is more than the block has. A mapping must
         name every block.
     labels : iterable of hashable, optional
-        What each item is called.
+        Labels of the items.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class TransversalMatroid(Matroid):
         The right vertices (any hashable) each item may be matched to; a mapping gives the items their labels.
         In a matrix rows are items, columns are right vertices, and stored non-zeros are edges.
     labels : iterable of hashable, optional
-        What each item is called.
+        Labels of the items.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class UniformMatroid(QuotaMatroid):
     rank : int
         Size of a basis, from 0 to `n_items`.
     labels : iterable of hashable, optional
-        What each item is called.
+        Labels of the items.
 
     Examples
     --------

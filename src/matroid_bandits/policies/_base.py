@@ -28,84 +28,83 @@ class Policy(LiveHooks, ABC):
     played.
 
     `indices` is the one required method, over arrays with a row per run. A policy sees gains (costs are negated
-    before they reach it), so it always maximises, and works in both directions. Every other method is optional;
-    those in the lower part of the table are for late answers and for items that come and go; few policies need any:
+    before they reach it), so it always maximises, and works in both directions. Every other method is optional; those
+    in the lower part of the table are for late feedback and for items that are added or removed; few policies need
+    any:
 
     =============================  ==================================================================================
     a policy that                  overrides
     =============================  ==================================================================================
-    learns more than the state     `memory`, which declares its arrays, and `observe`, called with every answer:
-    counts                         at once, in parts, episodes later, never
-    ages                           `advance`, called once an episode, after its set was chosen
-    chooses sets, not items        `sets`, called in place of `indices`, which are then for reports alone
-    weighs answers by how its      `keep` with `n_kept`: numbers that stay with each choice until its answer comes,
-    choices were made              in `Feedback.kept`
+    keeps more statistics than     `memory`, which declares its arrays, and `observe`, called with all feedback,
+    the state                      immediate, partial or late
+    ages its statistics            `advance`, called once an episode, after its set was chosen
+    chooses sets, not items        `sets`, called in place of `indices`, which are then only reported
+    weights feedback by the        `keep` with `n_kept`: numbers stored with each choice until its feedback arrives,
+    probability of its choices     in `Feedback.kept`
     needs the constraint           `prepare`, called once, before anything else
     has a compiled form            `compiled`; `AffinePolicy` has one
-    goes by means and plays alone  `counted`, where a better mean is a better index at equal plays
+    depends on means and plays     `counted`, if a larger mean has a larger index at equal plays
+    alone
     -----------------------------  ----------------------------------------------------------------------------------
-    makes more of late answers     `wait` and `drop`; most policies go by the state's counts of plays that wait
-    than the state does
-    shares memory between items    `change`, `rearranged` and `forget`, called when items come, go or start anew;
-                                   memory per item follows its item by itself
-    may replace another policy     `begin`, which makes its memory from the plays and gains so far
+    treats pending plays           `wait` and `drop`; most policies use the state's counts of pending plays
+    differently from the state
+    shares statistics between      `change`, `rearranged` and `forget`, called when items are added, removed or
+    items                          reset; arrays per item are moved automatically
+    may replace another policy     `begin`, which initialises its arrays from the plays and gains so far
     of a live learner
-    chooses sets that may not be   `gaps`, which says by how much better ones could be better
-    the best
-    reports other beliefs than     `beliefs` and `spreads`
+    chooses sets approximately     `gaps`, an upper bound on how much better another set could be
+    reports other estimates than   `beliefs` and `spreads`
     the state's means
-    is saved with a learner        `check_extra`, where files with impossible numbers are to be refused
+    is saved with a learner        `check_extra`, which rejects files with impossible values
     =============================  ==================================================================================
 
-    One object plays in many problems and threads, so it stays as it was made: what it keeps of a history is its
-    declared `memory`, and what it works out for a constraint is what `prepare` returns.
+    One policy object is used in many problems and threads, so it is never modified: its state is in the arrays
+    declared by `memory`, and what it computes for a constraint is returned by `prepare`.
 
     Attributes
     ----------
     support : (float, float)
-        Bounds of the weights that the policy can take; unbounded by default.
+        Range of the weights that the policy accepts; unbounded by default.
     alternative : str
-        A policy that takes weights outside of `support`, for errors to name.
+        A policy that accepts weights outside of `support`, named in error messages.
     tries_unseen : bool
-        Whether an item never asked for has index +inf whatever `indices` says, so that everything is tried once.
-        False for policies that do not learn, for those with a proper prior, and for those that infer
-        the value of items they have not seen.
+        Whether unseen items have index +inf regardless of `indices`, so that every item is played once. False for
+        policies that do not learn, for those with a proper prior, and for those that infer the means of unseen items.
     takes_priors : bool
-        Whether items may come with a mean and a number of plays that it is worth.
+        Whether the policy accepts priors of items: a mean and a number of plays.
     n_features : int, or None
-        How many numbers per item the policy needs with every request; None, the default, for one that takes none.
+        Number of features per item that the policy needs with every request; None, the default, for none.
     item_features : float64 array (L, d), or None
         The features of the items that the policy was made with; None, the default, for one made without.
     memory : sequence of Memory
         The arrays in ``state.extra``, declared; none by default.
     takes_all : bool
-        Whether `observe` raises nothing whatever it is told: then no answer is kept to be undone.
+        Whether `observe` never raises an error; then no copy is kept for undoing feedback.
     samples : bool
         Whether `indices` or `sets` draws random numbers, so that the same state may lead to different sets.
     chooses_sets : bool
-        Whether sets come from `sets`; True of a class that writes that method, without being said.
+        Whether sets come from `sets`; automatically True for a class that overrides that method.
     n_kept : int
-        How many numbers `keep` returns for each choice; 0, the default, for a policy that keeps none.
+        Number of values that `keep` returns for each choice; 0, the default, for none.
     forgets : bool
-        Whether what was seen counts less later, or not at all, since weights may change: then there is no set that is
-        best for good, and no learner with the policy says how sure it is of one.
+        Whether old observations are discounted or dropped, since weights may change: then no set is optimal forever,
+        and stopping rules and `Learner.confidence` cannot be used.
     is_clairvoyant : bool
-        Whether the policy knows the environment, such as the true means of these items, so that it is a yardstick and
-        no learner: the suites leave out that costs are played as gains are and that items may come and go.
+        Whether the policy knows the environment, such as the true means, and serves as a benchmark: the conformance
+        suite then skips the tests for costs and for changes of items.
     affine : AffinePolicy, or None
-        The lines that the index is made of, for engines that follow them; None for any other index.
+        The policy whose affine lines make up the index, for engines that use them; None for any other index.
     tunable : tuple of str
-        Arguments of the constructor that nothing in the memory depends on: a learner that is configured with others
-        of these goes on with the memory that it has. None by default.
+        Constructor arguments that the memory does not depend on: a learner that changes only these keeps its memory.
+        None by default.
     kind : str, or None
-        The name of a user's class in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; to be
-        changed when what the class does changes. None, the default, for a class that is not stored.
+        The name of a user's class in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; change it
+        when the behaviour of the class changes. None, the default, for a class that is not stored.
 
     Notes
-    -----
-    A policy can be stored with a learner when its constructor keeps every argument in an attribute of the same name
-    (an underscore before it is allowed); `params` says otherwise where that does not fit. Every class that is
-    defined can be found by its name in specs and stored learners.
+    ----- A policy can be stored with a learner when its constructor keeps every argument in an attribute of the same
+    name (an underscore before it is allowed); otherwise override `params`. Every defined class can be found by its
+    name in specs and stored learners.
 
     Examples
     --------

@@ -85,10 +85,10 @@ class FixedSet(Policy):
     Parameters
     ----------
     items : iterable of labels and numbers, or integer array
-        The items. Where they are no basis, the smallest items that fit complete them, and those that do not fit
-        are left out.
+        The items. If they are not a basis, the smallest items that fit complete them, and items that do not fit are
+        left out.
     away : iterable of labels
-        Items of the set that a learner does not have at present; they belong to it whenever they return.
+        Items of the set that the learner does not have at present; they are played again when they return.
 
     Examples
     --------

@@ -83,11 +83,11 @@ class CUSUM(Detector):
     Parameters
     ----------
     n_first : int, default 200
-        M, how many gains the mean is of.
+        M, the number of gains in the initial mean.
     tolerance : float, default 0.1
-        :math:`\epsilon`, the change that is not to be noticed, as a share of `width`.
+        :math:`\epsilon`, the largest change to ignore, as a share of `width`.
     threshold : float, default 20.0
-        h, in units of `width`. A larger one means fewer false alarms, and later ones.
+        h, in units of `width`. A larger threshold gives fewer false alarms and later detection.
     width : float, default 1.0
         Width of the weights' range.
 

@@ -37,18 +37,18 @@ class DiscountedOMM(AffinePolicy):
     Parameters
     ----------
     gamma : float
-        What a play is still worth after an episode, from 0.001 to 1.
+        Discount factor per episode, from 0.001 to 1.
     scale : float, default 0.25
         Width of the radius, at most 1e100.
 
     Notes
-    -----
-    *Choosing gamma.* The horizon :math:`H = 1 / (1 - \gamma)` is about how many episodes are remembered. It should
-    lie between 100 L / K, so that it holds enough plays of every item, and a fifth of the time between changes.
+    ----- *Choosing gamma.* The horizon :math:`H = 1 / (1 - \gamma)` is the effective number of past episodes. It
+    should be above 100 L / K, so that it holds enough plays of every item, and below a fifth of the time between
+    changes.
 
-    *Choosing scale.* The paper's radius is for a count that grows for ever. Within a horizon it is far too wide: take
-    about the noise of the weights, 0.2 to 0.3 for weights in [0, 1]. Dynamic regret of Bernoulli items, 5 changes in
-    50,000 episodes:
+    *Choosing scale.* The paper's radius is for counts that grow without bound. Within a horizon it is far too wide:
+    use about the noise of the weights, 0.2 to 0.3 for weights in [0, 1]. Dynamic regret of Bernoulli items, 5 changes
+    in 50,000 episodes:
 
     ============================  =======  =======================  =====================
     problem                       OMM      gamma 0.999, scale 0.2   gamma 0.9975, scale 1

@@ -60,8 +60,8 @@ class ESCB(Policy):
     r"""ESCB, a UCB policy with a confidence bound for whole sets (Combes, Talebi, Proutiere and Lelarge, NIPS 2015).
 
     The set A of largest :math:`\sum_{e \in A} \hat w_e + \sqrt{(f_t / 2) \sum_{e \in A} 1 / T_e}` is played, with
-    :math:`f_t = \log t + c K \log \log t`: a set is explored for what is not known of its total, which is less than
-    what is not known of its items.
+    :math:`f_t = \log t + c K \log \log t`: the confidence radius of a set's total is smaller than the sum of its
+    items' radii.
 
     Parameters
     ----------

@@ -223,24 +223,24 @@ class _LinearPolicy(Policy):
 class CombLinUCB(_LinearPolicy):
     r"""Combinatorial linear UCB for items with features (Wen, Kveton and Ashkan, ICML 2015).
 
-    With belief :math:`N(\theta, \Sigma)`, kept by Kalman updates, the index of an item with features x is
-    :math:`x^\top \theta + c \sqrt{x^\top \Sigma x}`. With features that come with every request
-    (`n_features`) this is C2UCB (Qin, Chen and Zhu, SDM 2014; on partition matroids Takemura et al., AAAI 2021), with
-    :math:`\lambda = (\mathrm{noise} / \mathrm{prior\_scale})^2` and :math:`\alpha = c \, \mathrm{noise}`.
+    With posterior :math:`N(\theta, \Sigma)`, computed by Kalman updates, the index of an item with features x is
+    :math:`x^\top \theta + c \sqrt{x^\top \Sigma x}`. With features that come with every request (`n_features`) this
+    is C2UCB (Qin, Chen and Zhu, SDM 2014; on partition matroids Takemura et al., AAAI 2021), with :math:`\lambda =
+    (\mathrm{noise} / \mathrm{prior\_scale})^2` and :math:`\alpha = c \, \mathrm{noise}`.
 
     Parameters
     ----------
     features : array_like of shape (n_items, n_features), optional
-        What is known of each item, at most 1e50 in size; either this or `n_features` is given.
+        Fixed features of each item, at most 1e50 in size; give either this or `n_features`.
     c : float, default 1.0
-        How optimistic to be.
+        Factor of the confidence radius.
     prior_scale : float, default 1.0
-        Standard deviation of each coefficient before anything is seen, from 1e-50 to 1e50.
+        Prior standard deviation of each coefficient, from 1e-50 to 1e50.
     noise : float, default 0.1
         Standard deviation of a weight around its mean, from 1e-50 to 1e50.
     n_features : int, optional
-        How many features of every item come with each request, where they differ from one to the next: what is known
-        of the visitor and the item together. Answers are learnt with the features of their own decision.
+        Number of features per item in each request, if they vary between requests, e.g. features of visitor and item.
+        Feedback is learnt with the features of its own decision.
 
     Examples
     --------
@@ -284,14 +284,14 @@ class CombLinTS(_LinearPolicy):
     Parameters
     ----------
     features : array_like of shape (n_items, n_features), optional
-        What is known of each item, at most 1e50 in size; either this or `n_features` is given.
+        Fixed features of each item, at most 1e50 in size; give either this or `n_features`.
     prior_scale : float, default 1.0
-        Standard deviation of each coefficient before anything is seen, from 1e-50 to 1e50.
+        Prior standard deviation of each coefficient, from 1e-50 to 1e50.
     noise : float, default 0.1
         Standard deviation of a weight around its mean, from 1e-50 to 1e50.
     n_features : int, optional
-        How many features of every item come with each request, where they differ from one to the next: what is known
-        of the visitor and the item together. Answers are learnt with the features of their own decision.
+        Number of features per item in each request, if they vary between requests, e.g. features of visitor and item.
+        Feedback is learnt with the features of its own decision.
 
     Examples
     --------

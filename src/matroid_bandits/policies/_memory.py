@@ -27,8 +27,8 @@ def _same(array: AnyArray) -> AnyArray:
 class Memory:
     """Declaration of an array that a policy keeps in ``state.extra``: its shape, dtype and initial value.
 
-    When an item is forgotten, it gets the initial value again; when a learner's items change, those of an item follow
-    it; files hold the arrays, and are refused where they do not fit.
+    When an item is reset, its cells get the initial value again; when a learner's items change, cells move with their
+    item; files hold the arrays, and are validated when loaded.
 
     Parameters
     ----------
@@ -43,11 +43,12 @@ class Memory:
     shape : tuple of int, default ()
         Of a cell.
     initial : number or array of that shape, or "now"
-        What a cell is at first; "now" stands for the last episode that has passed.
+        Initial value of a cell; "now" stands for the last episode that has passed.
     former : str, optional
-        The name of what files of an earlier version have in its place.
+        The name of the corresponding array in files of an earlier version.
     converted : callable, optional
-        Gives the array of what stood under the `former` name, of the same type and shape; by default the same.
+        Function that converts the array stored under the `former` name to the same type and shape; by default the
+        identity.
 
     Examples
     --------

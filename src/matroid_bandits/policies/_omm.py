@@ -21,8 +21,8 @@ class OMM(AffinePolicy):
     ----------
     scale : float, default 1.0
         Width of the weights' range, at most 1e100; the radius is ``scale`` times the paper's, which is for [0, 1].
-        With 0 the policy is greedy: always the basis that looks best so far. A `Learner` that is told weights further
-        apart than `scale` warns once, with `ScaleWarning`.
+        With 0 the policy is greedy: always the basis of largest means. A `Learner` warns once, with `ScaleWarning`,
+        when weights have a wider range than `scale`.
 
     Notes
     -----

@@ -21,11 +21,11 @@ class Request(NamedTuple):
     available : bool array (L,) or (R, L), or None
         Which items may be chosen; None for all of them.
     excluded : int64 array (E,), or None
-        Items that may not be chosen, whatever `available` says; None for none. A few names cost less than a mask.
+        Items that may not be chosen, in addition to `available`; None for none. A short list costs less than a mask.
     pinned : int64 array (P,), or None
-        Items that are chosen whatever their index; None for none.
+        Items that are chosen regardless of their index; None for none.
     features : float64 array (L, d) or (R, L, d), or None
-        What is known of every item in this episode.
+        Features of every item in this episode.
 
     Examples
     --------
@@ -79,17 +79,17 @@ class Plays(NamedTuple):
 class Feedback(NamedTuple):
     """Observed weights of one decision, as an entry for each item whose weight is now known.
 
-    A decision may be answered late and in parts, so a policy may see several pieces of feedback for one episode, and
-    those of a later episode first. No item of a decision is answered twice.
+    Feedback may be late and in parts, so a policy may get several pieces of feedback for one episode, and those of a
+    later episode first. Every item of a decision gets feedback at most once.
 
     Attributes
     ----------
     runs : int64 array (n,)
-        The row of the batch that each answer belongs to.
+        The row of the batch of each entry.
     items : int64 array (n,)
-        The item that each answer is about.
+        The item of each entry.
     gains : float64 array (n,)
-        What each item was worth: its weight, or minus its weight when weights are costs.
+        The gain of each item: its weight, or minus its weight when weights are costs.
     episode : int
         The episode of the decision.
     stream : Stream
@@ -97,11 +97,11 @@ class Feedback(NamedTuple):
     features : float64 array (n, d), or None
         The features that the answered items had in the decision's request.
     kept : float64 array (n, m), or None
-        What `Policy.keep` gave for the answered choices, 0 where they were not the policy's; None for a policy that
-        keeps nothing.
+        The numbers that `Policy.keep` returned for these choices, 0 for choices that the policy did not make; None
+        for a policy without `keep`.
     is_early : bool
-        Whether this was seen before the first decision. The episode is an address of random numbers then, and tells
-        no time.
+        Whether the weights were observed before the first decision. The episode is then only an address of random
+        numbers.
 
     Examples
     --------

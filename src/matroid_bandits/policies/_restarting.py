@@ -22,17 +22,17 @@ from matroid_bandits.policies._wrapper import PolicyWrapper
 class Restarting(PolicyWrapper):
     """Wrapper that adds change detection: an item whose weights have changed is reset to an unseen one.
 
-    An alarm clears the item's statistics and its detector; time goes on, the other items keep what is known of them,
-    and plays that wait for an answer go on waiting. (On three problems with five changes in 50,000 episodes, clearing
-    the item alone had a regret of 3,801, 7,527 and 9,536; clearing all had 7,682, 8,913 and 27,521.) Everything else
-    is the policy's own: an affine one is served by the same engines.
+    An alarm resets the item's statistics and its detector; other items keep their statistics, and pending plays stay
+    pending. (On three problems with five changes in 50,000 episodes, clearing the item alone had a regret of 3,801,
+    7,527 and 9,536; clearing all had 7,682, 8,913 and 27,521.) Everything else is delegated to the wrapped policy: an
+    affine one uses the same engines.
 
     Parameters
     ----------
     base : Policy
         How to choose.
     detector : Detector, optional
-        What raises alarms; by default `CUSUM()`, for weights in [0, 1].
+        The change detector; by default `CUSUM()`, for weights in [0, 1].
 
     Notes
     -----

@@ -32,10 +32,10 @@ class State:
     arrays belong to the state, which keeps them consistent; a policy reads them and writes to `extra` alone. One that
     detects changes may also let the state `forget` items.
 
-    Answers may be late. A play that waits narrows the radius at once and moves the mean when it is answered, so that
-    exploration goes on meanwhile (hallucinated updates: Desautels, Krause and Burdick, JMLR 2014). An item that was
-    asked for and never answered has the mean of all gains that had been answered when it was last asked for. Where
-    every answer comes at once, means and radii are the paper's.
+    Feedback may be late. A pending play narrows the radius at once and updates the mean when its feedback arrives, so
+    that exploration continues during delays (hallucinated updates: Desautels, Krause and Burdick, JMLR 2014). An item
+    that was chosen and never answered has the mean of all gains known when it was last chosen. Without delays, means
+    and radii are the paper's.
 
     Parameters
     ----------
@@ -46,42 +46,41 @@ class State:
     minimize : bool, default False
         Whether weights are costs.
     policy : Policy, optional
-        Whose memory the state has.
+        The policy whose arrays the state holds.
     episode : int, default 0
         The last episode that has passed.
 
     Attributes
     ----------
     counts : int64 array (R, L)
-        The paper's T_e, how often each item's weight was answered.
+        Number of answered plays of each item, the paper's T_e.
     waiting : int64 array (R, L)
-        How many plays of each item still wait for an answer.
+        Number of pending plays of each item.
     lost : int64 array (R, L)
-        How many plays of each item were closed without an answer.
+        Number of plays of each item that were closed without feedback.
     sums : float64 array (R, L)
         Total gain.
     means : float64 array (R, L)
-        Mean gain; 0 for an item never asked for.
+        Mean gain; 0 for an item that was never chosen.
     radii : float64 array (R, L)
         :math:`1 / \sqrt{n}` of the plays n behind the mean (see `plays`), infinite for an item never asked for that
         has no prior.
     n_waiting : int64 array (R,)
-        How many plays of each run wait.
+        Number of pending plays of each run.
     episode : int
         The last episode that has passed.
     extra : dict of arrays
-        What the policy keeps besides, by name, as `Policy.memory` declares it.
+        The policy's arrays, by name, as declared by `Policy.memory`.
     prepared : object
-        What `Policy.prepare` has worked out for the constraint; None where the state `is_apart`.
+        The result of `Policy.prepare` for the constraint; None if the state `is_apart`.
     constraint : Constraint
-        Which sets may be chosen, for policies that need to know.
+        The constraint, for policies that need it.
     minimize : bool
         Whether gains are negated costs.
     pending : callable, or None
-        Gives the plays that wait, as an iterable of `Plays`; None where no play ever waits.
+        Function that returns the pending plays, as an iterable of `Plays`; None without delays.
     is_apart : bool
-        Whether this is one item that has left a learner. What the items share is the learner's; plays of the item do
-        not count among those that wait.
+        Whether the state is of one item that was removed from a learner; its plays are not counted as pending.
 
     Examples
     --------

@@ -22,30 +22,27 @@ from matroid_bandits.stream import ROUNDING
 class ThompsonSampling(Policy):
     r"""Combinatorial Thompson sampling, CTS (Wang and Chen, ICML 2018).
 
-    Each episode a mean is sampled for every item from what is believed of it, and the best basis for the samples is
-    played.
+    In each episode a mean is sampled for every item from its posterior, and the best basis for the samples is played.
 
     Parameters
     ----------
     prior : "beta" or "normal", default "beta"
-        "beta": weights in [0, 1]; a weight w counts as a success with probability w, and beliefs are
-        Beta(1 + successes, 1 + failures), which is a proper prior: no item has to be tried before the others.
-        "normal": any weights; beliefs are
-        :math:`N(\hat w_e, \mathrm{noise}^2 / T_e)`.
+        "beta": weights in [0, 1]; a weight w counts as a success with probability w, and posteriors are Beta(1 +
+        successes, 1 + failures), which is a proper prior: unseen items need not be played first. "normal": any
+        weights; posteriors are :math:`N(\hat w_e, \mathrm{noise}^2 / T_e)`.
     noise : float, default 1.0
         Standard deviation of a weight, for "normal".
     tries_unseen : bool, optional
-        Whether every item is tried once before the samples decide; by default not for "beta", which has a proper
-        prior, and always for "normal".
+        Whether every item is played once first; by default False for "beta", which has a proper prior, and always
+        True for "normal".
 
     Notes
-    -----
-    Let "beta" try every item once where sets are large and items come in few of them. Samples of many items that
-    were never seen add up to little more than half of their number, so a set whose items are known to be worth more
-    than that is never left: of two disjoint sets of 50 items with means 0.7 and 0.9, 11 of 30 runs stay with the
-    worse one for 20,000 episodes (the mismatched-sampling paradox of Zhang and Combes, 2024). In 100 runs of 2,000
-    episodes the mean regret is 6,601 without the option, where 33 runs never leave it, and 42 with it, where none
-    stays. From ``start="observe"`` on, every item has been seen, and both are the same.
+    ----- Set `tries_unseen` for "beta" if sets are large and there are few of them. The samples of many unseen items
+    add up to little more than half of their number, so a set of items with larger known means is never left: of two
+    disjoint sets of 50 items with means 0.7 and 0.9, 11 of 30 runs stay with the worse one for 20,000 episodes (the
+    mismatched-sampling paradox of Zhang and Combes, 2024). In 100 runs of 2,000 episodes the mean regret is 6,601
+    without the option, where 33 runs never leave it, and 42 with it, where none stays. With ``start="observe"`` every
+    item has been observed, and both are the same.
 
     Examples
     --------

@@ -36,8 +36,9 @@ class SlidingWindowOMM(AffinePolicy):
     Parameters
     ----------
     window : int
-        How many episodes are remembered, the w above: well above L / K for L items and sets of K, or the policy
-        explores for ever, and below the time between changes; 100 L / K to a fifth of that time is a good range.
+        Length of the window in episodes, the w above: well above L / K for L items and sets of K, otherwise the
+        policy explores forever, and below the time between changes; 100 L / K to a fifth of that time is a good
+        range.
     scale : float, default 1.0
         The radius is ``scale`` times the paper's, which is far too wide inside a window: take about the standard
         deviation of a weight, 0.2 to 0.3 for weights in [0, 1].

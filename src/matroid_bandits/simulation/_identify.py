@@ -38,11 +38,11 @@ class Identification:
     Attributes
     ----------
     problem : Problem
-        Whose best basis was looked for.
+        The problem.
     policy : Policy
-        What was played.
+        The sampling policy.
     rule : StoppingRule
-        When runs ended; one that never stops for a fixed budget.
+        The stopping rule; one that never stops for a fixed budget.
     result : SimulationResult
         All runs.
     bound : RoundsBound, or None
@@ -142,29 +142,30 @@ def identify(
     Parameters
     ----------
     problem : Problem
-        A matroid, and weights whose means stay.
+        A problem with a matroid and stationary weights.
     delta : float, default 0.05
-        The largest chance of an error.
+        Bound on the probability of error.
     policy : Policy, optional
-        What is played: any that does not forget. By default `SoftMinimum` for the law of the weights.
+        The sampling policy, which must not discount observations; by default `SoftMinimum`.
     budget : int, optional
-        Play for as many rounds, whatever is known by then, and return the basis of best means, whatever `delta` is.
+        Play this fixed number of rounds, and return the basis of largest means; `delta` is ignored.
     weights, deviation : optional
-        The law of the weights, see `StoppingRule`. By default that of the problem: "unit" where all weights lie in
-        [0, 1], the deviation of normal weights.
+        The assumption on the weights, see `StoppingRule`. By default that of the problem: "unit" if all weights are
+        in [0, 1], or the deviation of normal weights.
     tolerance, independent, threshold
-        As of a `StoppingRule`.
+        As in `StoppingRule`.
     n_runs : int, default 1
-        How often, each run with random numbers of its own.
+        Number of independent runs.
     max_rounds : int, default 1000000
-        Where a run ends that is not sure by then.
+        Maximum number of rounds of a run.
     seed, executor, progress
         As in `simulate`. Every item is played before any is played twice.
 
     Raises
     ------
     StoppingError
-        The constraint is no matroid, means change, the policy forgets, or the law is not given and not known.
+        The constraint is not a matroid, means change, the policy discounts observations, or the assumption on the
+        weights is neither given nor known.
 
     Examples
     --------

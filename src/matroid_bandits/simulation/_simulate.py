@@ -61,12 +61,12 @@ def simulate(
     Parameters
     ----------
     problem : Problem
-        What to learn.
+        The problem.
     policies : mapping of name to Policy, policies, or one Policy
         The policies to simulate. Without names, a policy gets the name of its class, or its repr if several have the
         same class.
     n_episodes, n_runs : int
-        How long and how often.
+        Number of episodes, and number of independent runs.
     seed : int, optional
         By default a fresh one, which the result carries.
     start : "observe" or "explore", default "observe"

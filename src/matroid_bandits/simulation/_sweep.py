@@ -71,7 +71,7 @@ def sweep(
         parameter, such as ``{"OMM": [OMM(s) for s in (0.5, 1, 2)]}``; members are named by their values, "OMM,
         scale=0.5". A function of the problem returns any of these, with the same names for every problem.
     n_episodes, n_runs : int
-        How long and how often.
+        Number of episodes, and number of independent runs.
     seed : int, optional
         By default a fresh one, which the results carry; a store needs one that is given.
     store : path, optional

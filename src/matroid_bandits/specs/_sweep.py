@@ -202,7 +202,7 @@ class SweepPlan(Plan):
     about : str
         What it is about, in the file's own words; may be empty.
     problems : mapping of name to Problem or Worlds
-        What to learn.
+        The problem.
     policies : callable
         From one of the problems to its policies, by name.
     n_episodes, n_runs, seed : int
