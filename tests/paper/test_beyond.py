@@ -10,11 +10,17 @@ from matroid_bandits.datasets import movielens
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.paper import BEYOND, EXPERIMENTS, run_beyond
 from matroid_bandits.paper import _movies as movies
+from matroid_bandits.paper._race import HEATS as ALL_HEATS
+from matroid_bandits.paper._race_found import race_blocks, recorded
+from matroid_bandits.paper._race_tables import CLAIMS
 from matroid_bandits.paper._visitors import VisitorEnvironment
 from matroid_bandits.problem import Problem
-from matroid_bandits.reporting import Report
+from matroid_bandits.reporting import Claim, Report, Table, Text
 from matroid_bandits.stream import FEATURES, START, Stream
 from matroid_bandits.testing import check_environment
+
+
+HEATS = {heat.name: heat for heat in ALL_HEATS}
 
 
 def only(name: str, n_episodes: int):
@@ -29,9 +35,10 @@ def test_the_chapter(no_data, tmp_path):
     outcomes = run_beyond(short)
     chapter = short.write(outcomes)
     assert [table.name for table in chapter.tables] == [
-        "networks", "networks-scales", "delays", "visitors", "constraints",
+        "networks", "networks-scales", "race-changes", "race-wandering", "race-phases", "delays", "visitors",
+        "constraints",
     ]  # fmt: skip
-    assert all(table.is_standin for table in chapter.tables)
+    assert all(table.is_standin != table.name.startswith("race-") for table in chapter.tables)  # the race is recorded
     assert all(plot.is_standin for plot in chapter.plots)
     notes = " ".join(table.note for table in chapter.tables)
     assert notes.count("±") == notes.count("± is one standard error") > 0  # one meaning in the whole document
@@ -52,6 +59,21 @@ def test_the_chapter(no_data, tmp_path):
     report.add(linear.write(_run(linear)))
     assert report.to_json().index('"linear"') < report.to_json().index('"beyond"')  # it comes after the paper
     assert report.to_html().index('id="linear"') < report.to_html().index('id="beyond"')
+
+
+def test_drift_says_what_the_race_found():
+    """What the chapter says of drift is what the race says: its claims, with its verdicts, and its tables."""
+    texts = {claim for heats, claim, *_ in CLAIMS if set(heats) <= {"changes", "wandering", "phases"}}
+    race = recorded()
+    blocks = race_blocks()
+    found = {block.text: block.verdict for block in blocks if isinstance(block, Claim)}
+    assert found == {each["claim"]: each["verdict"] for each in race["claims"] if each["claim"] in texts}
+    assert len(found) == len(texts) == 4
+    table = next(block for block in blocks if isinstance(block, Table))
+    assert [row[0] for row in table.rows] == [record["policy"] for record in race["tables"]["changes"]]
+    assert race["episodes"]["changes"] == HEATS["changes"].usual.n_episodes  # the race at its default size
+    assert [record["policy"] for record in race["tables"]["changes"]] == list(HEATS["changes"].players(None, 5_000))
+    assert any("clearly behind the best on" in block.text for block in blocks if isinstance(block, Text))
 
 
 def _run(experiment):

@@ -18,6 +18,7 @@ from matroid_bandits.environments import (
 from matroid_bandits.paper._part import Part, PartOutcome
 from matroid_bandits.paper._part_tables import best_plot, best_table, full_table
 from matroid_bandits.paper._race import N_CHANGES, change_times
+from matroid_bandits.paper._race_found import race_blocks
 from matroid_bandits.policies import (
     CUSUM,
     OMM,
@@ -119,6 +120,7 @@ def write(outcome: PartOutcome) -> Sequence[Block]:
             unit="ms",
         ),
         full_table(outcome, "networks-scales", "Routing while latencies change: dynamic regret in ms at every scale"),
+        *race_blocks(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -138,8 +138,12 @@ def write_race(race: Race, outcomes: Sequence[HeatOutcome]) -> Chapter:
             data=tuple(source for outcome in outcomes for source in _sources(outcome)),
             wall_time=sum(lap.sweep.wall_time for outcome in outcomes for lap in outcome.laps),
         ),
-        blocks=(*blocks, *claims(outcomes), _losses(outcomes)),
-        records={"laps": [_record(outcome, lap) for outcome in outcomes for lap in outcome.laps]},
+        blocks=(*blocks, *claims(outcomes), Text(losses_in_words(_losses(outcomes)))),
+        records={
+            "laps": [_record(outcome, lap) for outcome in outcomes for lap in outcome.laps],
+            "winners": [_winner_record(outcome, lap) for outcome in outcomes for lap in outcome.laps],
+            "losses": _losses(outcomes),
+        },
     )
 
 
@@ -257,16 +261,30 @@ def _claim(text: str, pairs: Sequence[tuple[Lap, str, str]], is_full: bool, is_s
     )
 
 
-def _losses(outcomes: Sequence[HeatOutcome]) -> Text:
-    """Where OMM as the paper has it, and with a tuned radius, is clearly behind the best."""
-    parts = []
+def _losses(outcomes: Sequence[HeatOutcome]) -> dict[str, list[int]]:
+    """On how many problems OMM, as the paper has it and with a tuned radius, is clearly behind the best, and of how
+    many."""
+    found = {}
     for policy in ("OMM", "OMM, tuned"):
         laps = [lap for outcome in outcomes for lap in outcome.laps if policy in lap.result.policies]
-        if not laps:
-            continue
         lost = [lap for lap in laps if any(d.policy == policy and d.p_holm < 0.05 for d in winner(lap)[1])]
-        parts.append(f"{policy} is clearly behind the best on {len(lost)} of {len(laps)} problems")
-    return Text(f"Where OMM loses. {'; '.join(parts)}.")
+        if laps:
+            found[policy] = [len(lost), len(laps)]
+    return found
+
+
+def losses_in_words(losses: Mapping[str, Sequence[int]]) -> str:
+    """On how many problems OMM is clearly behind the best policy, as a sentence.
+
+    Examples
+    --------
+    >>> losses_in_words({"OMM": [2, 3]})
+    'Where OMM loses. OMM is clearly behind the best on 2 of 3 problems.'
+    """
+    parts = (
+        f"{policy} is clearly behind the best on {n} of {total} problems" for policy, (n, total) in losses.items()
+    )
+    return f"Where OMM loses. {'; '.join(parts)}."
 
 
 def _tuned_table(outcome: HeatOutcome) -> Table:
@@ -322,6 +340,13 @@ def _sources(outcome: HeatOutcome) -> list[DataSource]:
         DataSource(f"{outcome.heat.name}: {lap.name}", f"Worlds such as {lap.sweep.problems[lap.name]!r}.")
         for lap in outcome.laps
     ]
+
+
+def _winner_record(outcome: HeatOutcome, lap: Lap) -> dict[str, object]:
+    """Which policy won on a problem, and which are not clearly behind, for ``results.json``."""
+    best, behind = winner(lap)
+    close = [each.policy for each in behind if not each.p_holm < 0.05]
+    return {"heat": outcome.heat.name, "problem": lap.name, "best": best, "not clearly behind": close}
 
 
 def _record(outcome: HeatOutcome, lap: Lap) -> dict[str, object]:
