@@ -19,7 +19,6 @@ from matroid_bandits.reporting import Claim, Report, Table, Text
 from matroid_bandits.stream import FEATURES, START, Stream
 from matroid_bandits.testing import check_environment
 
-
 HEATS = {heat.name: heat for heat in ALL_HEATS}
 
 
