@@ -238,28 +238,28 @@ def _policies_table(stored: Mapping[str, Any], which: str) -> Rows:
 
 
 def _suite(stored: Mapping[str, Any], which: str) -> Rows:
-    """A suite of `make bench`: ours beside the fastest of the others, and beside those that an aim names."""
+    """A suite of `make bench`: ours beside the fastest of the others, and beside those that a target names."""
     rows = []
     for result in stored["suites"][which]:
         others = result["others"]
-        aims = {each["against"]: each for each in result["expected"]}
-        shown = list(dict.fromkeys([*aims, min(others, key=lambda name: others[name]["s"])]))
+        targets = {each["against"]: each for each in result["expected"]}
+        shown = list(dict.fromkeys([*targets, min(others, key=lambda name: others[name]["s"])]))
         rows.append(
             [
                 result["case"],
                 _seconds(result["ours_s"]),
                 "<br>".join(f"{name}, {_seconds(others[name]['s'])}" for name in shown),
                 "<br>".join(_times(others[name]["ratio"]) for name in shown),
-                "<br>".join(_aim(aims.get(name)) for name in shown),
+                "<br>".join(_target(targets.get(name)) for name in shown),
             ]
         )
-    return ["case", "ours", "against", "ratio", "aim"], rows
+    return ["case", "ours", "against", "ratio", "target"], rows
 
 
-def _aim(aim: Mapping[str, Any] | None) -> str:
-    if aim is None:
+def _target(target: Mapping[str, Any] | None) -> str:
+    if target is None:
         return ""
-    return f"{aim['at_least']:.3g}x, {'reached' if aim['reached'] else '**missed**'}"
+    return f"{target['at_least']:.3g}x, {'reached' if target['reached'] else '**missed**'}"
 
 
 def _seconds(seconds: float) -> str:
@@ -286,16 +286,20 @@ def _scaling(stored: Mapping[str, Any], _: str) -> Rows:
 
 
 def _gpu(stored: Mapping[str, Any], which: str) -> Rows:
-    """Millions of episodes a second on the GPU and on the CPU beside it, with an aim or without."""
-    aims = {each["name"]: each for each in stored["expected"] if "aim" in each}
+    """Millions of episodes a second on the GPU and on the CPU beside it, with a target or without."""
+    targets = {each["name"]: each for each in stored["expected"] if "aim" in each}
     rows = []
     for result in stored["results"]:
-        aim = next((each for name, each in aims.items() if result["case"].startswith(f"{name}, ")), None)
-        if (aim is not None) == (which == "aims"):
+        target = next((each for name, each in targets.items() if result["case"].startswith(f"{name}, ")), None)
+        if (target is not None) == (which == "targets"):
             rates = [1e-6 / result["ours_s"], 1e-6 / result["others"]["CPU"]["s"]]
-            aimed = [] if aim is None else [f"{aim['aim'] / 1e6:g}, {'reached' if aim['reached'] else '**missed**'}"]
-            rows.append([result["case"].removesuffix(" x 1,000"), _digits(rates[0]), *aimed, _digits(rates[1])])
-    return ["", "GPU", *(["aim"] if which == "aims" else []), "16 CPU cores"], rows
+            wanted = (
+                []
+                if target is None
+                else [f"{target['aim'] / 1e6:g}, {'reached' if target['reached'] else '**missed**'}"]
+            )
+            rows.append([result["case"].removesuffix(" x 1,000"), _digits(rates[0]), *wanted, _digits(rates[1])])
+    return ["", "GPU", *(["target"] if which == "targets" else []), "16 CPU cores"], rows
 
 
 #: How tables are made that are not shown as they are stored, by file, or by file and table.
