@@ -242,6 +242,10 @@ def test_a_summary_says_why_there_is_no_regret(blind):
     assert f"{blind.realised_per_step_return[0, -1]:.4f}" in text
     assert "does not say its means" in blind._repr_html_()
     assert "regret not known" in repr(blind["OMM"])
+    best, other = blind.policies if blind.returns[0, -1] > blind.returns[1, -1] else blind.policies[::-1]
+    rows = {line.split(" & ")[0]: line for line in blind.to_latex().splitlines()}
+    assert r"\textbf" in rows[best]
+    assert "not known" in rows[other]
     assert blind.to_frame()["regret"].isna().all()
 
 

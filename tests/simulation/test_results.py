@@ -271,3 +271,26 @@ def test_files_keep_their_text_and_repeat(race, tmp_path):
     assert "cumulative regret</text>" in (tmp_path / "a.svg").read_text()
     assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()  # fonts that journals refuse
     assert 'width="234pt"' in (tmp_path / "a.svg").read_text()  # 3.25 inches
+
+
+def test_latex_tables_mark_the_best_and_those_not_clearly_worse():
+    policies = {"best": mb.FixedSet([0, 1]), "same_1": mb.FixedSet([1, 0]), "worst": mb.FixedSet([2, 3])}
+    result = simulate({**policies, "OMM": mb.OMM()})
+    text = result.to_latex(quantiles=[0.05, 0.5])
+    rows = {line.split(" & ")[0]: line for line in text.splitlines() if line.endswith(r"\\")}
+    assert [r"\textbf" in rows[name] for name in ("best", r"same\_1", "worst", "OMM")] == [True, True, False, False]
+    assert r"5\% & 50\%" in text
+    assert "6 runs of 40 episodes, seed 3; " in text
+    differences = result.to_latex(baseline="best", label="tab:d")
+    assert r"\label{tab:d}" in differences
+    assert r"same\_1 & 0.0" in differences
+    assert r"\textbf" not in simulate(mb.OMM()).to_latex()  # alone
+
+
+def test_provenance_says_seed_start_and_versions(race):
+    text = race.provenance
+    assert text.startswith(
+        "6 runs of 40 episodes, seed 3, every item observed once before episode 1; matroid-bandits "
+    )
+    assert f"NumPy {np.__version__}" in text
+    assert "no item observed before episode 1" in simulate(mb.OMM(), start="explore").provenance

@@ -230,7 +230,7 @@ def test_plot_shows_curves_bands_and_bounds(race):
     figure.savefig(io.BytesIO(), format="png", dpi=40)
 
 
-@pytest.mark.parametrize(("module", "call"), [("pandas", "to_frame"), ("matplotlib.figure", "plot")])
+@pytest.mark.parametrize(("module", "call"), [("pandas", "to_frame"), ("matplotlib", "plot")])
 def test_what_is_missing_is_named(race, monkeypatch, module, call):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(MissingDependencyError, match=rf"{call} needs .*pip install 'matroid-bandits\["):

@@ -164,7 +164,7 @@ def test_words_and_tables(found):
     )
     lines = found.summary().splitlines()
     assert len({len(line) for line in lines[3:11]}) == 1
-    assert lines[12:] == found.tail_warnings()
+    assert lines[12:] == [*found.tail_warnings(), *found.edge_warnings()]
     assert lines[3].split("  ")[0] == "policy"
     html = found._repr_html_()
     assert html.count("<tr>") == 7
@@ -350,3 +350,43 @@ def test_equality():
     backwards = two(["gap 0.2", "gap 0.1"])
     assert backwards != found
     assert all(backwards[name] == found[name] for name in found)
+
+
+def test_the_edge_of_a_grid_is_said():
+    problems = {f"gap {gap}": mb.lower_bound_problem(6, 2, gap) for gap in (0.1, 0.2, 0.3, 0.4)}
+    settings = {"n_episodes": 200, "n_runs": 6, "seed": 0}
+    sweep = mb.sweep(problems, {"OMM": [mb.OMM(s) for s in (8.0, 0.5, 2.0)], "KLOSM": mb.KLOSM()}, **settings)
+    assert [best.edge for best in sweep.best("OMM")] == ["least"] * 4
+    warning = (
+        "OMM: the best scale is the least that was tried, 0.5, on gap 0.1, gap 0.2, gap 0.3 and 1 more; smaller"
+        " values may be better."
+    )
+    assert sweep.edge_warnings() == [warning]
+    assert warning in sweep.summary().splitlines()
+    for policies in (
+        {"OMM": [mb.OMM(s) for s in (0.5, 8.0)]},  # no grid
+        {"OMM": [mb.OMM(s) for s in (0.0, 4.0, 8.0)]},  # nothing is below 0
+        {"T": [mb.ThompsonSampling(prior) for prior in ("beta", "normal")]},
+    ):
+        assert mb.sweep({"x": problems["gap 0.4"]}, policies, **settings).edge_warnings() == []
+    high = mb.sweep({"x": problems["gap 0.1"]}, {"OMM": [mb.OMM(s) for s in (0.0, 0.001, 0.002)]}, **settings)
+    assert {best.edge for best in high.best("OMM")} <= {"", "largest"}
+
+
+def test_latex_tables(found):
+    regret = found.to_latex()
+    assert regret.count(r"\\") == 7
+    assert r"OMM, scale=0.1 &" in regret
+    for place, result in enumerate(found.results.values(), 1):
+        best = found.policies[result.regret[:, -1].argmin()]
+        row = next(line for line in regret.splitlines() if line.startswith(f"{best} &"))
+        assert row.split("&")[place].strip().startswith(r"\textbf{")
+    assert "the least tried" in found.to_latex(best=True)
+    differences = found.to_latex(baseline="KLOSM", caption="Mine", label="tab:mine")
+    assert r"\multicolumn{2}{c}{gap 0.1}" in differences
+    assert r"\caption{Mine}" in differences
+    assert found.provenance == found["gap 0.1"].provenance
+    with pytest.raises(SimulationError, match="expected best or a baseline"):
+        found.to_latex(best=True, baseline="KLOSM")
+    with pytest.raises(SimulationError, match="this sweep has none"):
+        mb.sweep(PROBLEMS["gap 0.2"], mb.OMM(), n_episodes=1, n_runs=1, seed=0).to_latex(best=True)

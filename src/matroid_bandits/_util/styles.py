@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from matroid_bandits._util.text import printable
+from matroid_bandits._util.text import in_a_line
 
 #: What the level of the optimum is called, where a policy may stand beside it.
 OPTIMAL = "optimal"
@@ -164,6 +164,4 @@ def legend_label(label: str) -> str:
     >>> legend_label("OMM"), len(legend_label("Restarting(" + "x" * 100 + ")"))
     ('OMM', 48)
     """
-    text = printable(label)
-    half = (_LONGEST - 1) // 2
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1 - half]}…{text[-half:]}"
+    return in_a_line(label, _LONGEST)

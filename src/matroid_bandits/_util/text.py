@@ -29,6 +29,10 @@ _CLOSE = 0.6
 #: Of the words with nearly the same letters, this many are compared letter by letter, which is slow.
 _MOST_LIKELY = 5
 
+#: A column has at most this number of decimals more than its format asks for, and so many signs in a number.
+_MOST_MORE = 4
+_MOST_DIGITS = 9
+
 #: What rounding leaves of sums that should be zero is smaller than this.
 _ZERO = 1e-12
 
@@ -121,6 +125,58 @@ def shortened(text: str) -> str:
     ('boots', 100)
     """
     return text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+
+
+def in_a_line(text: str, most: int = _MOST) -> str:
+    """Return a name as tables and legends show it: printable, with the middle of a long one left out.
+
+    Examples
+    --------
+    >>> in_a_line("OMM"), in_a_line("Restarting(base=OMM(scale=2.0), memory=5)", 20)
+    ('OMM', 'Restarting…memory=5)')
+    """
+    text = printable(text)
+    end = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[-end:]}"
+
+
+def common_spec(numbers: Iterable[tuple[float, float]], spec: str) -> str | None:
+    """Return the format for all numbers of a column, each with its error or NaN: `spec`, or one with more decimals.
+
+    Every number is then within 2% of what it is, unless its error is larger, and no error looks like zero. None where
+    `spec` is no format of decimals, or where that would take too many of them.
+
+    Examples
+    --------
+    >>> common_spec([(12.0, math.nan), (0.012, math.nan)], ".1f"), common_spec([(3.0, 0.02)], ",.1f")
+    ('.3f', ',.2f')
+    >>> common_spec([(0.5, math.nan), (0.25, math.nan)], "g"), common_spec([(1e9, math.nan), (1e-9, math.nan)], ".1f")
+    ('.2f', None)
+    """
+    known = [pair for pair in numbers if math.isfinite(pair[0])]
+    if re.fullmatch(r",?(\.\d+)?g", spec):
+        texts = [format(mean, spec) for mean, _ in known]
+        n_decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
+        return None if any("e" in text for text in texts) else f"{',' * spec.startswith(',')}.{n_decimals}f"
+    form = re.fullmatch(r"(,?)\.(\d+)([f%])", spec)
+    if form is None:
+        return None
+    for n_decimals in range(int(form[2]), int(form[2]) + _MOST_MORE + 1):
+        wider = f"{form[1]}.{n_decimals}{form[3]}"
+        if all(_is_shown(mean, error, wider) for mean, error in known):
+            longest = max((len(format(abs(mean), wider)) for mean, _ in known), default=0)
+            return wider if n_decimals == int(form[2]) or longest <= _MOST_DIGITS else None
+    return None
+
+
+def _is_shown(mean: float, error: float, spec: str) -> bool:
+    """Whether a format keeps a number within 2%, or within its error, and shows that its error is not zero."""
+    if not math.isnan(error) and abs(error) >= _ZERO and not re.search("[1-9]", format(error, spec)):
+        return False
+    if abs(mean) < _ZERO or abs(mean) < error:
+        return True
+    exact = 100.0 * mean if spec.endswith("%") else mean
+    return abs(float(format(mean, spec).rstrip("%").replace(",", "")) - exact) <= 0.02 * abs(exact)
 
 
 def number(value: float, spec: str) -> str:

@@ -41,7 +41,7 @@ def best_table(outcome: PartOutcome, problems: Sequence[str], name: str, title: 
         ),
         rows=tuple(rows),
         note=f"{size_note(sweep[problems[0]])} Scales were chosen on one half of the runs, and the other half tells"
-        f" their regret. {note}".strip(),
+        f" their regret. {' '.join([*sweep.edge_warnings(), note])}".strip(),
         is_standin=outcome.is_standin,
     )
 

@@ -1,15 +1,13 @@
 """Reports: text, tables and plots as plain data, written to the terminal, HTML, figures, LaTeX and
 ``results.json``."""
 
+from matroid_bandits._util.latex import to_latex
 from matroid_bandits._util.plots import Curve, Panel
+from matroid_bandits._util.tables import Cell, Column, Estimate, Table
 from matroid_bandits.reporting._blocks import (
     Block,
-    Cell,
     Claim,
-    Column,
-    Estimate,
     Plot,
-    Table,
     Text,
     Verdict,
 )
@@ -20,7 +18,6 @@ from matroid_bandits.reporting._identification import (
     identification_record,
     margins_table,
 )
-from matroid_bandits.reporting._latex import to_latex
 from matroid_bandits.reporting._measures import (
     final_per_step,
     regret_per_step,

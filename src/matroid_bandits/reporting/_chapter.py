@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from matroid_bandits._util.tables import Table
 from matroid_bandits._util.text import counted
-from matroid_bandits.reporting._blocks import Block, Claim, Plot, Table, unknown_block
+from matroid_bandits.reporting._blocks import Block, Claim, Plot, unknown_block
 
 
 @dataclass(frozen=True)

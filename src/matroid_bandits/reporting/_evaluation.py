@@ -8,9 +8,10 @@ from math import floor, log10
 import numpy as np
 
 from matroid_bandits._util.plots import Curve, Panel
+from matroid_bandits._util.tables import Cell, Column, Estimate, Table
 from matroid_bandits.evaluation import Estimate as Valued
 from matroid_bandits.evaluation import Evaluation
-from matroid_bandits.reporting._blocks import Block, Cell, Column, Estimate, Plot, Table, Text
+from matroid_bandits.reporting._blocks import Block, Plot, Text
 from matroid_bandits.reporting._chapter import Chapter, DataSource, LogFacts
 
 _METHODS = {

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 from matroid_bandits._util.extras import missing
 from matroid_bandits._util.plots import STANDIN
 from matroid_bandits._util.styles import legend_label
+from matroid_bandits._util.tables import STANDIN_NOTE, groups_of
 from matroid_bandits._util.text import counted, printable
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits._util.versions import versions
 from matroid_bandits._version import __version__
-from matroid_bandits.reporting._blocks import STANDIN_NOTE, Block, Claim, groups_of, unknown_block
+from matroid_bandits.reporting._blocks import Block, Claim, unknown_block
 from matroid_bandits.reporting._chapter import Chapter, DataSource
 from matroid_bandits.reporting._images import KINDS, chapter_styles, keys
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from matroid_bandits._util.tables import Cell, Column, Estimate, Table
 from matroid_bandits.identification import Confidence
-from matroid_bandits.reporting._blocks import Block, Cell, Column, Estimate, Table
+from matroid_bandits.reporting._blocks import Block
 from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
 from matroid_bandits.simulation import Identification
 

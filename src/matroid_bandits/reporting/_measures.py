@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from matroid_bandits._typing import IntArray
-from matroid_bandits.reporting._blocks import Estimate
+from matroid_bandits._util.tables import Estimate
 from matroid_bandits.simulation import SimulationResult
 
 

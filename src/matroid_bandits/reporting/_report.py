@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from matroid_bandits._util.files import write_file
+from matroid_bandits._util.latex import to_latex
 from matroid_bandits._util.plots import saved
 from matroid_bandits._util.styles import Styles
 from matroid_bandits._util.text import shown
@@ -19,7 +20,6 @@ from matroid_bandits.reporting import _images
 from matroid_bandits.reporting._blocks import Plot
 from matroid_bandits.reporting._chapter import Chapter
 from matroid_bandits.reporting._html import Section, read_sections, render_page, render_section
-from matroid_bandits.reporting._latex import to_latex
 from matroid_bandits.reporting._results_file import plain
 
 _FORMAT = "matroid-bandits/report"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from matroid_bandits._util.tables import Cell, Column, Estimate, Table
 from matroid_bandits.problem import Problem
-from matroid_bandits.reporting._blocks import Cell, Column, Estimate, Plot, Table
+from matroid_bandits.reporting._blocks import Plot
 from matroid_bandits.reporting._measures import final_per_step, measure_word, size_note
-from matroid_bandits.simulation import SimulationResult, curve_panel, regret_panel
+from matroid_bandits.simulation import SimulationResult, best_rows, curve_panel, regret_panel
+
+#: What is marked.
+_BOLD = "Bold: the best, and those that are not clearly worse (95%, paired)."
 
 #: Why a table or a plot shows no regret.
 _UNKNOWN = "Regret is not known, since the environment does not say its means."
@@ -24,6 +28,7 @@ def policy_table(result: SimulationResult, name: str, title: str, *, is_standin:
     (['optimal (exact)', 'OMM'], ['policy', 'return per step', 'of the optimum', 'regret'])
     """
     best = result.optimal_value
+    best_policies = best_rows(result.final_regret) if result.is_regret_known else set()
     rows: list[tuple[Cell, ...]] = []
     if result.is_regret_known:
         label = "optimal (exact)" if result.optimum is None else "optimal (each episode's)"
@@ -43,8 +48,11 @@ def policy_table(result: SimulationResult, name: str, title: str, *, is_standin:
             Column("regret", ",.1f"),
         ),
         rows=tuple(rows),
-        note=size_note(result) + ("" if result.is_regret_known else f" {_UNKNOWN}"),
+        note=size_note(result)
+        + (f" {_BOLD}" if best_policies else "")
+        + ("" if result.is_regret_known else f" {_UNKNOWN}"),
         is_standin=is_standin,
+        best=frozenset((row + 1, column) for row in best_policies for column in (1, 3)),  # after the optimum
     )
 
 

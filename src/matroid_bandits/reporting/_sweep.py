@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from matroid_bandits._util.tables import Cell, Column, Estimate, Table
 from matroid_bandits._util.text import printable
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.problem import Problem
-from matroid_bandits.reporting._blocks import Block, Cell, Column, Estimate, Plot, Table, Text
+from matroid_bandits.reporting._blocks import Block, Plot, Text
 from matroid_bandits.reporting._chapter import Chapter, DataSource, RunFacts
 from matroid_bandits.reporting._measures import size_note
 from matroid_bandits.reporting._results_file import simulation_record
-from matroid_bandits.simulation import SimulationResult, Sweep, parameter_panels, regret_panels
+from matroid_bandits.simulation import (
+    SimulationResult,
+    Sweep,
+    best_table,
+    difference_table,
+    parameter_panels,
+    regret_panels,
+    regret_table,
+)
 
 
 def sweep_chapter(
@@ -45,16 +54,16 @@ def sweep_chapter(
     """
     any_result = next(iter(sweep.results.values()))
     baseline = sweep.policies[0] if baseline is None else baseline
-    blocks: list[Block] = [_regret_table(sweep), *map(Text, sweep.tail_warnings()), _regret_plot(sweep, name)]
+    blocks: list[Block] = [regret_table(sweep, ",.1f"), *map(Text, sweep.tail_warnings()), _regret_plot(sweep, name)]
     if sweep.worlds:
         blocks.append(parts_table(sweep))
     for number, family in enumerate(sweep.families, 1):
         slug = re.sub(r"[^\w.-]+", "-", family).strip("-.") or f"family-{number}"
         blocks += _parameter_plot(sweep, family, f"{name}-{slug}")
     if sweep.families:
-        blocks.append(_best_table(sweep))
+        blocks += [best_table(sweep), *map(Text, sweep.edge_warnings())]
     if len(sweep.policies) > 1:
-        blocks.append(_difference_table(sweep, baseline))
+        blocks.append(difference_table(sweep.differences(baseline), baseline))
     return Chapter(
         name=name,
         title=title,
@@ -127,21 +136,6 @@ def parts_table(sweep: Sweep, policies: Sequence[str] | None = None) -> Table:
     )
 
 
-def _regret_table(sweep: Sweep) -> Table:
-    results = sweep.results.values()
-    rows: list[tuple[Cell, ...]] = [
-        (policy, *(Estimate(float(each.regret[p, -1]), float(each.regret_se[p, -1])) for each in results))
-        for p, policy in enumerate(sweep.policies)
-    ]
-    return Table(
-        name="regret",
-        title="Regret",
-        columns=(Column("policy", is_text=True), *(Column(problem, ",.1f") for problem in sweep)),
-        rows=tuple(rows),
-        note=size_note(next(iter(results))),
-    )
-
-
 def _regret_plot(sweep: Sweep, name: str) -> Plot:
     return Plot(
         name, "Regret over episodes", tuple(regret_panels(sweep)), "Bands are 95% confidence intervals.", sweep.groups
@@ -156,41 +150,3 @@ def _parameter_plot(sweep: Sweep, family: str, name: str) -> list[Block]:
         return []
     title = f"{printable(family)} by {sweep.families[family].parameter}"
     return [Plot(name, title, tuple(panels), "Bands are 95% confidence intervals.", {family: [family]})]
-
-
-def _best_table(sweep: Sweep) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for family in sweep.families:
-        for best in sweep.best(family):
-            rivals = ", ".join(best.rivals) or "none"
-            rows.append((family, best.problem, best.policy, Estimate(best.regret, best.regret_se), rivals))
-    return Table(
-        name="best",
-        title="The best of each family",
-        columns=(
-            Column("family", is_text=True),
-            Column("problem", is_text=True),
-            Column("best", is_text=True),
-            Column("regret", ",.1f"),
-            Column("may be as good", is_text=True),
-        ),
-        rows=tuple(rows),
-        note="One half of the runs (or worlds) chose the best, the other half gave its regret and its rivals: those"
-        " may be as good whose paired difference from it has a 95% confidence interval around 0.",
-    )
-
-
-def _difference_table(sweep: Sweep, baseline: str) -> Table:
-    rows: dict[str, list[Cell]] = {policy: [policy] for policy in sweep.policies if policy != baseline}
-    for difference in sweep.differences(baseline):
-        rows[difference.policy] += [Estimate(difference.mean, difference.se), difference.p_holm]
-    return Table(
-        name="differences",
-        title=f"Regret less that of {baseline}",
-        columns=(
-            Column("policy", is_text=True),
-            *(c for problem in sweep for c in (Column("less", ",.1f", problem), Column("p", ".2g", problem))),
-        ),
-        rows=tuple(tuple(row) for row in rows.values()),
-        note="Run by run, in the same worlds; p is of paired t tests, all of this table in mind (Holm).",
-    )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from matroid_bandits._util.plots import STANDIN
-from matroid_bandits.reporting._blocks import STANDIN_NOTE, Claim, Plot, Table, Text, unknown_block
+from matroid_bandits._util.tables import STANDIN_NOTE, Table
+from matroid_bandits.reporting._blocks import Claim, Plot, Text, unknown_block
 from matroid_bandits.reporting._chapter import Chapter
 
 if TYPE_CHECKING:
@@ -145,8 +146,10 @@ def _part(table: Table, cells: list[list[str]], part: list[int], widths: list[in
             overflow="fold",
             width=width,
         )
-    for row in zip(*(cells[c] for c in part), strict=True):
-        shown.add_row(*map(styled, row))
+    for place, row in enumerate(zip(*(cells[c] for c in part), strict=True)):
+        shown.add_row(
+            *(styled((text, "bold" if (place, c) in table.best else "")) for c, text in zip(part, row, strict=True))
+        )
     return shown
 
 

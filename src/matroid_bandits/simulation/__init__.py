@@ -11,6 +11,7 @@ from matroid_bandits.simulation._sweep import sweep
 from matroid_bandits.simulation._sweep_families import Family
 from matroid_bandits.simulation._sweep_plot import parameter_panels, regret_panels
 from matroid_bandits.simulation._sweep_result import Best, Sweep
+from matroid_bandits.simulation._tables import best_rows, best_table, difference_table, regret_table
 from matroid_bandits.simulation._worlds import World, Worlds
 
 __all__ = [
@@ -27,8 +28,11 @@ __all__ = [
     "Sweep",
     "World",
     "Worlds",
+    "best_rows",
+    "best_table",
     "check_fit",
     "curve_panel",
+    "difference_table",
     "enough_runs",
     "holm",
     "identify",
@@ -36,6 +40,7 @@ __all__ = [
     "parameter_panels",
     "regret_panel",
     "regret_panels",
+    "regret_table",
     "simulate",
     "sweep",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
@@ -14,11 +13,12 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.extras import pandas_for
+from matroid_bandits._util.latex import to_latex
 from matroid_bandits._util.plots import Width
-from matroid_bandits._util.text import counted, did_you_mean, listed, number, printable, shown, with_error
+from matroid_bandits._util.text import counted, did_you_mean, listed, number, shown, with_error
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.identification import Endings
-from matroid_bandits.simulation import _join, _plot, _result_file, _statistics
+from matroid_bandits.simulation import _join, _plot, _result_file, _statistics, _tables
 from matroid_bandits.simulation._plot import Bands
 from matroid_bandits.simulation._statistics import Difference, Interval, Method
 
@@ -30,6 +30,9 @@ AxesT = TypeVar("AxesT")
 
 #: What a result says about itself that is no part of what was found: equal results may differ in it.
 _NOT_FOUND = ("wall_time", "seconds", "versions", "device", "no_bounds", "engine", "problem_key", "policy_keys")
+
+#: How versions are written in a sentence.
+_NAMES = {"python": "Python", "numpy": "NumPy", "numba": "Numba"}
 
 #: What is measured of a policy.
 Measure = Literal["regret", "returns"]
@@ -336,46 +339,77 @@ class SimulationResult:
     def summary(self) -> str:
         """Return a text table: expected per-step return and cumulative regret of each policy after the last
         episode."""
-        rows = [[text.replace("\u00a0", " ") for text in row] for row in self._timed_table()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
-        lines.insert(1, "  ".join("-" * width for width in widths))
         head = f"{self._size()}, {self.wall_time:.1f} s{self.about_errors}"
         warned = self.tail_warnings("regret" if self.is_regret_known else "returns")
-        return "\n".join([head, self._about_optimum(), "", *lines, *([""] if warned else []), *warned])
+        table = _tables.timed(_tables.policy_table(self), self.seconds).to_text()
+        return "\n".join([head, self._about_optimum(), "", table, *([""] if warned else []), *warned])
 
-    def _table(self) -> list[tuple[str, ...]]:
-        """The heading and a row for each policy, as text; realised returns where expected ones are not known."""
-        per_step, errors = self.shown_per_step()
-        rows: list[tuple[str, ...]] = [("policy", f"{self.measure} per step", "regret")]
-        for p, name in enumerate(self.policies):
-            value = with_error(float(per_step[p, -1]), float(errors[p, -1]), ".4f")
-            rows.append((printable(name), value, _regret_text(self.regret[p, -1], self.regret_se[p, -1])))
-        if self.endings is not None:
-            texts = [("rounds", "errors"), *(self._ended(p) for p in range(len(self.policies)))]
-            rows = [(*row, *text) for row, text in zip(rows, texts, strict=True)]
-        if self.alarms is not None:
-            column = ["alarms per run", *(number(n, ".2f") for n in self.alarms[:, -1].tolist())]
-            rows = [(*row, text) for row, text in zip(rows, column, strict=True)]
-        return rows
+    def to_latex(
+        self,
+        *,
+        quantiles: Sequence[float] = (),
+        baseline: str | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        r"""Return the table of `summary`, or paired differences, as a LaTeX float for a paper.
 
-    def _timed_table(self) -> list[tuple[str, ...]]:
-        """The table with the seconds of each policy, where they are known."""
-        rows = self._table()
-        if self.seconds is None or np.isnan(self.seconds).all():
-            return rows
-        return [(*row, text) for row, text in zip(rows, ["seconds", *second_texts(self.seconds)], strict=True)]
+        Needs the package booktabs. Digits are equal and decimals aligned in a column, and text is escaped. The best
+        policy is in bold, and with it those that are not clearly worse: their paired difference from it has a 95%
+        confidence interval that reaches 0.
 
-    def _ended(self, p: int) -> tuple[str, str]:
-        """The rounds of a policy's runs, and how many ended with a wrong set, with the exact interval."""
-        assert self.endings is not None
-        own = self.endings[p]
-        low, high = own.error_interval()
-        errors = f"{own.n_errors}/{own.n_runs} ({low:.1%} to {high:.1%})"
-        n_unsure = own.n_runs - int(own.is_sure.sum())
-        return with_error(own.mean_rounds, own.rounds_se, ".1f"), errors + (
-            f", {n_unsure} not sure" if n_unsure else ""
-        )
+        Parameters
+        ----------
+        quantiles : sequence of float, optional
+            Quantiles of regret over runs to add, such as (0.05, 0.5, 0.95).
+        baseline : str, optional
+            The policy that others are compared with; the table is then that of `differences`.
+        caption : str, optional
+            Plain text; by default what is shown, runs, episodes, seed, and what ± and bold mean.
+        label : str, optional
+            For ``\ref``; by default "tab:policies" or "tab:differences".
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problem = mb.lower_bound_problem(6, 2, gap=0.2)
+        >>> result = mb.simulate(problem, [mb.OMM(), mb.KLOSM()], n_episodes=500, n_runs=10, seed=0)
+        >>> print(result.to_latex(caption="Two policies.", label="tab:two"))
+        \begin{table}
+        \centering
+        \begin{tabular}{lrr}
+        \toprule
+        policy & return per step & regret \\
+        \midrule
+        OMM & 0.8656 $\pm$~0.0075 & 67.20 $\pm$~3.74 \\
+        KLOSM & \textbf{0.9242} $\pm$~0.0156 & \textbf{37.88} $\pm$~7.80 \\
+        \bottomrule
+        \end{tabular}
+        \caption{Two policies.}
+        \label{tab:two}
+        \end{table}
+        """
+        if baseline is None:
+            table = _tables.policy_table(self, quantiles)
+        else:
+            table = _tables.difference_table(self.differences(baseline), baseline)
+            table = replace(table, note=f"{_tables.note(self)} {table.note}")
+        return to_latex(table, caption=caption, label=label)
+
+    @property
+    def provenance(self) -> str:
+        """How the numbers were made, in a sentence for a paper: runs, episodes, seed, start and versions.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> result = mb.simulate(mb.lower_bound_problem(6, 2, gap=0.2), [mb.OMM()], n_episodes=500, n_runs=10, seed=0)
+        >>> result.provenance  # doctest: +ELLIPSIS
+        '10 runs of 500 episodes, seed 0, every item observed once before episode 1; matroid-bandits ..., Python ...'
+        """
+        start = "every item observed once" if self.start == "observe" else "no item observed"
+        used = ", ".join(f"{_NAMES.get(name, name)} {version}" for name, version in self.versions.items())
+        return f"{self.size}, seed {self.seed}, {start} before episode 1; {used}."
 
     @property
     def measure(self) -> str:
@@ -421,16 +455,8 @@ class SimulationResult:
 
     def _repr_html_(self) -> str:
         """The table of `summary`, for notebooks."""
-        head, *rows = ([escape(text) for text in row] for row in self._timed_table())
-        cells = "".join(
-            f"<tr><th>{name}</th>{''.join(f'<td>{value}</td>' for value in values)}</tr>" for name, *values in rows
-        )
-        heading = "".join(f"<th>{text}</th>" for text in head)
-        caption = f"{self._size()}; {self._about_optimum()}"
-        return (
-            f'<table><caption style="text-align: left">{caption}</caption>'
-            f"<thead><tr>{heading}</tr></thead><tbody>{cells}</tbody></table>"
-        )
+        table = _tables.timed(_tables.policy_table(self), self.seconds)
+        return table.to_html(f"{self._size()}; {self._about_optimum()}")
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a long table with one row per policy and checkpoint."""
@@ -780,19 +806,6 @@ class SimulationResult:
 
 def _regret_text(regret: float, error: float) -> str:
     return "not known" if math.isnan(regret) else with_error(float(regret), float(error), ".2f")
-
-
-def second_texts(seconds: FloatArray) -> list[str]:
-    """Seconds with as many digits as the least of them needs to show two, up to four; a dash for what is not known.
-
-    Examples
-    --------
-    >>> second_texts(np.array([0.0123, 12.5, np.nan]))
-    ['0.012', '12.500', '-']
-    """
-    least = float(np.min(seconds[seconds > 0.0], initial=1.0))
-    n_digits = min(4, max(1, 1 - math.floor(math.log10(least))))
-    return ["-" if math.isnan(each) else f"{each:.{n_digits}f}" for each in seconds.tolist()]
 
 
 def _is_same(a: Any, b: Any) -> bool:

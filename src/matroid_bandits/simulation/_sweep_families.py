@@ -13,6 +13,9 @@ from matroid_bandits.policies import Detector, Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._simulate import check_policies
 
+#: Values from which on a family is a grid, whose edges are worth a word.
+_GRID = 3
+
 
 @dataclass(frozen=True)
 class Family:
@@ -42,6 +45,23 @@ class Family:
     policies: tuple[str, ...]
     parameter: str | None
     values: tuple[Any, ...]
+
+    def edge(self, policy: str) -> str:
+        """Return "least" or "largest" where a policy has the value at that edge of three or more; empty elsewhere.
+
+        0 is no edge, since few parameters are negative.
+
+        Examples
+        --------
+        >>> family = Family("OMM", ("a", "b", "c"), "scale", (0.5, 1.0, 2.0))
+        >>> [family.edge(policy) for policy in family.policies]
+        ['least', '', 'largest']
+        """
+        if not is_numeric(self.values) or len(set(self.values)) < _GRID:
+            return ""
+        value = self.values[self.policies.index(policy)]
+        ends = {min(self.values): "least", max(self.values): "largest"}
+        return ends.get(value, "") if value != 0 else ""
 
 
 def expand(problem: Problem, policies: Any) -> tuple[dict[str, Policy], dict[str, Family]]:
@@ -128,3 +148,8 @@ def _params(policy: Policy | Detector) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def is_numeric(values: Sequence[Any]) -> bool:
+    """Return whether all values are numbers; booleans are none."""
+    return all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)

@@ -26,9 +26,9 @@ from matroid_bandits._util.styles import curve_styles
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation._plot import check_bounds, draw_bounds, names_of, regret_panel
+from matroid_bandits.simulation._sweep_families import Family, is_numeric
 
 if TYPE_CHECKING:
-    from matroid_bandits.simulation._sweep_families import Family
     from matroid_bandits.simulation._sweep_result import Sweep
 
 #: A parameter is shown on a log axis where its largest value is at least this multiple of the least.
@@ -98,7 +98,7 @@ def parameter_panels(
     >>> [panel.x for panel in parameter_panels(sweep, sweep.families["OMM"])]
     [array([0.1, 1. ])]
     """
-    if family.parameter is None or not _are_numbers(family.values):
+    if family.parameter is None or not is_numeric(family.values):
         got = f"{family.parameter} of {shown(list(family.values))}" if family.parameter else "none of that kind"
         raise SimulationError(
             f"expected {family.name!r} to be a family with one parameter that is a number; got {got}"
@@ -215,7 +215,3 @@ def _chosen(sweep: Sweep, policies: Sequence[str] | None) -> list[str]:
     return [
         policy for name in chosen for policy in ((name,) if name in sweep.policies else groups.get(name, (name,)))
     ]
-
-
-def _are_numbers(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.extras import pandas_for
+from matroid_bandits._util.latex import to_latex
 from matroid_bandits._util.plots import Width
-from matroid_bandits._util.text import counted, did_you_mean, listed, printable, shown, with_error
+from matroid_bandits._util.text import counted, did_you_mean, in_a_line, listed, printable, shown
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation import _sweep_plot
-from matroid_bandits.simulation._result import SimulationResult, second_texts
+from matroid_bandits.simulation import _sweep_plot, _tables
+from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.simulation._statistics import (
     Difference,
     Interval,
@@ -58,6 +58,9 @@ class Best(NamedTuple):
         The policies of the family that may be as good: those whose paired difference, in the same runs, is not clear.
     n_runs : int
         The runs that `regret` is the mean of.
+    edge : str
+        "least" or "largest" where `value` is at that edge of the values that were tried, three or more, so that
+        values beyond it may be better; empty elsewhere. 0 is no edge, since few parameters are negative.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Best(NamedTuple):
     regret_se: float
     rivals: tuple[str, ...]
     n_runs: int = 0
+    edge: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,7 +280,18 @@ class Sweep:
             n_told = own.shape[1]
             error = float(own[p].std(ddof=1)) / float(np.sqrt(n_told)) if n_told > 1 else float("nan")
             policy = result.policies[p]
-            found.append(Best(name, policy, values.get(policy), float(own[p].mean()), error, rivals, n_told))
+            found.append(
+                Best(
+                    name,
+                    policy,
+                    values.get(policy),
+                    float(own[p].mean()),
+                    error,
+                    rivals,
+                    n_told,
+                    members.edge(policy),
+                )
+            )
         return found
 
     def _family(self, name: str) -> Family:
@@ -318,33 +333,103 @@ class Sweep:
                 frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
+    def edge_warnings(self) -> list[str]:
+        """Return a warning for each family whose best value is the least or the largest that was tried.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> policies = {"OMM": [mb.OMM(s) for s in (0.5, 1.0, 2.0)]}
+        >>> problem = mb.lower_bound_problem(6, 2, gap=0.2)
+        >>> sweep = mb.sweep({"blocks": problem}, policies, n_episodes=200, n_runs=5, seed=0)
+        >>> sweep.edge_warnings()
+        ['OMM: the best scale is the least that was tried, 0.5, on blocks; smaller values may be better.']
+        """
+        if not all(result.is_regret_known for result in self.results.values()):
+            return []
+        warned = []
+        for family in self.families.values():
+            best = self.best(family.name)
+            for edge, beyond in (("least", "smaller"), ("largest", "larger")):
+                own = [each for each in best if each.edge == edge]
+                if own:
+                    where = listed([each.problem for each in own[:3]])
+                    more = f" and {len(own) - 3} more" if len(own) > 3 else ""
+                    warned.append(
+                        f"{in_a_line(family.name)}: the best {family.parameter} is the {edge} that was tried,"
+                        f" {own[0].value:g}, on {where}{more}; {beyond} values may be better."
+                    )
+        return warned
+
     def summary(self) -> str:
         """Return a text table of regret after the last episode: a row per policy, a column per problem."""
-        rows = [[text.replace("\u00a0", " ") for text in row] for row in self._timed_table()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(row[1:], widths[1:], strict=True))])
-            for row in rows
-        ]
-        lines.insert(1, "  ".join("-" * width for width in widths))
-        warned = self.tail_warnings()
+        warned = [*self.tail_warnings(), *self.edge_warnings()]
         head = f"{self._size()}, {self.wall_time:.1f} s{self._any.about_errors}"
-        return "\n".join([head, "regret", "", *lines, *([""] if warned else []), *warned])
+        table = _tables.timed(_tables.regret_table(self), self.seconds).to_text()
+        return "\n".join([head, "regret", "", table, *([""] if warned else []), *warned])
 
-    def _table(self) -> list[list[str]]:
-        """The heading and a row for each policy, as text."""
-        rows = [["policy", *map(printable, self.results)]]
-        for p, policy in enumerate(self.policies):
-            ends = [(float(each.regret[p, -1]), float(each.regret_se[p, -1])) for each in self.results.values()]
-            rows.append([printable(policy), *(with_error(mean, error, ".2f") for mean, error in ends)])
-        return rows
+    def to_latex(
+        self,
+        *,
+        best: bool = False,
+        baseline: str | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        r"""Return a table of regret after the last episode as a LaTeX float for a paper.
 
-    def _timed_table(self) -> list[list[str]]:
-        """The table with the seconds of each policy on all problems, where they are known."""
-        rows = self._table()
-        if np.isnan(self.seconds).all():
-            return rows
-        return [[*row, text] for row, text in zip(rows, ["seconds", *second_texts(self.seconds)], strict=True)]
+        A row for each policy, a column for each problem, the best of each column in bold, as in
+        `SimulationResult.to_latex`, which says what the table needs.
+
+        Parameters
+        ----------
+        best : bool, default False
+            Whether to show the best policy of each family on each problem instead, as `best` finds it.
+        baseline : str, optional
+            The policy that others are compared with; the table is then that of `differences`.
+        caption : str, optional
+            Plain text; by default what is shown, runs, episodes, seed, and what ± and bold mean.
+        label : str, optional
+            For ``\ref``; by default "tab:regret", "tab:best" or "tab:differences".
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> problems = {f"gap {gap}": mb.lower_bound_problem(6, 2, gap) for gap in (0.1, 0.2)}
+        >>> sweep = mb.sweep(problems, {"OMM": mb.OMM(), "KLOSM": mb.KLOSM()}, n_episodes=500, n_runs=10, seed=0)
+        >>> print(sweep.to_latex(caption="Two problems."))
+        \begin{table}
+        \centering
+        \begin{tabular}{lrr}
+        \toprule
+        policy & gap 0.1 & gap 0.2 \\
+        \midrule
+        OMM & 51.12 $\pm$~2.22 & 67.20 $\pm$~3.74 \\
+        KLOSM & \textbf{32.80} $\pm$~3.26 & \textbf{37.88} $\pm$~7.80 \\
+        \bottomrule
+        \end{tabular}
+        \caption{Two problems.}
+        \label{tab:regret}
+        \end{table}
+        """
+        if best and baseline is not None:
+            raise SimulationError("expected best or a baseline, which are tables of their own; got both")
+        if best and not self.families:
+            raise SimulationError("expected families to show the best of; this sweep has none")
+        if best:
+            table = _tables.best_table(self)
+        elif baseline is not None:
+            table = _tables.difference_table(self.differences(baseline), baseline)
+        else:
+            table = _tables.regret_table(self)
+        if best or baseline is not None:
+            table = replace(table, note=f"{_tables.note(self._any)} {table.note}")
+        return to_latex(table, caption=caption, label=label)
+
+    @property
+    def provenance(self) -> str:
+        """How the numbers were made, in a sentence for a paper, as `SimulationResult.provenance` says it."""
+        return self._any.provenance
 
     def _size(self) -> str:
         return f'{self._any.size}, seed {self._any.seed}, start "{self._any.start}"'
@@ -356,15 +441,7 @@ class Sweep:
 
     def _repr_html_(self) -> str:
         """The table of `summary`, for notebooks."""
-        head, *rows = ([escape(text) for text in row] for row in self._timed_table())
-        heading = "".join(f"<th>{text}</th>" for text in head)
-        cells = "".join(
-            f"<tr><th>{row[0]}</th>{''.join(f'<td>{text}</td>' for text in row[1:])}</tr>" for row in rows
-        )
-        return (
-            f'<table><caption style="text-align: left">regret; {self._size()}</caption>'
-            f"<thead><tr>{heading}</tr></thead><tbody>{cells}</tbody></table>"
-        )
+        return _tables.timed(_tables.regret_table(self), self.seconds).to_html(f"regret; {self._size()}")
 
     def plot(
         self,
