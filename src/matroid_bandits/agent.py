@@ -194,7 +194,7 @@ class Agent:
         return part
 
     def rejoin(self, parts: Sequence[Agent]) -> None:
-        """Copy back the states of parts of the runs, after all parts reached the same episode."""
+        """Copy the states of parts of the runs back into this agent, after all parts reached the same episode."""
         self.state.rejoin([part.state for part in parts])
         self._engine = make_engine(self._engine_choice, self.state.constraint, self._policy, self.state)
 
@@ -347,7 +347,7 @@ class Agent:
         self._engine.refresh(runs, np.tile(items, self.state.n_runs))
 
     def renew(self) -> None:
-        """Let the policy count all pending plays anew, after items or plays were rearranged."""
+        """Make the policy recount all pending plays, after items or plays were rearranged."""
         self._policy.rearranged(self.state, np.empty(0, np.int64))
 
     def _waiting(self) -> Iterator[Plays]:

@@ -410,7 +410,7 @@ class Methods:
 
     @remote
     def history(self, resolution: int = 60, after: float = 0.0) -> Steps[Form]:
-        """Return the campaign's figures over time, in steps of 1, 60, 3600 or 86400 seconds."""
+        """Return the campaign's counts and average weights over time, in steps of 1, 60, 3600 or 86400 seconds."""
         resolution = as_integer("resolution", resolution, error=MalformedRequestError)
         after = as_number("after", after, error=MalformedRequestError)
         return (yield from self._get(f"history?resolution={resolution}&after={after}"))

@@ -313,7 +313,7 @@ class World:
             self._rows = self._make(environment.mean_weights[None], form.values, form.spread)
 
     def beginning(self, first: int, delays: Delays) -> World:
-        """Return the same world from another episode on, with its delays."""
+        """Return the same compiled environment from another episode on, with its delays."""
         other = object.__new__(World)
         other.__dict__ |= self.__dict__ | {"first": first, "delays": delays}
         return other

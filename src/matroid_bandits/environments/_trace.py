@@ -82,7 +82,7 @@ class TraceEnvironment(Environment):
         return np.ascontiguousarray(np.broadcast_to(self.means(t, stream)[items], (stream.n_runs, items.shape[-1])))
 
     def compiled(self) -> forms.MovingForm:
-        """Return the form of normal weights without noise."""
+        """Return the form for compiled episodes: normal weights without noise."""
         stream, silent = Stream(0, [0]), frozen(np.zeros(self.n_items))
         return forms.MovingForm(forms.GAUSSIAN, lambda means: (means, silent), lambda t: self.means(t, stream))
 

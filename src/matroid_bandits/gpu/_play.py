@@ -40,7 +40,7 @@ Task: TypeAlias = tuple[Slice, Settings]
 
 
 def play(tasks: Sequence[Task], tick: Callable[[int], object] = lambda n: None) -> Iterator[tuple[int, Part]]:
-    """Play tasks on the GPU, several at once where one does not fill it.
+    """Play slices of simulations on the GPU, several at once if one does not fill it.
 
     Decisions and totals are those of the CPU, bit for bit.
 

@@ -49,7 +49,7 @@ class Margin:
 
     @property
     def passes(self) -> bool:
-        """Whether the exchange is ruled out."""
+        """Whether the test rules the exchange out."""
         return self.statistic > self.threshold
 
     def to_dict(self) -> dict[str, Any]:

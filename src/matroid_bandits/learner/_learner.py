@@ -584,8 +584,7 @@ class Learner:
         pinned: Iterable[Any] = (),
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
     ) -> float:
-        """Return an upper bound on how much a better set could beat the one `ask` would choose, by the policy's
-        measure.
+        """Return an upper bound on how much a better set's index could exceed that of the set `ask` would choose.
 
         0 for policies that always find the best set of their indices, as most do; `ESCB` certifies a number. The
         arguments are those of `ask`.

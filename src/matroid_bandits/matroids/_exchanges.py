@@ -37,8 +37,8 @@ class Exchanges:
         self._clear()
 
     def of(self, bases: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return the bounds of each basis' exchanges in the flat arrays, for rows of `bases` (R, K), and all pairs
-        (n,), (n,)."""
+        """Return the exchange pairs of each row of `bases` (R, K): offsets of the rows, and the pairs as two flat
+        arrays."""
         rows = np.ascontiguousarray(bases)
         if len(rows) > 1 and rows.shape[1]:  # few of the rows differ
             whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)

@@ -93,7 +93,8 @@ class LinearMatroid(Matroid):
         return self._scaled is None
 
     def parallel_classes(self, items: IntArray) -> IntArray:
-        """Return classes of vectors that are multiples of each other, where a single prime decides independence."""
+        """Return classes of parallel vectors (multiples of each other), if independence is tested modulo one
+        prime."""
         if self._scaled is not None or self._primes.size != 1:
             return super().parallel_classes(items)
         rows = np.empty((items.size, self._residues.shape[2]), np.int64)

@@ -73,7 +73,7 @@ class Dual(_Derived):
     kind = "dual"
 
     def dual(self) -> Matroid:
-        """Return the original matroid."""
+        """Return the original matroid, of which this one is the dual."""
         return self._base
 
     def find_rank(self) -> int:
@@ -109,7 +109,8 @@ class Dual(_Derived):
         return members
 
     def coloops(self, items: IntArray | None = None) -> IntArray:
-        """Return the items that the complement spans in the original matroid; for all items, its loops."""
+        """Return the coloops of a set in the dual: the items that the set's complement spans in the original
+        matroid."""
         is_in = np.full(self._n_items, items is None)
         if items is not None:
             is_in[items] = True

@@ -73,7 +73,7 @@ class Beyond:
         return replace(self, parts=tuple(_loaded(part, part.load(data)) for part in self.parts))
 
     def write(self, outcomes: Sequence[PartOutcome]) -> Chapter:
-        """Return the report chapter on the results."""
+        """Return the report chapter on the results of these experiments."""
         return Chapter(
             name=self.name,
             title=self.title,

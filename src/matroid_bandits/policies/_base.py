@@ -268,17 +268,17 @@ class AffinePolicy(Policy):
 
     @abstractmethod
     def coefficient(self, state: State, request: Request) -> float:
-        r"""Return :math:`c_t \ge 0` of the request's episode, one number for all runs; it never decreases."""
+        r"""Return the coefficient :math:`c_t \ge 0` of the request's episode, for all runs; it never decreases."""
 
     def lines(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """Return the arrays :math:`a` and :math:`b`, float64 (R, L), which are updated in place.
+        """Return the intercepts :math:`a` and slopes :math:`b` of the index, float64 (R, L), updated in place.
 
         An infinite entry of b stands for an item never seen, which comes first whatever c_t is.
         """
         return state.means, state.radii
 
     def exponent(self, state: State) -> int:
-        """Return the power of two by which b is multiplied and :math:`c_t` divided, for all runs; 0 by default.
+        """Return the exponent of two by which slopes are multiplied and the coefficient divided; 0 by default.
 
         A policy whose :math:`c_t` would grow beyond all bounds changes it now and then. That rounds nothing, so no
         index changes, and what never falls is :math:`c_t` times two to this power.
@@ -286,7 +286,7 @@ class AffinePolicy(Policy):
         return 0
 
     def compiled(self) -> forms.PolicyForm | None:
-        """Return the compiled form of the index, for a coefficient that depends on the episode alone."""
+        """Return the form for compiled episodes, if the coefficient depends on the episode alone."""
         return forms.PolicyForm(
             forms.AFFINE,
             episodes=lambda state, stream: ((coefficient(self, state, Request(t, stream)),) for t in count(1)),

@@ -17,7 +17,8 @@ from matroid_bandits.policies._state import State
 
 
 class CLSG(Policy):
-    r"""CL-SG: radii are multiplied by one Gaussian draw per episode (Hu, Pan and Huang, 2026, arXiv:2605.09277).
+    r"""CL-SG: confidence radii are multiplied by one Gaussian draw per episode (Hu, Pan and Huang, 2026,
+    arXiv:2605.09277).
 
     The index of item e is :math:`\hat w_e + z_t \sqrt{\gamma \log t / (T_e + 1)}`, where one :math:`z_t \sim N(0, 1)`
     is drawn for all items: in some episodes the policy is bold, in others careful. Weights must lie in [0, 1].

@@ -110,7 +110,7 @@ class DiscountedOMM(AffinePolicy):
         return self._scale * math.sqrt(2.0 * math.log(max(clock[_TAU], 1.0)) / clock[_G])
 
     def lines(self, state: State) -> tuple[FloatArray, FloatArray]:
-        """Return the discounted means, and the radii of the scaled weights behind them."""
+        """Return the intercepts and slopes of the affine index: discounted means, and radii in scaled units."""
         return state.extra["means"], state.extra["radii"]
 
     def exponent(self, state: State) -> int:

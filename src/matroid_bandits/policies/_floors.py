@@ -172,7 +172,7 @@ _OWN = (Memory("debt"), Memory("shown", dtype=np.int64))
 
 
 def check_floors(constraint: Constraint, rates: FloatArray) -> None:
-    """Raise `PolicyError` unless sets of the constraint can give every item its share (L,) of the episodes.
+    """Raise `PolicyError` unless sets of the constraint can give every item its minimum share (L,) of the episodes.
 
     Examples
     --------

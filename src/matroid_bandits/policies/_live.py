@@ -112,7 +112,7 @@ class LiveHooks(Described):
         return np.abs(evaluate(cast("Policy", self), state, request) - self.beliefs(state)[0])
 
     def gaps(self, state: State, request: Request) -> FloatArray | None:
-        """Return an upper bound (R,) on how much a better set could beat the one chosen, by the policy's measure.
+        """Return an upper bound (R,) on how much a better set's index could exceed that of the chosen set.
 
         For policies that find a good set and can say how good; None, the default, for those that find the best.
         """

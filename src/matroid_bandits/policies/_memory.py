@@ -102,5 +102,5 @@ class Memory:
         return (n_items, *self.shape) if self.kind == "item" else self.shape
 
     def value(self, now: int) -> Any:
-        """Return the initial value of a cell after the episode `now`."""
+        """Return the initial value of a cell that is created after the episode `now`."""
         return now if isinstance(self.initial, str) and self.initial == NOW else self.initial

@@ -199,7 +199,7 @@ class State:
         self.count(feedback.runs, feedback.items, feedback.gains, was_waiting)
 
     def count(self, runs: IntArray, items: IntArray, gains: FloatArray, was_waiting: bool) -> None:
-        """Count the gain (n,) of each of `items` (n,) in its run (n,), for plays that were pending or not."""
+        """Add the observed gains (n,) of `items` (n,), each in its run (n,), to the statistics."""
         statistics.answer(
             runs, items, gains, was_waiting, self.counts, self.waiting, self.sums, self.means, self.radii,
             self.n_waiting, self._totals,
@@ -322,7 +322,7 @@ class State:
         return part
 
     def rejoin(self, parts: Sequence[State]) -> None:
-        """Copy back the states of parts of the runs, after all parts reached the same episode."""
+        """Copy the states of parts of the runs back into this state, after all parts reached the same episode."""
         self.episode = parts[0].episode
         for name in parts[0].extra:
             arrays = [part.extra[name] for part in parts]

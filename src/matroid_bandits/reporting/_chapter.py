@@ -78,7 +78,7 @@ class RunFacts:
 
     @property
     def summary(self) -> str:
-        """The settings in two sentences."""
+        """The settings of the simulations in two sentences."""
         names = ", ".join(dict.fromkeys(_short(policy) for policy in self.policies.values()))
         start = "every item seen once" if self.start == "observe" else "nothing seen"
         if not isinstance(self.n_episodes, int):
@@ -101,7 +101,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class LogFacts:
-    """Facts on the log behind a chapter: its decisions, and how many were used.
+    """Facts on the log behind a report's chapter: its decisions, and how many were used.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class LogFacts:
 
     @property
     def summary(self) -> str:
-        """The facts as a sentence."""
+        """The facts on the log as one sentence."""
         return f"{self.size}."
 
     def to_dict(self) -> dict[str, Any]:

@@ -150,7 +150,7 @@ class Archive:
         return sorted(found, key=lambda stretch: stretch.first)  # which keeps own ones before others
 
     def events(self, name: str, learner: str, after: int, before: str, until: int) -> Iterator[Event]:
-        """Yield the events of a campaign after an event with the digest `before`, up to `until`.
+        """Yield the archived events of a campaign after a given event, with the digest `before`, up to `until`.
 
         Raises
         ------

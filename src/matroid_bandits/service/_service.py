@@ -45,7 +45,7 @@ log = logging.getLogger("matroid_bandits.service")
 
 
 class Service:
-    """Campaigns of a database, served by one process.
+    """Server core: runs the campaigns (named learners) of a database in one process.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Service:
         }
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures of this process as JSON; blocks."""
+        """Return the metrics of this process as JSON; blocks the calling thread."""
         with self.database.reading() as connection:
             rows, sizes = self.database.rows(connection), database_sizes(self.database, connection)
         texts = {"database_bytes": "Bytes of the database.", "database_free_bytes": "Bytes of it that are free."}
@@ -260,11 +260,11 @@ class Service:
         return bool(self._awaited)
 
     async def hand_over(self, endpoint: Endpoint, call: Call) -> Answer | None:
-        """Forward a request to the campaign's home server; None where this server handles it."""
+        """Forward a request to the campaign's home server; return None if this server handles it."""
         return None if self.router is None else await self.router.hand_call(endpoint, call)
 
     async def read(self, campaign: str, run: Callable[[Replica], Any]) -> Any:
-        """Read from an up-to-date replica on the writer thread, between two batches."""
+        """Read from an up-to-date replica of a campaign on the writer thread, between two batches."""
         if self._awaited:
             await self._wait_for(campaign)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

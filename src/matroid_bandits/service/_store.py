@@ -104,7 +104,7 @@ class Timeouts:
 
 
 class Database:
-    """SQLite or PostgreSQL database of campaigns.
+    """SQLite or PostgreSQL database of campaigns (named learners) and their logs.
 
     Parameters
     ----------
@@ -302,19 +302,19 @@ class Database:
     def log(
         self, connection: Connection, campaign: int, after: int = 0, limit: int | None = None, chunk: int = 64
     ) -> Iterator[Any]:
-        """Yield number, time and payload of a campaign's events after one, a chunk of rows at a time."""
+        """Yield number, time and payload of a campaign's events after a given event, a chunk of rows at a time."""
         given = {"campaign": campaign, "after": after, "limit": _ALL if limit is None else limit}
         with connection.execute(self._after, given, execution_options={"yield_per": chunk}) as found:
             yield from found
 
     def tail(self, connection: Connection, campaign: int, until: int, limit: int) -> list[str]:
-        """Return the payloads of the last events up to one, oldest first."""
+        """Return the payloads of the last events up to a given event, oldest first."""
         newest = select(events.c.payload).where(events.c.campaign == campaign, events.c.seq <= until)
         found = connection.execute(newest.order_by(events.c.seq.desc()).limit(limit)).scalars().all()
         return [*reversed(found)]
 
     def page(self, connection: Connection, campaign: int, after: int, limit: int, most: int) -> list[Any]:
-        """Return the next events of a campaign after one: at least one, at most `limit` events and `most`
+        """Return the events of a campaign after a given event: at least one, at most `limit` events and `most`
         characters."""
         found: list[Any] = []
         for row in self.log(connection, campaign, after, limit, chunk=16):

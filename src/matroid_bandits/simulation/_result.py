@@ -498,7 +498,7 @@ class SimulationResult:
         return pd.DataFrame(axes | {"returns": np.ravel(cast(Any, returns)), "regret": np.ravel(cast(Any, regret))})
 
     def part(self, runs: slice) -> SimulationResult:
-        """Return the result of some of the runs (for drawn worlds: of the worlds), after the last episode alone.
+        """Return the result of some of the runs (for `Worlds`: of the random problems), after the last episode alone.
 
         Choose on one half and report on the other: the best of several is too good in the runs that made it the best.
 

@@ -222,7 +222,7 @@ class Sweep:
         ]
 
     def quantiles(self, probabilities: ArrayLike = (0.25, 0.5, 0.75), *, measure: str = "regret") -> dict[str, Any]:
-        """Return quantiles over runs (for drawn worlds: over worlds) by problem, each an array (P, n)."""
+        """Return quantiles over runs (for `Worlds`: over random problems) by problem, each an array (P, n)."""
         return {name: result.quantiles(probabilities, measure=measure) for name, result in self.results.items()}
 
     def tail_warnings(self, measure: str = "regret") -> list[str]:
@@ -234,7 +234,7 @@ class Sweep:
         ]
 
     def variance_parts(self) -> list[Parts]:
-        """Return the variance of regret between and within drawn worlds, for each distribution of worlds and policy.
+        """Return the variance of regret between and within random problems, for each `Worlds` and policy.
 
         More runs make the second part small, only more worlds the first.
         """
@@ -320,8 +320,8 @@ class Sweep:
         return pd.concat(frames, ignore_index=True)
 
     def to_run_frame(self) -> pandas.DataFrame:
-        """Return a long table with one row per problem, policy and run after the last episode, for every drawn
-        world."""
+        """Return a long table with one row per problem, policy and run after the last episode, for every random
+        problem."""
         pd = pandas_for("to_run_frame")
         frames = []
         for name, result in self.results.items():

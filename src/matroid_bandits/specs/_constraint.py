@@ -76,7 +76,7 @@ class TableSpec(Spec):
         return self
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Return the constraint, its items and their table rows; `reserved` columns are not features."""
+        """Build the constraint with its items and their table rows; `reserved` columns are not features."""
         place = Place() if place is None else place
         if self.file is not None:
             sheet = read_sheet(self.file, place.at("file"))
@@ -311,7 +311,7 @@ class OwnSpec(Spec):
     )
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Return the constraint and its items, named by their labels, without table rows."""
+        """Build the user's constraint, with items named by their labels and without table rows."""
         place = Place() if place is None else place
         kind = import_class(self.kind, place.at("kind"), Constraint)
         values = dict(self.model_extra or {})
@@ -335,7 +335,7 @@ class StoredSpec(Spec):
     kind: str = Field(description="The kind of the constraint.")
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Return the constraint, without table rows."""
+        """Build the constraint from its stored form, without table rows."""
         place = Place() if place is None else place
         try:
             made = constraint_from_dict({"format": FORMAT, "kind": self.kind, **(self.model_extra or {})})

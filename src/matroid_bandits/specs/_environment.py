@@ -53,11 +53,11 @@ class EnvironmentSpec(Spec):
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the matroid's own table that the weights use."""
+        """Columns of the items' table that the weight distribution uses."""
         return []
 
     def environment(self, ground: Ground, place: Place | None = None) -> Environment:
-        """Return the environment for these items."""
+        """Build the environment for the given items."""
         place = Place() if place is None else place
 
         def numbers(value: Any, *keys: str) -> Any:

@@ -44,7 +44,7 @@ class Ground:
     constraint: Constraint
 
     def matroid(self, place: Place) -> Matroid:
-        """Return the constraint, checked to be a matroid; `place` is its place in the spec."""
+        """Return the constraint if it is a matroid, and raise an error that names `place` otherwise."""
         if not isinstance(self.constraint, Matroid):
             raise place.error(f"expected a matroid, of which others can be made; got {self.constraint!r}")
         return self.constraint

@@ -39,7 +39,7 @@ class OperationSpec(Spec):
     of: ConstraintSpec
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Return the matroid, its items and their table rows; `reserved` columns are not features."""
+        """Build the matroid with its items and their table rows; `reserved` columns are not features."""
         place = Place() if place is None else place
         base = self.of.ground(place.at("of"), reserved)
         try:
@@ -132,7 +132,7 @@ class DirectSumSpec(Spec):
     parts: list[ConstraintSpec]
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Return the matroid, its items and their table rows; `reserved` columns are not features."""
+        """Build the direct sum with its items and their table rows; `reserved` columns are not features."""
         place = (Place() if place is None else place).at("parts")
         grounds = [part.ground(place.at(number), reserved) for number, part in enumerate(self.parts)]
         part_of: dict[str, int] = {}
@@ -163,7 +163,7 @@ class IntersectionSpec(Spec):
     parts: list[ConstraintSpec] = Field(description="Two matroids with the same items in the same order.")
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Return the constraint, its items and the first part's table rows; `reserved` columns are not features."""
+        """Build the intersection with its items and their table rows; `reserved` columns are not features."""
         place = (Place() if place is None else place).at("parts")
         if len(self.parts) != 2:
             why = ": the best sets of three matroids are NP-hard to find; list small families as sets"
@@ -217,7 +217,7 @@ for model in (TruncateSpec, DualSpec, RestrictSpec, ContractSpec, DirectSumSpec,
 
 
 class ConstrainedSpec(Spec):
-    """A table with a constraint under `constraint`, or under `matroid`, the common case.
+    """Base class of specs that contain a constraint, under the key `constraint` or its alias `matroid`.
 
     Examples
     --------
@@ -252,7 +252,8 @@ class ConstrainedSpec(Spec):
         return "matroid" if self.constraint is None else "constraint"
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Return the constraint and its items; `place` is the table's place, `reserved` columns are not features."""
+        """Build the constraint with its items; `place` is used in error messages, `reserved` columns are not
+        features."""
         given = self.matroid if self.constraint is None else self.constraint
         assert given is not None
         return given.ground((Place() if place is None else place).at(self.key), reserved)

@@ -71,7 +71,7 @@ class SettingsSpec(Spec):
         return self
 
     def plan(self, place: Place | None = None) -> Plan:
-        """Return the requested changes, with everything that can be built before the campaign is read."""
+        """Return the requested changes as a `Plan`, with everything built that does not depend on the campaign."""
         place = Place() if place is None else place
         key = "matroid" if self.constraint is None else "constraint"
         whole = self.matroid if self.constraint is None else self.constraint
@@ -149,7 +149,7 @@ class Plan:
         )
 
     def check(self, learner: Learner) -> None:
-        """Raise where settings that cannot change differ."""
+        """Raise an error if a setting that cannot change (seed, direction) differs."""
         now = "minimize" if learner.minimize else "maximize"
         if self.direction not in (None, now):
             raise self.place.at("direction").error(f"expected {now}, which cannot change; got {self.direction}")

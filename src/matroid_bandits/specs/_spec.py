@@ -76,7 +76,7 @@ def parse(
     allow_files: bool = False,
     allow_code: bool = False,
 ) -> T:
-    """Return the model described by plain data.
+    """Parse plain data into a spec model; errors name the key.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def parse(
 
 
 def parse_json(model: type[M], body: bytes) -> M:
-    """Return the model described by a JSON body, which may name neither files nor code.
+    """Parse a JSON body into a spec model; the body may name neither files nor code.
 
     Raises
     ------
