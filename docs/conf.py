@@ -38,8 +38,6 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False  # it would fetch pages, which browsers refuse where the site is read from files
 html_search_scorer = str(HERE / "scorer.js")
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
 
 myst_enable_extensions = ["colon_fence", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 4

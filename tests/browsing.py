@@ -23,6 +23,36 @@ _FLAGS = (
 _COMMAND = "from matroid_bandits.cli import main; main()"
 _WAIT = 60.0
 
+#: Texts whose contrast with what is behind them is too low, and by how much a page is wider than the screen.
+FAINT = """() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  const over = (colors) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const faint = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    if (!texts.currentNode.data.trim() || !element.checkVisibility({ opacityProperty: true })) continue;
+    if (element.closest('[disabled], noscript')) continue;
+    const behind = [];
+    for (let e = element; e; e = e.parentElement) behind.unshift(getComputedStyle(e).backgroundColor);
+    const style = getComputedStyle(element);
+    const ground = over(behind);
+    const ink = over([...behind, element instanceof SVGElement ? style.fill : style.color]);
+    const [a, b] = [light(ground), light(ink)].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(`${texts.currentNode.data.trim()}: ${ink} on ${ground}`);
+  }
+  return faint;
+}"""
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
 
 class Site:
     """A server with keys of every role, and what a client from elsewhere does to it."""

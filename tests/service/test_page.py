@@ -7,45 +7,17 @@ import re
 
 import pytest
 
-from browsing import Site, down, sign_in, until
+from browsing import FAINT, OVERFLOW, Site, down, sign_in, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.compiled]
 
 INJECTED = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7*7}}", "' onclick='alert(1)"]
 
-# Names, contrasts and overflow, as a person with a screen reader, weak eyes or a phone would meet them.
+# Controls without a name, as a person with a screen reader would meet them.
 NAMELESS = """() => [...document.querySelectorAll('button, input, select, textarea, a')]
   .filter((e) => e.type !== 'hidden' && e.checkVisibility())
   .filter((e) => !(e.innerText?.trim() || e.getAttribute('aria-label') || e.labels?.length))
   .map((e) => e.outerHTML.slice(0, 120))"""
-FAINT = """() => {
-  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-  const over = (colors) => {
-    canvas.clearRect(0, 0, 1, 1);
-    for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
-    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
-  };
-  const light = (rgb) => {
-    const [r, g, b] = rgb.map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const faint = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const element = texts.currentNode.parentElement;
-    if (!texts.currentNode.data.trim() || !element.checkVisibility({ opacityProperty: true })) continue;
-    if (element.closest('[disabled], noscript')) continue;
-    const behind = [];
-    for (let e = element; e; e = e.parentElement) behind.unshift(getComputedStyle(e).backgroundColor);
-    const style = getComputedStyle(element);
-    const ground = over(behind);
-    const ink = over([...behind, element instanceof SVGElement ? style.fill : style.color]);
-    const [a, b] = [light(ground), light(ink)].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(`${texts.currentNode.data.trim()}: ${ink} on ${ground}`);
-  }
-  return faint;
-}"""
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 def tile(page, name):

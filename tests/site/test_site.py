@@ -11,9 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from browsing import FAINT, OVERFLOW
+
 pytestmark = [pytest.mark.browser, pytest.mark.compiled]
 
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SAMPLED = ("index", "tutorial-research", "tutorial-product", "policies", "service", "api/index", "api/policies")
 
 
@@ -109,6 +110,7 @@ def test_pages_fit_screens(open_page, width, scheme):
     for name in SAMPLED:
         page.goto(re.sub(r"[^/]*$", "", page.url).removesuffix("api/") + f"{name}.html")
         assert page.evaluate(OVERFLOW) == 0, name
+        assert page.evaluate(FAINT) == [], name
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (max(map(int, re.findall(r"\d+", ground)[:3])) < 128) == is_dark, name
 
