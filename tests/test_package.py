@@ -59,3 +59,58 @@ def test_what_is_used_loads_what_it_needs():
 def test_modules_of_the_package_need_no_import_of_their_own():
     code = "import matroid_bandits as mb; mb.datasets.printed, mb.policies.POLICIES, mb.simulation.Progress"
     assert "matroid_bandits.datasets" in loaded_by(code)
+
+
+WITHOUT_EXTRAS = """
+import importlib, pkgutil, sys
+
+optional = "alembic distributed httpcore httpx jinja2 joblib matplotlib networkx pandas platformdirs pooch"
+optional += " prometheus_client psycopg pyarrow pydantic ray requests rich scipy sqlalchemy starlette topohub typer"
+sys.modules.update(dict.fromkeys(optional.split()))  # not found, wherever it is installed
+
+import matroid_bandits as mb
+from matroid_bandits import *
+
+for module in pkgutil.iter_modules(mb.__path__):
+    try:
+        importlib.import_module(f"matroid_bandits.{module.name}")
+    except ImportError as error:
+        print(module.name, "|", error)
+
+problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, 0.7]))
+result = mb.simulate(problem, mb.OMM(), n_episodes=3, n_runs=2, seed=0)
+learner = mb.Learner(problem.constraint, mb.OMM())
+print(result.summary()[:9])
+for use in (
+    lambda: mb.cli.app,
+    lambda: mb.Client("http://127.0.0.1:1", "a"),
+    lambda: mb.AsyncClient("http://127.0.0.1:1", "a"),
+    lambda: mb.datasets.movielens(),
+    lambda: mb.datasets.isp_names(),
+    lambda: mb.datasets.fetch("movielens", "."),
+    lambda: mb.reporting.open_console(),
+    lambda: mb.reporting.styled("a"),
+    lambda: mb.simulate(problem, mb.OMM(), n_episodes=3, n_runs=2, seed=0, executor=2),
+    lambda: mb.simulate(problem, mb.OMM(), n_episodes=3, n_runs=2, seed=0, executor="ray"),
+    lambda: result.plot(),
+    lambda: result.to_frame(),
+    lambda: learner.estimates().to_frame(),
+):
+    try:
+        use()
+    except mb.exceptions.MatroidBanditsError as error:
+        print(error)
+mb.cli.main()
+"""
+
+
+def test_without_extras_a_sentence_says_what_to_install():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True, check=False)
+    service, specs, summary, *said = done.stdout.splitlines()
+    assert service.startswith("service | the service needs ")
+    assert specs.startswith("specs | specs need pydantic: ")
+    assert summary == "2 runs of"
+    assert len(said) == 13
+    assert [sentence for sentence in said if "pip install 'matroid-bandits[" not in sentence] == []
+    assert done.stderr.startswith("the command line needs typer and rich: pip install 'matroid-bandits[cli]'")
+    assert (done.stderr.count("\n"), done.returncode) == (1, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from matroid_bandits._util.extras import missing
 from matroid_bandits._util.plots import STANDIN
 from matroid_bandits._util.tables import STANDIN_NOTE, Table
 from matroid_bandits.reporting._blocks import Claim, Plot, Text, unknown_block
@@ -27,8 +28,10 @@ def open_console() -> Console:
     >>> open_console().print(styled("a [b] is no markup"))
     a [b] is no markup
     """
-    from rich.console import Console
-
+    try:
+        from rich.console import Console
+    except ImportError:
+        raise missing("a console needs rich", "cli") from None
     return Console(highlight=False)
 
 
@@ -40,8 +43,10 @@ def styled(*parts: str | tuple[str, str]) -> RichText:
     >>> styled(("bold", "bold"), " and plain").plain
     'bold and plain'
     """
-    from rich.text import Text
-
+    try:
+        from rich.text import Text
+    except ImportError:
+        raise missing("styled text needs rich", "cli") from None
     return Text.assemble(*parts)
 
 
