@@ -238,28 +238,25 @@ def _policies_table(stored: Mapping[str, Any], which: str) -> Rows:
 
 
 def _suite(stored: Mapping[str, Any], which: str) -> Rows:
-    """A suite of `make bench`: ours beside the fastest of the others, and beside those that a target names."""
+    """A suite of `make bench`: a column for each alternative, with its time and the ratio to ours."""
+    results = stored["suites"][which]
+    names = list(dict.fromkeys(name for result in results for name in result["others"]))
     rows = []
-    for result in stored["suites"][which]:
-        others = result["others"]
-        targets = {each["against"]: each for each in result["expected"]}
-        shown = list(dict.fromkeys([*targets, min(others, key=lambda name: others[name]["s"])]))
+    for result in results:
+        others = [result["others"].get(name) for name in names]
         rows.append(
             [
                 result["case"],
                 _seconds(result["ours_s"]),
-                "<br>".join(f"{name}, {_seconds(others[name]['s'])}" for name in shown),
-                "<br>".join(_times(others[name]["ratio"]) for name in shown),
-                "<br>".join(_target(targets.get(name)) for name in shown),
+                *("" if other is None else f"{_seconds(other['s'])}, {_times(other['ratio'])}" for other in others),
+                ", ".join(f"{each['at_least']:.3g}x {_verdict(each)}" for each in result["expected"]),
             ]
         )
-    return ["case", "ours", "against", "ratio", "target"], rows
+    return ["case", "ours", *names, "target"], rows
 
 
-def _target(target: Mapping[str, Any] | None) -> str:
-    if target is None:
-        return ""
-    return f"{target['at_least']:.3g}x, {'reached' if target['reached'] else '**missed**'}"
+def _verdict(target: Mapping[str, Any]) -> str:
+    return "reached" if target["reached"] else "**missed**"
 
 
 def _seconds(seconds: float) -> str:
@@ -272,34 +269,7 @@ def _times(ratio: float) -> str:
 
 
 def _digits(x: float) -> str:
-    return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"
-
-
-def _scaling(stored: Mapping[str, Any], _: str) -> Rows:
-    """Millions of episodes a second by number of threads."""
-    rows = []
-    for name, rates in stored["series"].items():
-        own = rates["this"]
-        best = max(own[len(stored["threads"]) - 1 :])
-        rows.append([name, *(_digits(rate) for rate in own), _times(best / own[0])])
-    return ["series", *map(str, stored["threads"]), "default", "against one"], rows
-
-
-def _gpu(stored: Mapping[str, Any], which: str) -> Rows:
-    """Millions of episodes a second on the GPU and on the CPU beside it, with a target or without."""
-    targets = {each["name"]: each for each in stored["expected"] if "aim" in each}
-    rows = []
-    for result in stored["results"]:
-        target = next((each for name, each in targets.items() if result["case"].startswith(f"{name}, ")), None)
-        if (target is not None) == (which == "targets"):
-            rates = [1e-6 / result["ours_s"], 1e-6 / result["others"]["CPU"]["s"]]
-            wanted = (
-                []
-                if target is None
-                else [f"{target['aim'] / 1e6:g}, {'reached' if target['reached'] else '**missed**'}"]
-            )
-            rows.append([result["case"].removesuffix(" x 1,000"), _digits(rates[0]), *wanted, _digits(rates[1])])
-    return ["", "GPU", *(["target"] if which == "targets" else []), "16 CPU cores"], rows
+    return f"{x:,.0f}" if x >= 100 else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
 
 
 #: How tables are made that are not shown as they are stored, by file, or by file and table.
@@ -314,8 +284,6 @@ _OWN: dict[str, Callable[[Mapping[str, Any], str], Rows]] = {
     "transversal/transversal-policies": _policies_table,
     "linear/linear-policies": _policies_table,
     "bench": _suite,
-    "scaling": _scaling,
-    "gpu": _gpu,
 }
 
 

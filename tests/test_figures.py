@@ -83,4 +83,4 @@ def test_results_of_reports_and_benchmarks_are_taken(tmp_path, monkeypatch):
         (tmp_path / "bench-run").write_text(json.dumps(run))
         assert tables.take(tmp_path / "bench-run", "two cores") == ["bench"]
     assert list(tables.read("bench")["suites"]) == ["graphic", "linear"]
-    assert "| a tree | 2 µs | SciPy, 40 µs | 20x | 30x, **missed** |" in tables.table("bench/graphic")
+    assert "| a tree | 2.00 µs | 40.0 µs, 20.0x | 30x **missed** |" in tables.table("bench/graphic")
