@@ -39,7 +39,7 @@ RESULTS = HERE / "results"
 RACE = ROOT / "src" / "matroid_bandits" / "paper" / "race.json"
 
 TABLE = re.compile(r"<!-- table: (?P<name>[^>]+?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
-VALUE = re.compile(r"(?P<text>[\d,.]+(?: ± [\d,.]+| of \d+)?)(?P<mark><!-- =(?P<path>[^>]+?) -->)")
+VALUE = re.compile(r"(?P<text>[\d,.]+(?: ± [\d,.]+| of \d+|x| [µm]?s)?)(?P<mark><!-- =(?P<path>[^>]+?) -->)")
 
 #: What of a report's chapter is stored; curves and the runs behind them are not.
 _KEPT = ("episodes", "runs", "seed", "start", "tables", "claims", "winners", "losses")
@@ -96,11 +96,19 @@ def table(name: str) -> str:
 
 
 def value(path: str) -> str:
-    """A stored figure as text: FILE/TABLE/ROW/COLUMN, where ROW is the first cell of its row."""
+    """A stored figure as text: FILE/TABLE/ROW/COLUMN, where ROW is the first cell of its row.
+
+    Of a suite of `make bench` the row is a case, and the column an alternative (the ratio is given) or "ours" (the
+    time is given).
+    """
     file, which, row, *column = path.split("/", 3)
     stored = read(file)
     if which == "losses":
         return " of ".join(map(str, stored["losses"][row]))
+    if "suites" in stored:
+        case, _, against = path.split("/", 2)[2].rpartition("/")
+        (result,) = (each for each in stored["suites"][which] if each["case"] == case)
+        return _seconds(result["ours_s"]) if against == "ours" else _times(result["others"][against]["ratio"])
     records = stored["tables"][which]
     (record,) = (each for each in records if str(next(iter(each.values()))) == row)
     return cell(record[column[0]])

@@ -29,6 +29,9 @@ def test_a_changed_figure_is_noticed_and_mended():
     assert "| `MOSS()` | 859 ± 28; 831 |" in mended
     assert "it has 859 ± 28<!-- =" in mended
     assert tables.filled(mended) == mended
+    speed = "9x<!-- =bench/episodes/graphic 315/972, 100 runs x 1,000/SciPy --> in 1 s"
+    speed += "<!-- =bench/learner/L = 1,000, K = 10/ours -->"
+    assert re.fullmatch(r"[\d.]+x<!-- [^>]+ --> in [\d.]+ µs<!-- [^>]+ -->", tables.filled(speed))
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
