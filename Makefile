@@ -59,7 +59,7 @@ gpu-test: $(VENV)/.test
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -m gpu tests/gpu
 
 # Rooms above the compiled code: make test plays them, and interpreted they would say nothing more.
-ABOVE := service client cli paper reporting
+ABOVE := service client cli paper reporting datasets specs testing evaluation learner simulation
 
 coverage: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term:skip-covered \

@@ -263,6 +263,29 @@ def _suite(stored: Mapping[str, Any], which: str) -> Rows:
     return ["case", "ours", *names, "target"], rows
 
 
+#: What a reader would write instead, for the README: the task, its suite and case, and the alternative.
+_ALTERNATIVES = (
+    ("race OMM on a graph of 315 nodes and 972 links", "episodes", "graphic 315/972, 100 runs x 1,000", "SciPy"),
+    ("the same", "episodes", "graphic 315/972, 100 runs x 1,000", "networkx"),
+    ("race OMM on a graph of 108 nodes and 153 links", "episodes", "graphic 108/153, 100 runs x 1,000", "rustworkx"),
+    ("best independent 18 of 100 feature vectors", "linear", "100 x 18 x 64", "NumPy rank loop"),
+    ("ask and tell, 10 of 1,000 items", "learner", "L = 1,000, K = 10", "NumPy argpartition loop"),
+    ("ask and tell, 10 of 1,000,000 items", "learner", "L = 1,000,000, K = 10", "NumPy argpartition loop"),
+    ("best assignment, 300 x 300", "constraints", "assignment 300 x 300", "SciPy"),
+)
+
+
+def _alternatives(stored: Mapping[str, Any], _: str) -> Rows:
+    """A few results of `make bench` beside what a reader would write by hand."""
+    rows = []
+    for task, suite, case, name in _ALTERNATIVES:
+        (result,) = (each for each in stored["suites"][suite] if each["case"] == case)
+        other = result["others"][name]
+        here, there = _seconds(result["ours_s"]), _seconds(other["s"])
+        rows.append([task, here, f"{name}, {there}", _times(other["ratio"]), f"`{suite}`"])
+    return ["task", "here", "by hand", "ratio", "`make bench`"], rows
+
+
 def _verdict(target: Mapping[str, Any]) -> str:
     return "reached" if target["reached"] else "**missed**"
 
@@ -292,6 +315,7 @@ _OWN: dict[str, Callable[[Mapping[str, Any], str], Rows]] = {
     "transversal/transversal-policies": _policies_table,
     "linear/linear-policies": _policies_table,
     "bench": _suite,
+    "bench/alternatives": _alternatives,
 }
 
 

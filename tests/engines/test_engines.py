@@ -211,6 +211,7 @@ def test_huge_and_tiny_numbers():
             assert np.array_equal(decisions(KineticEngine, coefficients, counts, means * scale, 5), plain)
 
 
+@pytest.mark.compiled
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), minimize=st.booleans())
 def test_learners_agree_when_answers_come_late_and_in_parts(seed, minimize):

@@ -96,6 +96,7 @@ def test_engines_agree_on_random_matroids_and_requests(data):
     check_trajectory(matroid, policy, rng, 25, n_runs=data.draw(st.integers(1, 2)), minimize=data.draw(st.booleans()))
 
 
+@pytest.mark.compiled
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), n_items=st.integers(24, 160), n_runs=st.integers(1, 2))
 def test_engines_agree_on_quotas_and_requests(seed, n_items, n_runs):

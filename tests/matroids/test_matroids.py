@@ -305,6 +305,7 @@ def test_reprs_stay_short():
     assert max(len(repr(many)), len(repr(deep))) < 200
 
 
+@pytest.mark.compiled
 def test_a_predicate_may_use_another_matroid():
     """Rows of the inner batch must not wait for the threads that wait for them."""
     inner = mb.UniformMatroid(50, 5)

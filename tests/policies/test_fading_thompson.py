@@ -12,6 +12,7 @@ from matroid_bandits.stream import POLICY, ROUNDING, Stream
 from samples import GRAPH, TENTHS
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("minimize", [False, True], ids=["gains", "costs"])
 @pytest.mark.parametrize("delay", [0, 4])
 def test_without_fading_it_is_thompson_sampling_bit_for_bit(delay, minimize):
@@ -99,5 +100,6 @@ def test_gamma_is_above_nothing():
     assert mb.DiscountedThompson(1).gamma == 1.0
 
 
+@pytest.mark.compiled
 def test_the_policy_keeps_its_contract():
     mb.testing.check_policy(mb.DiscountedThompson(0.9))

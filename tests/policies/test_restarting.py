@@ -103,6 +103,7 @@ def test_a_detector_that_is_silent_changes_nothing(base):
     assert result.alarms.max() == 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 def test_any_policy_may_have_a_detector(base):
     mb.testing.check_policy(mb.Restarting(base, EAGER), n_items=8)

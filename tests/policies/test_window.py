@@ -191,6 +191,7 @@ def test_scales_that_make_no_sense(scale):
         mb.SlidingWindowOMM(10, scale)
 
 
+@pytest.mark.compiled
 def test_the_policy_keeps_its_contract():
     for window in (1, 4):
         mb.testing.check_policy(mb.SlidingWindowOMM(window, 0.3), n_episodes=30)
