@@ -8,7 +8,7 @@ APART := long or cluster or browser or gpu
 # One process per core, each of which takes tests from the others when it has none left.
 SPREAD := -n logical --dist worksteal
 
-.PHONY: help reproduce test serve long cluster browser gpu-test torture soak coverage lint format bench science docs clean
+.PHONY: help reproduce test serve long cluster browser gpu-test torture soak coverage lint format bench science docs release-check lowest clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +27,8 @@ help:
 	@echo "make torture     servers killed under load (KILLS=200), statements that fail (EXAMPLES=500)"
 	@echo "make soak        a campaign that ages by a year: changes, settings, retention, restarts (DAYS=365)"
 	@echo "make docs        the documentation site, docs/_build/html/index.html"
+	@echo "make release-check   build the packages, install them into empty environments, try the core and each extra (ARGS='--only core')"
+	@echo "make lowest      the tests with the lowest supported version of every dependency"
 	@echo "make clean       remove .venv, caches and reports"
 
 $(BIN)/python:
@@ -114,6 +116,18 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo "The site is docs/_build/html/index.html."
 
+release-check: | $(BIN)/python
+	$(BIN)/python tools/release_check.py $(ARGS)
+
+# The lower bounds of pyproject.toml, in an environment of their own with a cache of kernels of its own. TESTS names what to run.
+LOWEST := .venv-lowest
+TESTS ?= tests src
+lowest:
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python tools/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[test]'
+	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba $(LOWEST)/bin/python -m pytest $(SPREAD) -m "not ($(APART))" $(TESTS)
+
 clean:
-	rm -rf docs/_build docs/api $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
+	rm -rf docs/_build docs/api $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,9 @@
 """The package can be released: its papers agree with each other, and its packages hold what they should."""
 
 import re
+import runpy
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -49,3 +51,22 @@ def test_the_source_package_holds_every_file_of_the_repository():
     included = {path.strip("/") for path in PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]}
     top = {line.partition("/")[0] for line in files.stdout.splitlines()}
     assert top - included == {".ci", ".gitignore", "pyproject.toml"}  # hatchling adds the last two
+
+
+def test_every_extra_has_a_program_that_tries_it():
+    programs = runpy.run_path(str(ROOT / "tools" / "smoke.py"), run_name="smoke")["PROGRAMS"]
+    check = runpy.run_path(str(ROOT / "tools" / "release_check.py"), run_name="check")
+    assert list(programs) == ["core", *check["EXTRAS"]]
+    for name in ("core", "specs", "frame", "client"):
+        programs[name]()
+
+
+def test_every_dependency_has_a_lower_bound():
+    found = runpy.run_path(str(ROOT / "tools" / "lowest.py"), run_name="lowest")["lower_bounds"]()
+    assert {"numpy", "numba", "matplotlib", "sqlalchemy"} <= found.keys()
+
+
+@pytest.mark.long
+def test_the_wheel_works_alone():
+    command = [sys.executable, ROOT / "tools" / "release_check.py", "--only", "contents", "frame", "--pythons"]
+    subprocess.run([*command, sys.executable], check=True)
