@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PAGES = [HERE / "tutorial-research.md", HERE / "tutorial-product.md"]
+PAGES = [HERE / "tutorial-research.md", HERE / "tutorial-product.md", HERE / "for-a-paper.md"]
 
 #: A block of Python, and the block of text right after it.
 _BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", flags=re.DOTALL)

@@ -26,7 +26,7 @@ def test_tables_are_what_the_sweep_says():
         (family, each.problem, each.policy) for family in policies for each in sweep.best(family)
     ]
     found = sweep.differences("T, prior=beta")
-    assert differences.title == "Regret less that of T, prior=beta"
+    assert differences.title == "Regret minus that of T, prior=beta"
     assert [row[0] for row in differences.rows] == [name for name in sweep.policies if name != "T, prior=beta"]
     assert differences.rows[0][1:3] == (Estimate(found[0].mean, found[0].se), found[0].p_holm)
     notes = " ".join(table.note for table in chapter.tables)

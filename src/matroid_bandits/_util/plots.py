@@ -251,12 +251,12 @@ def new_figure(
     if width is not None:
         n_columns = max(1, min(n_columns, int(width / 2.0)))
     n_rows = -(-n_panels // n_columns)
-    letter, line = (0.075, 0.2) if width is None else (0.066, 0.17)
+    key, letter, line = (0.6, 0.075, 0.2) if width is None else (0.5, 0.066, 0.17)
     panel_height = 2.8 if width is None else 0.4 + 0.6 * width / n_columns
     if width is None:
         width = 0.3 + 3.7 * n_columns
     longest = max((len(legend_label(label)) for label in labels), default=0)
-    per_row = max(1, min(len(labels), int(width / (0.6 + letter * longest)))) if labels else 1
+    per_row = max(1, min(len(labels), int(width / (key + letter * longest)))) if labels else 1
     n_lines = math.ceil(len(labels) / per_row)
     if height is None:
         height = panel_height * n_rows + (line + line * n_lines if labels else 0.0)

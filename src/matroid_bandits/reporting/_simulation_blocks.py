@@ -9,7 +9,7 @@ from matroid_bandits.reporting._measures import final_per_step, measure_word, si
 from matroid_bandits.simulation import SimulationResult, best_rows, curve_panel, regret_panel
 
 #: What is marked.
-_BOLD = "Bold: the best, and those that are not clearly worse (95%, paired)."
+_BOLD = "Bold: the best policy and those not clearly worse (paired differences, 95%)."
 
 #: Why a table or a plot shows no regret.
 _UNKNOWN = "Regret is not known, since the environment does not say its means."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matroid_bandits.simulation._result import SimulationResult
     from matroid_bandits.simulation._sweep_result import Sweep
 
-_BOLD = "bold: the best, and those that are not clearly worse (95%, paired)"
+_BOLD = "bold: the best policy and those not clearly worse (paired differences, 95%)"
 
 
 def policy_table(result: SimulationResult, quantiles: Sequence[float] = ()) -> Table:
@@ -135,8 +135,8 @@ def best_table(sweep: Sweep) -> Table:
             Column("may be as good", is_text=True),
         ),
         tuple(rows),
-        "One half of the runs (or worlds) chose the best, the other half gave its regret and its rivals: those"
-        " may be as good whose paired difference from it has a 95% confidence interval around 0.",
+        "One half of the runs (or worlds) chose the best; the other half gave its regret and the policies that may be"
+        " as good: those whose paired difference from it has a 95% confidence interval that includes 0.",
     )
 
 
@@ -157,7 +157,7 @@ def difference_table(differences: Sequence[Difference], baseline: str) -> Table:
     problems = dict.fromkeys(each.problem for each in differences)
     return Table(
         "differences",
-        f"Regret less that of {baseline}",
+        f"Regret minus that of {baseline}",
         (
             Column("policy", is_text=True),
             *(
@@ -167,7 +167,8 @@ def difference_table(differences: Sequence[Difference], baseline: str) -> Table:
             ),
         ),
         tuple(map(tuple, rows.values())),
-        "Run by run, in the same worlds; p is of paired t tests, all of this table in mind (Holm).",
+        "Differences are paired by run; p values are of paired t tests, adjusted for all comparisons of the table"
+        " (Holm).",
     )
 
 
