@@ -25,9 +25,9 @@ def race_blocks() -> list[Block]:
     texts = {text for heats, text, *_ in CLAIMS if set(heats) <= set(_HEATS)}
     return [
         Text(
-            "What the race found. The networks above are one world of each kind; the race has worlds that are drawn."
-            f" What follows is recorded from {race['command']} (version {race['package']}, seed {race['seed']}),"
-            " which plays it again."
+            "What the race found. The networks above are one problem of each kind; the race plays many random"
+            f" problems. The following was recorded from {race['command']} (version {race['package']}, seed"
+            f" {race['seed']}); that command plays the race again."
         ),
         *(_table(race, heat) for heat in _HEATS),
         *(
