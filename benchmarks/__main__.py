@@ -29,6 +29,7 @@ SUITES: dict[str, tuple[str, str, str]] = {
     "choice": ("Choosing an engine, fresh matroids, time per choice", "choice", "choice"),
     "constraints": ("Constraints that are no matroids, time per weight vector", "constraints", "constraints"),
     "learner": ("Learner, time per ask and tell", "learner", "learner"),
+    "startup": ("A fresh process, to its end", "startup", "startup"),
     "stopping": ("Search for the best basis, time per round", "stopping", "stopping"),
 }
 
