@@ -81,8 +81,8 @@ def simulate(
         `concurrent.futures.Executor`, a `dask.distributed.Client`, or "ray", the Ray cluster that this process is
         connected to. The results are the same everywhere. Workers need the same version of the package.
     progress : bool or callable, default False
-        True shows a bar with the time left on stderr; a callable gets (done, total) now and then: on threads
-        while episodes are played, elsewhere after each slice of runs.
+        True shows a bar with the time left on stderr, or a line every ten seconds where stderr is a file. A callable
+        gets (done, total) now and then: on threads while episodes are played, elsewhere after each slice of runs.
     engine : str, or class, default "auto"
         The algorithm that finds decisions; all engines make the same ones. "auto" plays whole episodes in compiled
         code if the policy, the constraint and the environment have a compiled form and the kernel is on disk or worth
