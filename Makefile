@@ -129,5 +129,5 @@ lowest:
 	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba $(LOWEST)/bin/python -m pytest $(SPREAD) -m "not ($(APART))" $(TESTS)
 
 clean:
-	rm -rf docs/_build docs/api $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
+	rm -rf docs/_build docs/api docs/gallery $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,8 +2,10 @@
 
 import importlib
 import inspect
+import math
 import pkgutil
 import re
+import shutil
 from pathlib import Path
 
 from docutils import nodes
@@ -13,6 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
+from sphinx_gallery.sorting import ExplicitOrder
 
 import matroid_bandits
 
@@ -24,6 +27,7 @@ copyright = author
 version = release = matroid_bandits.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_copybutton"]
+extensions += ["sphinx_gallery.gen_gallery"]
 exclude_patterns = ["_build"]
 html_math_renderer = "mathml"  # browsers show it without a script
 default_role = "py:obj"  # single backticks in docstrings name things
@@ -49,6 +53,39 @@ autodoc_typehints = "none"  # docstrings say what parameters are
 autodoc_member_order = "bysource"
 autosummary_generate = False  # tables that lead to entries of the same page
 numpydoc_show_class_members = False
+
+# The gallery: every script of examples/gallery is run, and becomes a page with what it printed and its figure.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": ExplicitOrder(
+        f"{name}.py"
+        for name in (
+            "ads_in_slots",
+            "provider_network",
+            "diverse_movies",
+            "lenders_and_loans",
+            "sensor_placement",
+            "crawl_schedule",
+            "couriers",
+            "colourful_trees",
+            "drifting_prices",
+            "visitors_with_features",
+            "late_conversions",
+            "stopping_when_sure",
+        )
+    ),
+    "abort_on_example_error": True,
+    "capture_repr": (),  # what is printed is shown
+    "download_all_examples": False,
+    "min_reported_time": math.inf,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "reference_url": {"matroid_bandits": None},  # names in the code lead to their entries
+    "thumbnail_size": (400, 240),
+}
 
 #: Rooms that are no library: the command line is documented by its pages.
 _LEFT_OUT = ("cli", "kernels")
@@ -186,7 +223,14 @@ def _link(app: Sphinx, page: str, path: str, shown: nodes.Element) -> nodes.Elem
     return make_refnode(app.builder, page, entry.docname, entry.node_id, shown, path)
 
 
+def _copy_notebooks(app: Sphinx) -> None:
+    """Offer the notebooks that were run in place of those that the gallery makes."""
+    for notebook in (HERE.parent / "examples" / "notebooks").glob("*.ipynb"):
+        shutil.copyfile(notebook, HERE / "gallery" / notebook.name)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", _copy_notebooks, priority=900)  # after the gallery
     app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
     app.connect("missing-reference", _resolve)
     app.connect("doctree-resolved", _link_names)

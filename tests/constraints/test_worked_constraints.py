@@ -1,6 +1,5 @@
-"""The examples on matchings, paths and two quotas, and a campaign of each on a server."""
+"""The problem files on paths and two quotas."""
 
-import runpy
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,6 @@ import matroid_bandits as mb
 from matroid_bandits.specs import read_simulation
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def test_deliveries(capsys):
-    learner = runpy.run_path(str(EXAMPLES / "deliveries.py"))["main"](n_days=60)
-    assert learner.n_decisions == 60
-    assert "in time; knowing all rates" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
