@@ -119,3 +119,9 @@ def test_held_out_decisions_say_so_after_changes():
         found = learner.explain(label, decision=decision)
         assert found.is_held_out
         assert found.is_chosen == (label in decision.labels)
+
+
+def test_an_excluded_item_is_said_not_to_be_available():
+    learner = mb.Learner(mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a")]), mb.OMM(), seed=0)
+    decision = learner.ask(exclude=[("a", "b")])
+    assert "not available" in str(learner.explain(("a", "b"), decision=decision))
