@@ -178,7 +178,7 @@ def change(constraint: Constraint, body: ChangeBody) -> Action:
 
 
 def restart(items: list[Any] | None) -> Action:
-    """Forget what is known of some items, or of all."""
+    """Discard the statistics of some items, or of all."""
 
     def run(replica: Replica, turn: Turn) -> Answer:
         replica.learner.restart(items)

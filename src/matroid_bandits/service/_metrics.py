@@ -71,7 +71,7 @@ GAUGES = {
     "events": "The number of the last event.",
     "home": "1 where the campaign is at home: its learner is kept, and its log is written, by this server.",
     "lag_events": "Events in the log that the replica has not read.",
-    "waiting_decisions": "Decisions that wait for answers.",
+    "waiting_decisions": "Pending decisions.",
     "unsaved_events": "Events since the last snapshot.",
     "kept_events": "Events in the database; earlier ones are in archives.",
     "archive_bytes": "Bytes of the files in the archive.",

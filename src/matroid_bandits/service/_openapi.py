@@ -65,7 +65,7 @@ def openapi(endpoints: tuple[Endpoint, ...], root: str = "") -> dict[str, Any]:
         operation: dict[str, Any] = {
             "operationId": f"{each.method.lower()}{each.path.replace('/', '_').replace('{', '').replace('}', '')}",
             "summary": each.summary,
-            "description": f"Needs a key that may {each.role}." if each.role else "Needs no key.",
+            "description": f"Requires a key of role {each.role}." if each.role else "Requires no key.",
             **({} if each.role else {"security": []}),
             "parameters": _parameters(each),
             "responses": {str(each.status): _response(each, refs), "default": _problem(refs)},
@@ -81,7 +81,7 @@ def openapi(endpoints: tuple[Endpoint, ...], root: str = "") -> dict[str, Any]:
         "info": {
             "title": "matroid-bandits",
             "version": __version__,
-            "description": "Ask for sets, tell what their items were worth.",
+            "description": "HTTP API of the decision service: ask for sets of items, tell their observed weights.",
         },
         "servers": [{"url": root or "/"}],
         "paths": paths,
@@ -151,4 +151,4 @@ def _response(each: Endpoint, refs: Any) -> dict[str, Any]:
 
 def _problem(refs: Any) -> dict[str, Any]:
     schema = refs[Problem, "serialization"]
-    return {"description": "What went wrong.", "content": {"application/problem+json": {"schema": schema}}}
+    return {"description": "An error.", "content": {"application/problem+json": {"schema": schema}}}

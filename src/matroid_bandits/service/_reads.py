@@ -19,7 +19,7 @@ _MOST_EXCHANGES, _N_MARGINS = 200_000, 20
 
 
 def summary_form(replica: Replica) -> dict[str, Any]:
-    """A campaign at a glance."""
+    """Summary of a campaign."""
     return {
         "name": replica.name,
         "title": _title(replica.spec),
@@ -147,7 +147,7 @@ def confidence_form(replica: Replica, delta: float, deviation: float | None, tol
 
 
 def explanation_form(replica: Replica, item: Any, wanted: dict[str, Any], decision: int | None) -> dict[str, Any]:
-    """Why an item is in or out."""
+    """Explain why an item is in or out of a set."""
     found = replica.learner.explain(item, **wanted, decision=decision)
     return found.to_dict() | {"text": str(found)}
 
@@ -177,7 +177,7 @@ def uplift_form(replica: Replica) -> dict[str, Any]:
 
 
 def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:
-    """What happened over time."""
+    """Return counts and average weights over time."""
     history = replica.history
     return {
         "resolution": resolution,

@@ -298,7 +298,7 @@ class Replica:
 
     @property
     def rule(self) -> Rule:
-        """Which sets may be chosen, in words."""
+        """Description of the allowed sets."""
         constraint, rule = self._rule
         if constraint is not self.learner.constraint:
             constraint = self.learner.constraint

@@ -55,14 +55,14 @@ class AskBatchBody(Body):
 
 
 class TellBody(Body):
-    """What items of a decision were worth."""
+    """Observed weights of a decision's items."""
 
     decision: int = Field(description="The decision's number.")
     weights: Weights
 
 
 class TellBatchBody(Body):
-    """Several answers, taken together or not at all."""
+    """Observed weights of several decisions; all or none are recorded."""
 
     answers: list[TellBody]
 
@@ -80,13 +80,13 @@ class CloseBody(Body):
 class ChangeBody(ConstrainedSpec):
     """The items are now others; what is known carries over by label."""
 
-    priors: Priors = Field(None, description="Mean and plays of newcomers by label, or the word typical.")
-    features: Features = Field(None, description="Features of newcomers.")
-    forget: Labels = Field([], description="Items of which nothing is to be kept.")
+    priors: Priors = Field(None, description="Priors of new items by label: mean and plays; or the word typical.")
+    features: Features = Field(None, description="Features of new items.")
+    forget: Labels = Field([], description="Items whose statistics are discarded.")
 
 
 class RestartBody(Body):
-    """Forget what is known of some items, or of all."""
+    """Discard the statistics of some items, or of all."""
 
     items: Labels | None = Field(None, description="The items; null for all.")
 
@@ -115,21 +115,21 @@ class ExplainBody(RequestBody):
     decision: int | None = Field(None, description="A decision that waits for answers.")
     as_decided: bool = Field(
         False,
-        description="By what was believed when the decision was made, also of one that is answered; else by today's.",
+        description="Use the estimates at the time of the decision, pending or not; by default the present ones.",
     )
 
 
 class DecisionAnswer(BaseModel):
-    """A set to act on."""
+    """A decision: the chosen set of items."""
 
     decision: int | None = Field(description="Its number; null for a preview.")
     learner: str = Field(description="The id of the campaign's learner.")
     items: Labels
     numbers: list[int] = Field(description="The places of the items among all items, in the same order.")
-    pinned: Labels = Field(description="Those of the items that the request had pinned.")
-    full: bool = Field(description="Whether it is as large as any that may be chosen.")
+    pinned: Labels = Field(description="The items that the request had pinned.")
+    full: bool = Field(description="Whether the set has the largest allowed size.")
     held_out: bool = Field(description="Whether it was drawn at random.")
-    tags: dict[str, Any] | None = Field(None, description="What the request said of itself; only where it did.")
+    tags: dict[str, Any] | None = Field(None, description="Tags of the request, if any.")
     matching: Labels | None = Field(
         None, description="The partner of each item, in the same order; only where items are matched to partners."
     )
@@ -137,21 +137,21 @@ class DecisionAnswer(BaseModel):
 
 
 class DecisionsAnswer(BaseModel):
-    """Sets to act on, in the order of the requests."""
+    """Decisions, in the order of the requests."""
 
     decisions: list[DecisionAnswer]
 
 
 class ToldAnswer(BaseModel):
-    """An answer was taken."""
+    """Feedback on a decision was recorded."""
 
     decision: int
-    told: int = Field(description="How many items it was of.")
-    waiting: bool = Field(description="Whether the decision waits for more.")
+    told: int = Field(description="Number of items that were told.")
+    waiting: bool = Field(description="Whether weights of the decision are still missing.")
 
 
 class ToldBatchAnswer(BaseModel):
-    """Answers were taken."""
+    """Feedback on several decisions was recorded."""
 
     answers: list[ToldAnswer]
 
@@ -169,7 +169,7 @@ class ObservedAnswer(BaseModel):
 
 
 class Summary(BaseModel):
-    """A campaign at a glance."""
+    """Summary of a campaign."""
 
     name: str
     title: str
@@ -179,14 +179,14 @@ class Summary(BaseModel):
     decisions: int
     waiting: int
     created: float = Field(description="Seconds since 1970.")
-    alarms: int = Field(description="How many alarms were not acknowledged.")
+    alarms: int = Field(description="Number of alarms that were not acknowledged.")
     loading: float | None = Field(
         description="The part of a long log that this server has read at its start, in [0, 1]."
     )
 
 
 class Summaries(BaseModel):
-    """All campaigns that the key may see."""
+    """All campaigns that the key may read."""
 
     campaigns: list[Summary]
 
@@ -206,7 +206,7 @@ class CampaignAnswer(Summary):
     n_items: int
     rank: int
     kind: str
-    rule: str = Field(description="Which sets may be chosen, in words.")
+    rule: str = Field(description="Description of the allowed sets.")
     categories: list[Category] = Field(description="The categories of items; none where they have none.")
     policy: dict[str, Any]
     minimize: bool
@@ -233,14 +233,14 @@ class Difference(BaseModel):
 
 
 class AppliedAnswer(CampaignAnswer):
-    """A campaign with other settings, or as it is, and what would differ."""
+    """A campaign after a change of settings, or before it for a dry run, and the differences."""
 
     differences: list[Difference]
-    applied: bool = Field(description="False where only the difference was asked for.")
+    applied: bool = Field(description="False for a dry run.")
 
 
 class EstimatesAnswer(BaseModel):
-    """What is believed of each item."""
+    """Estimates of the items."""
 
     seq: int
     items: list[int] = Field(description="The number of each item.")
@@ -268,7 +268,7 @@ class ForcedAnswer(BaseModel):
 
 
 class ExplanationAnswer(BaseModel):
-    """Why an item is in or out."""
+    """Explanation of why an item is in or out of a set."""
 
     item: int
     label: Label
@@ -314,7 +314,7 @@ class ConfidenceForm(BaseModel):
 
 
 class ConfidenceAnswer(BaseModel):
-    """How sure the best set is, or why that cannot be said."""
+    """Confidence in the best set, or why there is none."""
 
     seq: int
     reason: str | None = Field(description="Why it cannot be said; null where it can.")
@@ -322,7 +322,7 @@ class ConfidenceAnswer(BaseModel):
 
 
 class BestAnswer(BaseModel):
-    """The set of best means so far."""
+    """The set of largest mean weights so far."""
 
     seq: int
     items: Labels
@@ -333,7 +333,7 @@ class BestAnswer(BaseModel):
 
 
 class WaitingDecision(DecisionAnswer):
-    """A decision that waits for answers."""
+    """A pending decision."""
 
     decision: int
     asked: float
@@ -341,7 +341,7 @@ class WaitingDecision(DecisionAnswer):
 
 
 class WaitingAnswer(BaseModel):
-    """Decisions that wait for answers, oldest first."""
+    """Pending decisions, oldest first."""
 
     waiting: int
     decisions: list[WaitingDecision]
@@ -372,7 +372,7 @@ class Mark(BaseModel):
 
 
 class Alarm(BaseModel):
-    """Something that a person should look at."""
+    """An alarm for operators."""
 
     seq: int
     at: float
@@ -390,13 +390,13 @@ class AlarmsAnswer(BaseModel):
 
 
 class AcknowledgeBody(Body):
-    """Which alarms were seen."""
+    """Alarms to acknowledge."""
 
     until: int | None = Field(None, ge=1, description="Those up to this event; all by default.")
 
 
 class HistoryAnswer(BaseModel):
-    """What happened over time."""
+    """Counts and average weights over time."""
 
     resolution: int
     now: float
@@ -408,7 +408,7 @@ class HistoryAnswer(BaseModel):
 
 
 class UpliftPoint(BaseModel):
-    """What was known of the uplift at a time."""
+    """The uplift at a point in time."""
 
     at: float
     decisions: int
@@ -418,7 +418,7 @@ class UpliftPoint(BaseModel):
 
 
 class UpliftAnswer(BaseModel):
-    """How much more a set of the learner is worth than one of its control, per decision, in gains."""
+    """Uplift: mean difference per decision between the learner and its control, in gains."""
 
     seq: int
     decisions: int = Field(description="Settled decisions that count; of a sticky hold-out, values of its tag.")
@@ -427,15 +427,19 @@ class UpliftAnswer(BaseModel):
     sequence: list[float] | None = Field(description="An interval that is valid at every look; null while infinite.")
     exact: list[float] | None = Field(description="The same without asymptotics, and wider.")
     single: list[float] | None = Field(description="The ordinary interval, for one look that was planned.")
-    p_better: float | None = Field(description="The level at which a bet on no difference is lost, for better.")
-    p_worse: float | None = Field(description="The same for worse.")
+    p_better: float | None = Field(
+        description="Anytime-valid p value of the hypothesis that the learner is not better."
+    )
+    p_worse: float | None = Field(
+        description="Anytime-valid p value of the hypothesis that the learner is not worse."
+    )
     level: float = Field(description="The level of the intervals.")
     unit: str | None = Field(description="The tag by which the hold-out is sticky; the first of each value counts.")
     counted: float = Field(description="The share of the tag's new values that count; 1 up to 65,536 of them.")
     since: float | None = Field(description="When the first decision counted.")
-    excludes_zero_since: float | None = Field(description="Since when the interval has not held zero.")
+    excludes_zero_since: float | None = Field(description="Time from which the interval has excluded zero.")
     points: list[UpliftPoint] = Field(description="The interval over time.")
-    complete: bool = Field(description="False while the past is read anew after an upgrade.")
+    complete: bool = Field(description="False while the past is recomputed after an upgrade.")
 
 
 class Event(BaseModel):
@@ -445,7 +449,7 @@ class Event(BaseModel):
 
     seq: int = Field(description="Its number, from 1.")
     at: float = Field(description="When it happened, in seconds since 1970 by the database's clock.")
-    by: str | None = Field(None, description="The id of the key that it was done with; only of changes.")
+    by: str | None = Field(None, description="Id of the key that made the change.")
 
 
 class AskedEvent(Event):
@@ -464,7 +468,7 @@ class AskedEvent(Event):
 
 
 class ToldEvent(Event):
-    """What items of a decision were worth."""
+    """Observed weights of a decision's items."""
 
     event: Literal["told"]
     decision: int
@@ -482,7 +486,7 @@ class ClosedEvent(Event):
 
 
 class AlarmEvent(Event):
-    """An operator should look."""
+    """An alarm was raised."""
 
     event: Literal["alarm"]
     text: str
@@ -496,35 +500,35 @@ class OtherEvent(Event):
 
 
 class SizesAnswer(BaseModel):
-    """How large a campaign is, and the database that it is in."""
+    """Sizes of a campaign and of its database."""
 
     first: int = Field(description="The first event that the database has; earlier ones are in archives.")
     seq: int = Field(description="The last event.")
-    events: int = Field(description="How many events the database has.")
-    event_bytes: int = Field(description="How many bytes they are, about, by the size of the latest.")
+    events: int = Field(description="Number of events in the database.")
+    event_bytes: int = Field(description="Estimated size of the events in bytes, from the latest ones.")
     snapshots: int
     snapshot_bytes: int
     archives: int = Field(description="Files in the archive.")
     archive_bytes: int
-    database_bytes: int = Field(description="Of all campaigns, and of ids of requests.")
-    database_free_bytes: int = Field(description="Those of them that are free for what comes.")
+    database_bytes: int = Field(description="Size of the database: all campaigns and request ids.")
+    database_free_bytes: int = Field(description="Free part of the database.")
 
 
 class EventsAnswer(BaseModel):
-    """A piece of the log."""
+    """A page of events of the log."""
 
     events: list[AskedEvent | ToldEvent | ClosedEvent | AlarmEvent | OtherEvent]
     next: int | None = Field(description="After which event to go on; null at the end.")
 
 
 class StatusAnswer(BaseModel):
-    """How the server is."""
+    """Status of the server."""
 
     status: Literal["alive", "ready"]
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """Error response (RFC 9457)."""
 
     type: str
     title: str

@@ -119,7 +119,9 @@ class CampaignTerms(Spec):
     answer_window: Window = Field(
         None, description="Seconds after which a decision without all its answers is closed; null for never."
     )
-    default: Number | None = Field(None, description="The weight of what is not answered in time; null to forget it.")
+    default: Number | None = Field(
+        None, description="Default weight of missing feedback after the window; null to drop it."
+    )
 
     def check_default(self, policy: Policy, place: Place) -> None:
         """Raise unless the policy accepts the default weight."""

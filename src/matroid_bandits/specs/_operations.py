@@ -63,7 +63,7 @@ class TruncateSpec(OperationSpec):
     """
 
     kind: Literal["truncate"]
-    rank: Count = Field(description="How many items at most.")
+    rank: Count = Field(description="Maximum number of items.")
 
     def _make(self, base: Ground, place: Place) -> Matroid:
         return base.matroid(place.at("of")).truncate(self.rank)
@@ -231,7 +231,7 @@ class ConstrainedSpec(Spec):
     )
 
     constraint: ConstraintSpec | None = Field(None, description="Which sets of items may be chosen.")
-    matroid: ConstraintSpec | None = Field(None, description="Another word for constraint.")
+    matroid: ConstraintSpec | None = Field(None, description="Alias of constraint.")
 
     @model_validator(mode="before")
     @classmethod

@@ -44,22 +44,26 @@ class SettingsSpec(Spec):
     answer_window: Window = Field(
         None, description="Seconds after which a decision without all its answers is closed; null for never."
     )
-    default: Number | None = Field(None, description="The weight of what is not answered in time; null to forget it.")
-    policy: PolicyField | None = Field(None, description="How to choose: the name of a policy, or one in full.")
-    holdout: HoldoutField | None = Field(None, description="The share of requests that a random set answers.")
-    restart: bool = Field(False, description="Forget what was learnt, where the policy cannot go on from it.")
-    constraint: ConstraintSpec | None = Field(None, description="The whole catalogue, and which sets may be chosen.")
-    matroid: ConstraintSpec | None = Field(None, description="Another word for constraint.")
-    add: Annotated[Any, BeforeValidator(lambda value: read_pairs(value, "what is said")), WithJsonSchema(_ADDED)] = (
-        Field({}, description="New items, where the rules stay what they are.")
+    default: Number | None = Field(
+        None, description="Default weight of missing feedback after the window; null to drop it."
     )
-    remove: list[Label] = Field([], description="Items that go, where the rules stay what they are.")
-    capacities: dict[str, Count] = Field({}, description="How many of a category may be chosen: new or others.")
-    priors: Priors = Field(None, description="Mean and plays of newcomers by label, or the word typical.")
-    features: Features = Field(None, description="Features of newcomers.")
-    forget: list[Label] = Field([], description="Items of which nothing is to be kept.")
-    direction: Literal["maximize", "minimize"] | None = Field(None, description="As it is: it cannot change.")
-    seed: int | None = Field(None, description="As it is: it cannot change.")
+    policy: PolicyField | None = Field(None, description="The policy: a name, or a name with parameters.")
+    holdout: HoldoutField | None = Field(None, description="The share of requests that a random set answers.")
+    restart: bool = Field(False, description="Discard past observations, for a policy that cannot use them.")
+    constraint: ConstraintSpec | None = Field(None, description="The new constraint with all its items.")
+    matroid: ConstraintSpec | None = Field(None, description="Alias of constraint.")
+    add: Annotated[Any, BeforeValidator(lambda value: read_pairs(value, "what is said")), WithJsonSchema(_ADDED)] = (
+        Field({}, description="Items to add, if the rules do not change.")
+    )
+    remove: list[Label] = Field([], description="Items to remove, if the rules do not change.")
+    capacities: dict[str, Count] = Field({}, description="New or changed capacities of categories.")
+    priors: Priors = Field(None, description="Priors of new items by label: mean and plays; or the word typical.")
+    features: Features = Field(None, description="Features of new items.")
+    forget: list[Label] = Field([], description="Items whose statistics are discarded.")
+    direction: Literal["maximize", "minimize"] | None = Field(
+        None, description="Must equal the present value; it cannot change."
+    )
+    seed: int | None = Field(None, description="Must equal the present value; it cannot change.")
 
     @model_validator(mode="after")
     def _check_items(self) -> SettingsSpec:

@@ -64,7 +64,7 @@ class PathSpec(_PairsSpec):
     kind: Literal["path"]
     begin: str = Field(description="The vertex where paths begin.")
     end: str = Field(description="The vertex where paths end.")
-    n_paths: Count = Field(1, description="How many paths, which share no arc.")
+    n_paths: Count = Field(1, description="Number of arc-disjoint paths.")
     source: str = Field("source", description="The column with the vertex that each arc leaves.")
     target: str = Field("target", description="The column with the vertex that each arc enters.")
 
