@@ -1,8 +1,11 @@
-/* The order of search results: names that are the query, then pages, then names that begin with it, then all others. */
+/* The order of search results: names that are the query, tutorials, pages, names that begin with it, all others. */
 var Scorer = {
   score: ([docname, title, anchor, descr, score, filename, kind]) => {
     const query = (new URLSearchParams(location.search).get("q") || "").trim().toLowerCase();
-    if (kind !== "object") return docname.startsWith("api/") || docname === "changelog" ? score : score + 3;
+    if (kind !== "object") {
+      if (docname.startsWith("api/") || docname === "changelog") return score;
+      return score + (docname.startsWith("tutorial-") || docname === "names" ? 5 : 3);
+    }
     const name = title.toLowerCase().split(".").pop();
     if (name === query) return score + 50;
     return name.startsWith(query) ? score - 30 : score - 60;
