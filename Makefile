@@ -119,14 +119,16 @@ docs: $(VENV)/.docs
 release-check: | $(BIN)/python
 	$(BIN)/python tools/release_check.py $(ARGS)
 
-# The lower bounds of pyproject.toml, in an environment of their own with a cache of kernels of its own. TESTS names what to run.
+# The lower bounds of pyproject.toml, with a cache for their kernels; TESTS names what to run. What an old version uses of a
+# newer one may be deprecated there, which is no failure.
 LOWEST := .venv-lowest
 TESTS ?= tests src
 lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python tools/lowest.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[test]'
-	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba $(LOWEST)/bin/python -m pytest $(SPREAD) -m "not ($(APART))" $(TESTS)
+	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba $(LOWEST)/bin/python -m pytest $(SPREAD) -m "not ($(APART))" \
+	  -W default::DeprecationWarning -W default::PendingDeprecationWarning $(TESTS)
 
 clean:
 	rm -rf docs/_build docs/api docs/gallery $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report

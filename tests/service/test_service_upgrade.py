@@ -210,7 +210,7 @@ def test_a_long_replay_shows_how_far_it_is(tmp_path, caplog):
     assert any(part is not None and 0 < part < 1 for _, part in seen)
 
 
-YEARS = Path(__file__).parents[1] / "stored" / "45f5556" / "years.json"
+YEARS = Path(__file__).parents[1] / "stored" / "0.1.0" / "years.json"
 
 
 def write_first_tables(url, build=None):
