@@ -1,6 +1,6 @@
 """Array aliases used in signatures."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,5 +11,7 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 AnyArray = NDArray[Any]
 Label = Hashable
+#: A number for each item: in the order of items, or by label.
+ItemValues = ArrayLike | Mapping[Any, float]
 
-__all__ = ["AnyArray", "ArrayLike", "BoolArray", "FloatArray", "IntArray", "Label"]
+__all__ = ["AnyArray", "ArrayLike", "BoolArray", "FloatArray", "IntArray", "ItemValues", "Label"]

@@ -9,8 +9,9 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits._util.checks import as_flag
+from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.environments import BernoulliEnvironment, Environment, has_hook, means_of
+from matroid_bandits.environments import BernoulliEnvironment, Environment, check_labels, has_hook, means_of
 from matroid_bandits.exceptions import ProblemError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.matroids import Matroid, PartitionMatroid
@@ -26,7 +27,8 @@ class Problem(Immutable):
     constraint : Constraint
         The constraint, usually a matroid.
     environment : Environment
-        The distribution of the weights.
+        The distribution of the weights. Means that were given by label are put into the order of the
+        constraint's labels, and must be there for every item.
     minimize : bool, default False
         Whether weights are costs, so that the best basis is the one of least expected weight.
 
@@ -51,6 +53,7 @@ class Problem(Immutable):
             raise ProblemError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
         if not isinstance(environment, Environment):
             raise ProblemError(f"expected an Environment, got {type(environment).__name__}")
+        environment = _in_order(constraint, environment)
         if constraint.n_items != environment.n_items:
             raise ProblemError(
                 f"expected as many weights as items, got a constraint on {constraint.n_items} items "
@@ -261,6 +264,22 @@ class Problem(Immutable):
     def __repr__(self) -> str:
         direction = ", minimize=True" if self._minimize else ""
         return f"Problem({self._constraint!r}, {self._environment!r}{direction})"
+
+
+def _in_order(constraint: Constraint, environment: Environment) -> Environment:
+    """An environment whose items are those of the constraint, in its order, where means were given by label."""
+    labels = environment.labels
+    if labels is None:
+        return environment
+    if not constraint.has_labels:
+        raise ProblemError(
+            f"expected a constraint with labels, since means are given by label, such as {shown(labels[0])}; got "
+            f"{constraint!r}: give it labels=, or the means as an array in the order of items"
+        )
+    check_labels("means", labels, constraint.labels, ProblemError)
+    place = {label: e for e, label in enumerate(labels)}
+    order = np.array([place[label] for label in constraint.labels], np.int64)
+    return environment if (order == np.arange(order.size)).all() else environment.reordered(order)
 
 
 def lower_bound_problem(n_items: int, rank: int, gap: float) -> Problem:

@@ -10,6 +10,7 @@ from matroid_bandits.environments._drifting import DriftingEnvironment
 from matroid_bandits.environments._exponential import ExponentialEnvironment
 from matroid_bandits.environments._gaussian import GaussianEnvironment
 from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
+from matroid_bandits.environments._labels import check_labels
 from matroid_bandits.environments._linear import LinearEnvironment
 from matroid_bandits.environments._phases import PhasesEnvironment
 from matroid_bandits.environments._piecewise import PiecewiseEnvironment
@@ -39,6 +40,7 @@ __all__ = [
     "SampleEnvironment",
     "TraceEnvironment",
     "availability_of",
+    "check_labels",
     "delays_of",
     "features_of",
     "has_hook",

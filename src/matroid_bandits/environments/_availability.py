@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, BoolArray
+from matroid_bandits._typing import BoolArray, FloatArray, ItemValues
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, per_item
 from matroid_bandits.environments._wrapper import Wrapper
@@ -55,12 +55,12 @@ class AvailabilityEnvironment(Wrapper):
     (array([[50, 50,  0]]), np.float64(0.0))
     """
 
-    def __init__(self, environment: Environment, availability: ArrayLike | Timetable) -> None:
+    def __init__(self, environment: Environment, availability: ItemValues | Timetable) -> None:
         super().__init__(environment)
         self._timetable = availability if callable(availability) else None
-        self._chances = (
-            None if callable(availability) else per_item("availability", availability, self.n_items, 0.0, 1.0)
-        )
+        self._chances: FloatArray | None = None
+        if not callable(availability):
+            self._chances = per_item("availability", availability, self.n_items, 0.0, 1.0, self.labels)
         self._is_certain = self._chances is not None and bool((self._chances == 1.0).all())
 
     def availability(self, stream: Stream, t: int) -> BoolArray | None:

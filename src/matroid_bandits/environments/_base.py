@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray, ItemValues
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits._util.checks import MOST_WEIGHT, as_integer, as_number
+from matroid_bandits.environments._labels import Labels, in_order, labelled
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
@@ -33,9 +35,10 @@ class Environment(Immutable, ABC):
 
     Parameters
     ----------
-    mean_weights : array_like of float, shape (L,), optional
+    mean_weights : array_like of float, shape (L,), or mapping of label to float, optional
         The expected weights, when they are the same in every episode; at most 1e100 in size, as weights must be, so
-        that sums of them stay finite.
+        that sums of them stay finite. By label they need not be in the order of items: `Problem` puts them into the
+        order of its constraint.
     support : (float, float), default (-inf, inf)
         Lower and upper bound of the weights. Policies for weights in [0, 1] rely on them.
     n_items : int, optional
@@ -86,15 +89,27 @@ class Environment(Immutable, ABC):
 
     n_features: int | None = None
     kind: ClassVar[str | None] = None
+    _labels: Labels | None = None
+    #: Attributes of the classes of the package that hold a row for each item.
+    _by_item: ClassVar[frozenset[str]] = frozenset(
+        ("_mean_weights", "_noise", "_floor", "_alpha", "_beta", "_amplitude", "_period", "_over", "_phase", "_to")
+        + ("_low", "_high", "_step", "_deviation", "_correlation", "_usual", "_spread", "_chances", "_fixed", "_mean")
+        + ("_never",)
+    )
 
     def __init__(
         self,
-        mean_weights: ArrayLike | None = None,
+        mean_weights: ItemValues | None = None,
         support: tuple[float, float] = (-np.inf, np.inf),
         *,
         n_items: int | None = None,
+        labels: Labels | None = None,
     ) -> None:
         self._mean_weights: FloatArray | None = None
+        if labels is None:
+            labels, mean_weights = labelled(mean_weights)
+        if labels is not None:
+            self._labels = labels
         if mean_weights is not None:
             self._mean_weights = as_vector("mean weights", mean_weights)
             if n_items not in (None, self._mean_weights.size):
@@ -231,7 +246,44 @@ class Environment(Immutable, ABC):
         By default all attributes of the instance. The store of a sweep knows a problem by it.
         """
         cached = {name for base in type(self).__mro__ for name, value in vars(base).items() if _is_cached(value)}
-        return {name: value for name, value in vars(self).items() if name not in cached}
+        return {name: value for name, value in vars(self).items() if name not in cached and name != "_labels"}
+
+    @property
+    def labels(self) -> Labels | None:
+        """Labels of the items, where means were given by label; otherwise None."""
+        return self._labels
+
+    def reordered(self, order: IntArray) -> Environment:
+        """Return the environment with its items in another order: item e of it is item ``order[e]`` of this one.
+
+        `Problem` calls it where means were given by label. A class of the user's that takes means by label overrides
+        it, or means have to be given in the order of the constraint's labels.
+
+        Raises
+        ------
+        InvalidEnvironmentError
+            The class is not one of the package, so its attributes are not known.
+        """
+        if not type(self).__module__.startswith("matroid_bandits."):
+            raise InvalidEnvironmentError(
+                f"expected means in the order of the constraint's labels, since {type(self).__name__} has no method "
+                "reordered(order); got another order"
+            )
+        other = copy.copy(self)
+        cached = {name for base in type(self).__mro__ for name, value in vars(base).items() if _is_cached(value)}
+        for name, value in vars(self).items():
+            if name in cached:
+                del vars(other)[name]
+            elif name == "_labels":
+                vars(other)[name] = tuple(value[e] for e in order)
+            elif isinstance(value, Environment):
+                vars(other)[name] = value.reordered(order)
+            elif isinstance(value, tuple) and value and isinstance(value[0], Environment):
+                once = {id(each): each.reordered(order) for each in value}
+                vars(other)[name] = tuple(once[id(each)] for each in value)
+            elif name in self._by_item and isinstance(value, np.ndarray):
+                vars(other)[name] = frozen(value[order])
+        return other
 
     @property
     def mean_weights(self) -> FloatArray:
@@ -307,7 +359,7 @@ class Family(Environment):
         return self.draw_around(stream, t, items, self._mean_weights[items])
 
 
-def as_numbers(name: str, values: ArrayLike, ndim: int) -> AnyArray:
+def as_numbers(name: str, values: Any, ndim: int) -> AnyArray:
     """`values` as an array of real numbers with `ndim` dimensions, not copied if it is one."""
     try:
         array = np.asarray(values)
@@ -320,7 +372,7 @@ def as_numbers(name: str, values: ArrayLike, ndim: int) -> AnyArray:
     return array
 
 
-def as_vector(name: str, values: ArrayLike, low: float = -MOST_WEIGHT, high: float = MOST_WEIGHT) -> FloatArray:
+def as_vector(name: str, values: Any, low: float = -MOST_WEIGHT, high: float = MOST_WEIGHT) -> FloatArray:
     """A read-only float64 copy of a 1-D array whose entries are in [low, high]."""
     vector = as_numbers(name, values, ndim=1).astype(np.float64)
     is_wrong = ~(np.isfinite(vector) & (vector >= low) & (vector <= high))
@@ -334,7 +386,7 @@ def as_vector(name: str, values: ArrayLike, low: float = -MOST_WEIGHT, high: flo
     return frozen(vector)
 
 
-def as_table(name: str, values: ArrayLike) -> FloatArray:
+def as_table(name: str, values: Any) -> FloatArray:
     """A read-only float64 copy of finite numbers, a row per item."""
     table: FloatArray = as_numbers(name, values, ndim=2).astype(np.float64)
     is_finite = np.isfinite(table).all(axis=1)
@@ -365,13 +417,18 @@ def _as_support(support: tuple[float, float]) -> tuple[float, float]:
 
 
 def per_item(
-    name: str, values: float | ArrayLike, n_items: int, low: float = -MOST_WEIGHT, high: float = MOST_WEIGHT
+    name: str,
+    values: float | ItemValues,
+    n_items: int,
+    low: float = -MOST_WEIGHT,
+    high: float = MOST_WEIGHT,
+    labels: Labels | None = None,
 ) -> FloatArray:
-    """A number in [low, high] for each item, of one for all or of a row; read-only."""
+    """A number in [low, high] for each item, of one for all, of a row, or by label; read-only."""
     if isinstance(values, (int, float, np.generic)):
         limit = np.inf if high == MOST_WEIGHT else high
         values = np.full(n_items, as_number(name, values, low, limit, error=InvalidEnvironmentError))
-    return sized(name, as_vector(name, values, low, high), n_items)
+    return sized(name, as_vector(name, in_order(name, values, labels), low, high), n_items)
 
 
 def sized(name: str, values: AnyArray, n_items: int) -> AnyArray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_FEATURE, MOST_WEIGHT, as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, as_table, as_vector
+from matroid_bandits.environments._labels import labelled_rows
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import FEATURES, Stream
 
@@ -24,7 +26,7 @@ class ContextualEnvironment(Environment):
 
     Parameters
     ----------
-    features : array_like of float, shape (L, d)
+    features : array_like of float, shape (L, d), or mapping of label to row
         What is usual for each item, :math:`F`; a row per item. No feature may exceed 1e50 in size.
     theta : array_like of float, shape (d,)
         The coefficients a learner does not know.
@@ -57,13 +59,14 @@ class ContextualEnvironment(Environment):
 
     def __init__(
         self,
-        features: ArrayLike,
+        features: ArrayLike | Mapping[Any, ArrayLike],
         theta: ArrayLike,
         spread: float | ArrayLike = 1.0,
         *,
         noise: float = 0.1,
         distribution: Literal["gaussian", "bernoulli"] = "gaussian",
     ) -> None:
+        labels, features = labelled_rows(features)
         self._usual = as_table("features", features)
         n_items, d = self._usual.shape
         if d == 0:
@@ -81,7 +84,7 @@ class ContextualEnvironment(Environment):
             )
         self._is_binary, self.n_features = distribution == "bernoulli", d
         self._check_range()
-        super().__init__(None, (0.0, 1.0) if self._is_binary else (-np.inf, np.inf), n_items=n_items)
+        super().__init__(None, (0.0, 1.0) if self._is_binary else (-np.inf, np.inf), n_items=n_items, labels=labels)
 
     def features(self, stream: Stream, t: int) -> FloatArray:
         """Return the features (R, L, d) of every item in episode t of each run."""

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray, ItemValues
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, as_numbers, per_item, sized
+from matroid_bandits.environments._labels import in_order
 from matroid_bandits.environments._wrapper import Wrapper
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import forms, random
@@ -71,17 +72,17 @@ class DelayedEnvironment(Wrapper):
     def __init__(
         self,
         environment: Environment,
-        delays: int | ArrayLike | Schedule = 0,
+        delays: int | ItemValues | Schedule = 0,
         *,
-        mean: float | ArrayLike = 0.0,
-        never: float | ArrayLike = 0.0,
+        mean: float | ItemValues = 0.0,
+        never: float | ItemValues = 0.0,
     ) -> None:
         super().__init__(environment)
         self._schedule = delays if callable(delays) else None
         self._fixed = np.zeros(self.n_items, np.int64) if callable(delays) else self._as_delays(delays)
         self._fixed.flags.writeable = False
-        self._mean = per_item("mean", mean, self.n_items, 0.0, float(_MOST))
-        self._never = per_item("never", never, self.n_items, 0.0, 1.0)
+        self._mean = per_item("mean", mean, self.n_items, 0.0, float(_MOST), self.labels)
+        self._never = per_item("never", never, self.n_items, 0.0, 1.0, self.labels)
         self._is_random = bool(self._mean.any() or self._never.any())
         self._is_late = self._is_random or self._schedule is not None or bool(self._fixed.any())
 
@@ -126,12 +127,12 @@ class DelayedEnvironment(Wrapper):
             )
         return np.minimum(given, _MOST)
 
-    def _as_delays(self, delays: int | ArrayLike) -> IntArray:
+    def _as_delays(self, delays: int | ItemValues) -> IntArray:
         """A fixed delay for each item, of one for all or of a row."""
         if isinstance(delays, (int, float, np.generic)):
             one = as_integer("delays", delays, 0, _MOST, error=InvalidEnvironmentError)
             return np.full(self.n_items, one)
-        row = as_numbers("delays", delays, ndim=1)
+        row = as_numbers("delays", in_order("delays", delays, self.labels), ndim=1)
         if row.dtype.kind not in "iu" and row.size:
             raise InvalidEnvironmentError(f"expected delays to be whole numbers of episodes; got type {row.dtype}")
         is_wrong = (row < 0) | (row > _MOST)

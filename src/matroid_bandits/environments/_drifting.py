@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray, ItemValues
 from matroid_bandits._util.declared import override
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, Family, as_vector, per_item, sized
+from matroid_bandits.environments._labels import in_order
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import forms
 from matroid_bandits.stream import FEATURES, Stream
@@ -58,11 +59,11 @@ class DriftingEnvironment(Environment):
         self,
         environment: Family,
         *,
-        amplitude: float | ArrayLike = 0.0,
-        period: float | ArrayLike = 1000.0,
-        phase: float | ArrayLike = 0.0,
-        to: ArrayLike | None = None,
-        over: float | ArrayLike = 1000.0,
+        amplitude: float | ItemValues = 0.0,
+        period: float | ItemValues = 1000.0,
+        phase: float | ItemValues = 0.0,
+        to: ItemValues | None = None,
+        over: float | ItemValues = 1000.0,
     ) -> None:
         if not isinstance(environment, Family) or not environment.is_stationary:
             hint = " (the class; an instance is needed)" if isinstance(environment, type) else ""
@@ -70,18 +71,19 @@ class DriftingEnvironment(Environment):
                 "expected a family of weights around means, such as a BernoulliEnvironment or a GaussianEnvironment; "
                 f"got {shown(environment)}{hint}"
             )
-        means, n = environment.mean_weights, environment.n_items
-        self._amplitude = per_item("amplitude", amplitude, n, 0.0)
-        self._period, self._over = per_item("period", period, n, 1.0), per_item("over", over, n, 1.0)
-        self._phase = per_item("phase", phase, n)
-        self._to = means if to is None else sized("to", as_vector("to", to), n)
+        means, n, labels = environment.mean_weights, environment.n_items, environment.labels
+        self._amplitude = per_item("amplitude", amplitude, n, 0.0, labels=labels)
+        self._period = per_item("period", period, n, 1.0, labels=labels)
+        self._over = per_item("over", over, n, 1.0, labels=labels)
+        self._phase = per_item("phase", phase, n, labels=labels)
+        self._to = means if to is None else sized("to", as_vector("to", in_order("to", to, labels)), n)
         self._low = np.minimum(means, self._to) - self._amplitude
         self._high = np.maximum(means, self._to) + self._amplitude
         self._check_range(environment)
         for array in (self._low, self._high):
             array.flags.writeable = False
         low, high = min(self._low, default=0.0), max(self._high, default=0.0)
-        super().__init__(None, environment.support_of(low, high), n_items=n)
+        super().__init__(None, environment.support_of(low, high), n_items=n, labels=labels)
         self._environment = environment
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray, ItemValues
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Family, as_vector
+from matroid_bandits.environments._labels import labelled
 from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
@@ -16,8 +17,9 @@ class ExponentialEnvironment(Family):
 
     Parameters
     ----------
-    means : array_like of float, shape (L,)
+    means : array_like of float, shape (L,), or mapping of label to float
         At most 1e100 in size; in the paper's unit, milliseconds, the noise has mean and standard deviation 1.
+        By label, `Problem` puts them into the order of its constraint's labels.
 
     Examples
     --------
@@ -28,9 +30,10 @@ class ExponentialEnvironment(Family):
     True
     """
 
-    def __init__(self, means: ArrayLike) -> None:
+    def __init__(self, means: ItemValues) -> None:
+        labels, means = labelled(means)
         floor = as_vector("means", means) - 1.0
-        super().__init__(means, support=(min(floor, default=0.0), np.inf))
+        super().__init__(means, support=(min(floor, default=0.0), np.inf), labels=labels)
         self._floor = frozen(floor)
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:

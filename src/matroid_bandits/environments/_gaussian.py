@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray, ItemValues
 from matroid_bandits._util.checks import as_number
 from matroid_bandits.environments._base import Family, as_vector
+from matroid_bandits.environments._labels import in_order
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
@@ -17,9 +20,9 @@ class GaussianEnvironment(Family):
 
     Parameters
     ----------
-    means : array_like of float, shape (L,)
-        At most 1e100 in size.
-    noise : float, or array_like of float, shape (L,), default 1.0
+    means : array_like of float, shape (L,), or mapping of label to float
+        At most 1e100 in size. By label, `Problem` puts them into the order of its constraint's labels.
+    noise : float, array_like of float, shape (L,), or mapping of label to float, default 1.0
         The standard deviation of every weight, or of each item's, 0 or more.
 
     Examples
@@ -31,13 +34,14 @@ class GaussianEnvironment(Family):
            [10.]])
     """
 
-    def __init__(self, means: ArrayLike, noise: ArrayLike = 1.0) -> None:
+    def __init__(self, means: ItemValues, noise: ItemValues = 1.0) -> None:
         super().__init__(means)
+        given: Any = in_order("noise", noise, self.labels)
         self._noise: float | FloatArray
-        if np.ndim(noise) == 0:
-            self._noise = as_number("noise", noise, 0.0, error=InvalidEnvironmentError)
+        if np.ndim(given) == 0:
+            self._noise = as_number("noise", given, 0.0, error=InvalidEnvironmentError)
         else:
-            self._noise = as_vector("noise", noise, 0.0)
+            self._noise = as_vector("noise", given, 0.0)
             if self._noise.size != self.n_items:
                 raise InvalidEnvironmentError(
                     f"expected one noise, or one for each of {self.n_items} items; got {self._noise.size}"

@@ -13,6 +13,7 @@ from matroid_bandits._util.checks import as_integer
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment
 from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
+from matroid_bandits.environments._labels import check_labels
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import forms
 from matroid_bandits.stream import DELAY, FEATURES, Stream
@@ -59,9 +60,10 @@ class PiecewiseEnvironment(Environment):
                     raise InvalidEnvironmentError(
                         f"expected every piece to have {what} = {mine}, as the first; got {theirs} of piece {number}"
                     )
+        self._pieces = tuple(_as_first(piece, first, number) for number, piece in enumerate(self._pieces))
         lows, highs = zip(*(piece.support for piece in self._pieces), strict=True)
         only = first.mean_weights if len(self._pieces) == 1 and first.is_stationary else None
-        super().__init__(only, (min(lows), max(highs)), n_items=first.n_items)
+        super().__init__(only, (min(lows), max(highs)), n_items=first.n_items, labels=first.labels)
         self.n_features = first.n_features
         # what must be so in every episode or in none is asked of every piece now
         times = list(zip(self._pieces, (1, *self._changes), strict=True))
@@ -114,6 +116,17 @@ class PiecewiseEnvironment(Environment):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.n_items} items, {len(self._pieces)} pieces>"
+
+
+def _as_first(piece: Environment, first: Environment, number: int) -> Environment:
+    """A piece with its items in the order of the first, where their means have labels."""
+    if piece.labels == first.labels:
+        return piece
+    if piece.labels is None or first.labels is None:
+        raise InvalidEnvironmentError(f"expected labels in every piece or in none; got others in piece {number}")
+    check_labels(f"means of piece {number}", piece.labels, first.labels, InvalidEnvironmentError)
+    place = {label: e for e, label in enumerate(piece.labels)}
+    return piece.reordered(np.array([place[label] for label in first.labels], np.int64))
 
 
 def _as_pieces(pieces: Sequence[Environment]) -> tuple[Environment, ...]:

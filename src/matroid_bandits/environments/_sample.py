@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.environments._base import Environment, as_numbers, bounds_of
+from matroid_bandits.environments._labels import labelled
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
@@ -20,7 +21,7 @@ class SampleEnvironment(Environment):
 
     Parameters
     ----------
-    samples_per_item : sequence of L array_like of float
+    samples_per_item : sequence of L array_like of float, or mapping of label to array_like
         The records of each item, one or more; items may have different numbers of them. At most 1e100 in size.
 
     Examples
@@ -33,7 +34,8 @@ class SampleEnvironment(Environment):
     array([[7.]])
     """
 
-    def __init__(self, samples_per_item: Sequence[ArrayLike]) -> None:
+    def __init__(self, samples_per_item: Sequence[ArrayLike] | Mapping[Any, ArrayLike]) -> None:
+        labels, samples_per_item = labelled(samples_per_item)
         try:
             records = list(samples_per_item)
         except TypeError:
@@ -53,7 +55,7 @@ class SampleEnvironment(Environment):
             raise InvalidEnvironmentError(f"expected finite samples; got {self._values[where]} for item {item}")
         bounds = bounds_of("samples", self._values)
         means = np.add.reduceat(self._values, self._starts) / sizes if sizes.size else np.empty(0)
-        super().__init__(means, support=bounds)
+        super().__init__(means, support=bounds, labels=labels)
 
     def draw(self, stream: Stream, t: int, items: IntArray) -> FloatArray:
         places = (stream.uniform(t, items) * self._sizes[items]).astype(np.int64)
@@ -62,6 +64,12 @@ class SampleEnvironment(Environment):
 
     def compiled(self) -> forms.WorldForm:
         return forms.WorldForm(forms.RECORDS, self._sizes, self._sizes, 0, self._values, self._starts)
+
+    def reordered(self, order: IntArray) -> SampleEnvironment:
+        records = np.split(self._values, self._starts[1:])
+        return SampleEnvironment(
+            {self.labels[e]: records[e] for e in order.tolist()} if self.labels else [records[e] for e in order]
+        )
 
     def content(self) -> dict[str, Any]:
         """Return the records alone, since the rounding of means depends on the NumPy version."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray, ItemValues
 from matroid_bandits._util.checks import MOST_WEIGHT, as_number
 from matroid_bandits._util.text import shown
 from matroid_bandits.environments._base import Environment, Family, per_item
@@ -49,7 +49,8 @@ class Wandering(Environment):
             raise InvalidEnvironmentError(
                 f"expected means in [{self._low:g}, {self._high:g}] to begin with; got {means[e]:g} for item {e}"
             )
-        super().__init__(None, environment.support_of(self._low, self._high), n_items=environment.n_items)
+        n_items, labels = environment.n_items, environment.labels
+        super().__init__(None, environment.support_of(self._low, self._high), n_items=n_items, labels=labels)
         self._environment = environment
         self._items = np.arange(self.n_items)
         self._items.flags.writeable = False
@@ -161,13 +162,13 @@ class RandomWalkEnvironment(Wandering):
     def __init__(
         self,
         environment: Family,
-        step: float | ArrayLike = 0.01,
+        step: float | ItemValues = 0.01,
         *,
         low: float | None = None,
         high: float | None = None,
     ) -> None:
         super().__init__(environment, low, high)
-        self._step = per_item("step", step, self.n_items, 0.0)
+        self._step = per_item("step", step, self.n_items, 0.0, labels=self.labels)
 
     def _first(self, items: IntArray, z: FloatArray) -> FloatArray:
         return np.zeros_like(z)
@@ -227,15 +228,15 @@ class AutoregressiveEnvironment(Wandering):
     def __init__(
         self,
         environment: Family,
-        deviation: float | ArrayLike = 0.1,
-        correlation: float | ArrayLike = 0.99,
+        deviation: float | ItemValues = 0.1,
+        correlation: float | ItemValues = 0.99,
         *,
         low: float | None = None,
         high: float | None = None,
     ) -> None:
         super().__init__(environment, low, high)
-        self._deviation = per_item("deviation", deviation, self.n_items, 0.0)
-        self._correlation = per_item("correlation", correlation, self.n_items, 0.0, 1.0)
+        self._deviation = per_item("deviation", deviation, self.n_items, 0.0, labels=self.labels)
+        self._correlation = per_item("correlation", correlation, self.n_items, 0.0, 1.0, self.labels)
 
     def _first(self, items: IntArray, z: FloatArray) -> FloatArray:
         first: FloatArray = self._deviation[items] * z

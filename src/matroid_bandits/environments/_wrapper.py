@@ -25,7 +25,7 @@ class Wrapper(Environment):
             hint = " (the class; an instance is needed)" if isinstance(environment, type) else ""
             raise InvalidEnvironmentError(f"expected an Environment to wrap; got {environment!r}{hint}")
         means = environment.mean_weights if environment.is_stationary else None
-        super().__init__(means, environment.support, n_items=environment.n_items)
+        super().__init__(means, environment.support, n_items=environment.n_items, labels=environment.labels)
         self._environment = environment
         self.n_features = environment.n_features
         # where the draws of the item numbers begin: wrappers of one kind inside each other share no random number
