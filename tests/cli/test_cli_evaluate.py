@@ -48,7 +48,7 @@ def test_tables_and_a_page(log, tmp_path):
         whole = sum(row[target]["value"] for row in parts["category"].values())
         assert whole == pytest.approx(found["estimates"][target]["value"])
     page = (tmp_path / "worth" / "index.html").read_text()
-    assert "valid however often one looks" in page
+    assert "valid at every look" in page
     assert (tmp_path / "worth" / "figures" / "news-uplift.svg").is_file()
 
 

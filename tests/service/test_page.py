@@ -193,7 +193,7 @@ def test_pause_resume_and_archive(site, visit):
     page.get_by_role("button", name="Pause").click()
     page.locator("#confirm").get_by_role("button", name="Pause").click()
     expect(page.locator("#status")).to_have_text("Paused")
-    expect(page.locator("#problem")).to_have_text("Paused: asks are refused, answers are taken.")
+    expect(page.locator("#problem")).to_have_text("Paused: asks are refused, tells are accepted.")
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.locator("#trial .notice")).to_contain_text("paused")
     visit.complaints.clear()  # the browser's note of the 409
@@ -225,7 +225,7 @@ def test_decisions_that_nobody_answers_expire_before_ones_eyes(site, visit):
     expect(page.locator("#waiting li")).to_contain_text("#1")
     expect(tile(page, "expired")).to_have_text("1")
     expect(tile(page, "waiting")).to_have_text("0")
-    expect(page.locator("#waiting")).to_have_text("Nothing waits: every decision has its answers.")
+    expect(page.locator("#waiting")).to_have_text("No pending decisions.")
 
 
 def test_changes_and_alarms_are_on_the_time_line(site, visit):

@@ -1,4 +1,4 @@
-"""How much better than its control a learner is, with intervals that stay valid however often one looks."""
+"""How much better than its control a learner is, with intervals that are valid at every look."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Race:
     title: str = "The race"
 
     def size(self, heat: Heat) -> Size:
-        """Return the number of episodes and runs of a heat."""
+        """Return the number of episodes and runs of a heat, one problem of the race."""
         size: Size = getattr(heat, self.length)
         return replace(size, n_episodes=self.n_episodes or size.n_episodes, n_runs=self.n_runs or size.n_runs)
 

@@ -159,7 +159,7 @@ def _uplift(found: Evaluation, name: str) -> Iterator[Block]:
             from_zero=False,
             x_label="decisions or units",
         )
-        yield Plot(f"{name}-uplift", "Uplift", (panel,), "The band is valid however often one looks.")
+        yield Plot(f"{name}-uplift", "Uplift", (panel,), "The band is valid at every look.")
 
 
 def _finite(ends: tuple[float, float]) -> tuple[Cell, Cell]:

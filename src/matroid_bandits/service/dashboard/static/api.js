@@ -48,7 +48,7 @@ async function once(method, path, body, id) {
     answer = parse(await response.text());
   } catch {
     if (response.ok)
-      throw new ApiError(response.status, { detail: "The server answered with something that is no JSON." });
+      throw new ApiError(response.status, { detail: "The server's response is not JSON." });
   }
   if (response.status === 401) {
     // The key was revoked or the session is over: only a new login helps.

@@ -389,7 +389,7 @@ function showWaiting() {
   const place = byId("waiting");
   if (place.contains(document.activeElement) || place.matches(":hover")) return; // nothing moves under a finger
   const mayAnswer = mayDecide && campaign.status !== "archived";
-  const empty = campaign.decisions ? "Nothing waits: every decision has its answers." : "No decisions yet.";
+  const empty = campaign.decisions ? "No pending decisions." : "No decisions yet.";
   place.replaceChildren(
     decisions.length
       ? waitingRows(

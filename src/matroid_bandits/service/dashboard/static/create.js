@@ -183,7 +183,7 @@ function checked(value) {
   try {
     JSON.parse(value);
   } catch (error) {
-    throw new Error(value.trim() ? `The spec is no JSON: ${error.message}` : "Expected a spec, got nothing.");
+    throw new Error(value.trim() ? `The spec is not JSON: ${error.message}` : "Expected a spec, got nothing.");
   }
   return value;
 }

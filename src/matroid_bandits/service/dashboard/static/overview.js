@@ -65,9 +65,9 @@ export function noticeOf({ name, status, reason }) {
   return {
     stopped:
       `This campaign has stopped: ${why}. Asks are refused. ` +
-      `To go on by the log's word: matroid-bandits campaign resume ${name} --trust-log`,
-    paused: "Paused: asks are refused, answers are taken.",
-    archived: "Archived: it can be read, and takes nothing more.",
+      `To accept the logged decisions and resume: matroid-bandits campaign resume ${name} --trust-log`,
+    paused: "Paused: asks are refused, tells are accepted.",
+    archived: "Archived: it can be read, and accepts no changes.",
   }[status];
 }
 

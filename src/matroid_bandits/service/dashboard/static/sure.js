@@ -7,7 +7,7 @@ const ROWS = 5;
 
 /** What a stopping rule says, in a sentence; no chance that the set is the best one. */
 export function sureWords({ confidence, reason }) {
-  if (!confidence) return `It cannot be said: ${reason}.`;
+  if (!confidence) return `Not available: ${reason}.`;
   const words = confidence.words;
   return `${words[0].toUpperCase()}${words.slice(1)}.`;
 }

@@ -17,7 +17,7 @@
     const button = document.getElementById("theme");
     if (!button) return;
     button.textContent = words[theme];
-    button.setAttribute("aria-label", `Theme: ${theme === "auto" ? "as the system" : theme}`);
+    button.setAttribute("aria-label", `Theme: ${theme === "auto" ? "system" : theme}`);
   };
   show();
   document.addEventListener("DOMContentLoaded", () => {

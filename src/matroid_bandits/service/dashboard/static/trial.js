@@ -83,7 +83,7 @@ export class Trial {
       try {
         request.features = JSON.parse(this.features.value);
       } catch (error) {
-        throw new Error(`The features are no JSON: ${error.message}`);
+        throw new Error(`The features are not JSON: ${error.message}`);
       }
     }
     return request;
@@ -171,7 +171,7 @@ export class Trial {
         },
       },
       h("h3", {}, `Answer decision ${count(decision.decision)}`),
-      h("p", { class: "soft" }, "What was each item worth? Fields left empty may follow later."),
+      h("p", { class: "soft" }, "Observed weight of each item. Empty fields may be told later."),
       h(
         "div",
         { class: "weights" },
@@ -219,7 +219,7 @@ export class Trial {
     const close = () =>
       settle(async () => {
         await send(campaignPath(this.name, "/close"), { decision: decision.decision, default: null });
-        this.finish(`Decision ${count(decision.decision)} is closed. What was not told is forgotten.`);
+        this.finish(`Decision ${count(decision.decision)} is closed. Missing weights are dropped.`);
       });
     this.answers.replaceChildren(form);
     fields[0].focus({ preventScroll: true });

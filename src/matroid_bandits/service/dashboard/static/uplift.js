@@ -1,4 +1,4 @@
-// The learner against its control: a band over time that is valid however often one looks, and what it says in words.
+// The learner against its control: a band over time that is valid at every look, and what it says in words.
 
 import { h, s, setText } from "./dom.js";
 import { count, percent, tick, weight, when } from "./format.js";
@@ -33,7 +33,7 @@ export class UpliftChart {
     this.note = h(
       "p",
       { class: "soft" },
-      "What a set of the learner is worth beyond one of its control. The band stays valid however often one looks.",
+      "Mean difference between the learner's sets and its control's. The band is valid at every look.",
     );
     place.replaceChildren(this.words, this.frame, this.note);
     this.uplift = null;
