@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from matroid_bandits._util.plots import saved
+from matroid_bandits._util.styles import curve_styles
 from matroid_bandits.reporting import Curve, Panel, Plot
 from matroid_bandits.reporting import _images as figures
 
@@ -88,6 +89,14 @@ def test_a_curve_looks_the_same_in_every_plot_of_a_chapter():
     curves = {(style.dash, style.marker) for label, style in styles.items() if label != "x"}
     assert len(curves) == 5
     assert styles["x"] == styles["x, 1"]._replace(color=styles["x, 2"].color)  # one curve for the family
+
+
+def test_later_curves_of_a_family_are_darker():
+    for groups in ({"x": ["x, 1", "x, 2", "x, 3"]}, {"x": ["x, 1", "x, 2", "x, 3", "x"]}):
+        styles = curve_styles(groups)
+        red = [int(styles[label].color[1:3], 16) for label in ("x, 1", "x, 2", "x, 3", "x")]
+        assert red == sorted(red, reverse=True)  # the name in full colour
+        assert len(set(red[:3])) == 3
 
 
 def test_long_labels_fit_a_line():

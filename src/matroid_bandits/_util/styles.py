@@ -118,7 +118,7 @@ def curve_styles(groups: Mapping[str, Sequence[str]]) -> dict[str, Style]:
         dashes = (*_DASHES[first:], *_DASHES[:first])  # others only where a family has more curves than markers
         own = sorted(labels, key=lambda label: label != family)
         for i, label in enumerate(own):
-            step = i if own[0] == family else len(own) - 1 - i
+            step = (len(own) - i) % len(own) if own[0] == family else len(own) - 1 - i
             pairs = ((dash, marker) for dash in dashes for marker in MARKERS)
             pair = next((pair for pair in pairs if pair not in taken), (_DASHES[first], ""))
             taken.add(pair)
