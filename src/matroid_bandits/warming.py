@@ -20,7 +20,7 @@ def warm_up(
     target: Learner | Problem | Constraint,
     policies: Mapping[str, Policy] | Iterable[Policy] | Policy | None = None,
 ) -> float:
-    """Compile, or load from disk, what a learner or a simulation needs, so that its first call does not wait for it.
+    """Compile the kernels that a learner or a simulation needs, or load them from disk, before the first call.
 
     Nothing that is given changes. The first call on a machine compiles, for seconds to minutes; a later process loads
     the compiled code from disk, and a later call in the same process finds all of it there.

@@ -398,7 +398,7 @@ class SimulationResult:
 
     @property
     def provenance(self) -> str:
-        """How the numbers were made, in a sentence for a paper: runs, episodes, seed, start and versions.
+        """Sentence for a paper that states the number of runs and episodes, the seed, the start and the versions.
 
         Examples
         --------

@@ -47,7 +47,8 @@ class Family:
     values: tuple[Any, ...]
 
     def edge(self, policy: str) -> str:
-        """Return "least" or "largest" where a policy has the value at that edge of three or more; empty elsewhere.
+        """Return "least" or "largest" if a policy's parameter is at that end of three or more values; empty
+        otherwise.
 
         0 is no edge, since few parameters are negative.
 

@@ -131,7 +131,7 @@ class Sweep:
 
     @property
     def seconds(self) -> FloatArray:
-        """Seconds that each policy took on all problems, shape (P,); see `SimulationResult`. NaN where not known."""
+        """Seconds that the simulations of each policy took on all problems, shape (P,); see `SimulationResult`."""
         unknown = np.full(len(self.policies), np.nan)
         total: FloatArray = np.sum(
             [unknown if r.seconds is None else r.seconds for r in self.results.values()], axis=0
@@ -428,7 +428,7 @@ class Sweep:
 
     @property
     def provenance(self) -> str:
-        """How the numbers were made, in a sentence for a paper, as `SimulationResult.provenance` says it."""
+        """Sentence for a paper that states how the numbers were made; see `SimulationResult.provenance`."""
         return self._any.provenance
 
     def _size(self) -> str:

@@ -81,7 +81,7 @@ def second_texts(seconds: FloatArray) -> list[str]:
 
 
 def regret_table(sweep: Sweep, spec: str = ".2f") -> Table:
-    """Return the regret of every policy on every problem, with the best of each problem marked.
+    """Return a table of the regret of every policy on every problem, with the best of each problem marked.
 
     Examples
     --------
@@ -108,7 +108,8 @@ def regret_table(sweep: Sweep, spec: str = ".2f") -> Table:
 
 
 def best_table(sweep: Sweep) -> Table:
-    """Return the best policy of each family on each problem, with its regret and with those that may be as good.
+    """Return a table of the best policy of each family on each problem, with its regret and the values not clearly
+    worse.
 
     Examples
     --------
@@ -141,7 +142,7 @@ def best_table(sweep: Sweep) -> Table:
 
 
 def difference_table(differences: Sequence[Difference], baseline: str) -> Table:
-    """Return paired differences from a baseline, a row for each policy and two columns for each problem.
+    """Return a table of paired differences from a baseline: a row for each policy, two columns for each problem.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def note(result: SimulationResult, has_best: bool = False) -> str:
 
 
 def best_rows(values: FloatArray) -> set[int]:
-    """Return the row (of policies by runs) with the least mean, and those that are not clearly more, run by run.
+    """Return the row (of policies by runs) with the least mean, and the rows that are not significantly larger.
 
     Examples
     --------
