@@ -1,7 +1,9 @@
 """The store of a sweep: what is kept, what is found again, what is noticed, what is refused."""
 
+import functools
 import json
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -265,3 +267,87 @@ def test_an_error_or_ctrl_c_keeps_what_was_played_and_lets_go(store):
     rest = small(store, policies={"OMM": mb.OMM()})
     assert rest.n_played + rest.n_stored == 4
     assert not overlaps(store)
+
+
+class CachingEnvironment(mb.Environment):
+    """Keeps what it has computed on itself, in all the ways that people do."""
+
+    kind = "caching"
+
+    def __init__(self, means, lock=None):
+        super().__init__(means)
+        self._rows, self._last, self._lock, self._seen = {}, None, lock, set()
+
+    @functools.cached_property
+    def doubled(self):
+        return 2.0 * self.mean_weights
+
+    def draw(self, stream, t, items):
+        self._seen.add(t)
+        self._rows[t] = self._last = self.later = self.doubled[items]
+        return np.broadcast_to(self._last, (stream.n_runs, items.shape[-1])) + stream.uniform(t, items)
+
+
+class CachingPolicy(mb.Policy):
+    kind = "caching"
+
+    def __init__(self, scale=1.0):
+        self.scale, self._cache = scale, {}
+
+    @functools.cached_property
+    def doubled(self):
+        return 2.0 * self.scale
+
+    def indices(self, state, request):
+        self._cache[request.episode] = self.later = state.means * self.doubled
+        return self.later
+
+
+class CachingSets(mb.Constraint):
+    """Any two of the items."""
+
+    kind = "caching-pairs"
+
+    def __init__(self, n_items, *, labels=None):
+        super().__init__(n_items, labels)
+        self._seen = {}
+
+    def allows(self, items):
+        return len(items) <= 2
+
+    def best_sets(self, weights, *, available=None, pinned=None):
+        self._seen[weights.tobytes()] = self.later = np.sort(np.argsort(-weights, axis=1, kind="stable")[:, :2])
+        return self.later, np.full(len(weights), 2)
+
+    @property
+    def largest_size(self):
+        return 2
+
+    def fields(self):
+        return {"n_items": self.n_items}
+
+
+def test_caches_on_problems_and_policies_do_not_matter(tmp_path):
+    problem = mb.Problem(CachingSets(4), CachingEnvironment([0.1, 0.2, 0.3, 0.4]))
+    policy = CachingPolicy()
+    settings = {"n_episodes": 8, "n_runs": 3, "seed": 0, "store": tmp_path}
+    first = mb.sweep(problem, policy, **settings)
+    assert problem.environment._rows
+    assert policy._cache
+    again = mb.sweep(problem, policy, **settings)  # with caches that are filled
+    fresh = mb.sweep(
+        mb.Problem(CachingSets(4), CachingEnvironment([0.1, 0.2, 0.3, 0.4])), CachingPolicy(), **settings
+    )
+    assert (first.n_played, again.n_played, fresh.n_played) == (3, 0, 0)
+    assert first == again == fresh
+    with pytest.warns(SweepWarning, match="was"):
+        other = mb.sweep(mb.Problem(CachingSets(4), CachingEnvironment([0.1, 0.2, 0.3, 0.5])), policy, **settings)
+    assert other.n_played == 3
+
+
+def test_what_cannot_be_compared_says_what_to_override(tmp_path):
+    problem = mb.Problem(mb.UniformMatroid(2, 1), CachingEnvironment([0.1, 0.2], threading.Lock()))
+    with pytest.raises(
+        SerializationError, match=r"CachingEnvironment._lock: .*; where it is a cache, .*content\(\) is"
+    ):
+        mb.sweep(problem, mb.OMM(), n_episodes=2, n_runs=1, seed=0, store=tmp_path)

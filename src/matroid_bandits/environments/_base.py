@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,7 +18,23 @@ from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
 
-class Environment(Immutable, ABC):
+class _Recorded(ABCMeta):
+    """Remembers which attributes the constructor of a user's class has set: others are caches."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        made = super().__call__(*args, **options)
+        if not cls.__module__.startswith("matroid_bandits."):
+            own = vars(made)
+            blank: dict[str, Any] = {}
+            for name, value in own.items():
+                if value is None or (isinstance(value, (dict, list)) and not value):
+                    blank[name] = None if value is None else {} if isinstance(value, dict) else []
+            names = {name for name, value in own.items() if not isinstance(value, set) or value}
+            own["_made"] = {**blank, "_made": frozenset(names)}
+        return made
+
+
+class Environment(Immutable, metaclass=_Recorded):
     """Base class of environments: a distribution over weights, the paper's P, drawn independently in each episode.
 
     A subclass passes its means to this constructor and implements `draw`. Environments are immutable. A simulation
@@ -243,10 +259,18 @@ class Environment(Immutable, ABC):
     def content(self) -> dict[str, Any]:
         """Return the arrays, plain values and environments that determine whether two environments are equal.
 
-        By default all attributes of the instance. The store of a sweep knows a problem by it.
+        By default all attributes that the constructor has set. The store of a sweep knows a problem by it, so what is
+        computed later and kept on the instance must not be in it: attributes that are added later are left out, and
+        those that the constructor has set to None or to an empty container count as such.
         """
         cached = {name for base in type(self).__mro__ for name, value in vars(base).items() if _is_cached(value)}
-        return {name: value for name, value in vars(self).items() if name not in cached and name != "_labels"}
+        cached |= {"_labels", "_made"}
+        made: dict[str, Any] | None = vars(self).get("_made")
+        return {
+            name: value if made is None else made.get(name, value)
+            for name, value in vars(self).items()
+            if name not in cached and (made is None or name in made["_made"])
+        }
 
     @property
     def labels(self) -> Labels | None:

@@ -108,7 +108,8 @@ def _fields(owner: str, fields: Mapping[str, Any]) -> Iterator[bytes]:
         try:
             yield from _pieces(fields[name])
         except SerializationError as error:
-            raise SerializationError(f"{owner}.{name}: {error}" if owner else str(error)) from error
+            hint = f"; where it is a cache, {owner}.content() is to leave it out" if owner else ""
+            raise SerializationError(f"{owner}.{name}: {error}{hint}" if owner else str(error)) from error
 
 
 def _policy(form: Any, arrays: Mapping[str, AnyArray]) -> Iterator[bytes]:
