@@ -25,6 +25,7 @@ def test_the_changelog_begins_with_this_version():
     assert titles[0][0] == mb.__version__
     assert titles == sorted(titles, reverse=True)
     assert f"version: {mb.__version__}\ndate-released: {titles[0][1]}" in text_of("CITATION.cff")
+    assert f"version = {{{mb.__version__}}}" in text_of("docs/for-a-paper.md")
     assert f"| {mb.__version__.rpartition('.')[0]} | yes |" in text_of("SECURITY.md")
 
 
