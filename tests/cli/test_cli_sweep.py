@@ -21,7 +21,7 @@ def test_sweep():
         "How optimistic should OMM be?",
         "2 runs of 20 episodes, seed 3",
         "The best of each family",
-        "Regret less",
+        "Regret minus that of",
     ):
         assert text in words
     assert {path.name for path in Path("report/sweep").rglob("*.*")} == {

