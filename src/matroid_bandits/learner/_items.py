@@ -351,7 +351,7 @@ def changed(
         if label in forgotten:
             return NOWHERE
         if label in places:
-            return places[label]
+            return int(places[label])
         if label in turnover.rows:
             return -1 - turnover.rows[label]
         code = departed.code(label)

@@ -120,7 +120,7 @@ class FixedSet(Policy):
     def items(self) -> IntArray | tuple[Label, ...]:
         """The set: an ascending array where all entries are integers, otherwise labels and numbers as given."""
         if isinstance(self._items, tuple) and all(type(item) is int for item in self._items):
-            return np.array(sorted(self._items), np.int64)  # type: ignore[type-var]
+            return np.array(sorted(self._items), np.int64)
         return self._items
 
     def params(self) -> dict[str, Any]:

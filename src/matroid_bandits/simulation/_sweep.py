@@ -31,8 +31,9 @@ from matroid_bandits.simulation._tally import Keys, Tally
 from matroid_bandits.simulation._worlds import World, Worlds, pooled, run_seed, world_name
 from matroid_bandits.stream import as_seed
 
-#: Policies by name, a family as a list, or a function of the problem that gives such.
-Policies = Mapping[str, Policy | Sequence[Policy]] | Iterable[Policy] | Policy
+#: Policies by name, a family as a list. The values are checked when they are used: a type checker takes a dictionary
+#: of policies and lists, made before the call, for one of objects.
+Policies = Mapping[str, Any] | Iterable[Policy] | Policy
 
 #: How many policies on problems a process claims at a time.
 _MOST_CLAIMED = 256
@@ -42,7 +43,7 @@ _PATIENCE = 0.2
 
 
 def sweep(
-    problems: Mapping[str, Problem | Worlds] | Iterable[Problem | Worlds] | Problem | Worlds,
+    problems: Mapping[str, Any] | Iterable[Problem | Worlds] | Problem | Worlds,
     policies: Policies | Callable[[Problem], Policies],
     *,
     n_episodes: int,
