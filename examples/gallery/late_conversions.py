@@ -56,13 +56,12 @@ plt.show()
 for policy in policies:
     print(policy)
     for name in problems:
-        half, end = np.interp([600, 1_200], sweep[name].checkpoints, sweep[name][policy].regret)
-        print(
-            f"    {name}: {half:.0f} sales lost in the first half, {end - half:.0f} in the second"
-        )
+        found = sweep[name]
+        half, end = np.interp([600, 1_200], found.checkpoints, found[policy].regret)
+        print(f"    {name}: {half:.0f} sales lost in the first half, {end - half:.0f} then")
 
 # %%
-# A delay adds to the regret of the beginning, while nothing is known yet, and hardly to
+# A delay adds most to the regret of the beginning, while nothing is known yet, and little to
 # what comes after it.
 #
 # **Read next:** :doc:`/learner`, answers that come late, in parts or never;
