@@ -410,18 +410,20 @@ def test_errors_come_through_from_processes():
 @pytest.mark.compiled  # interpreted and traced, the bar may not have been drawn when the key is pressed
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
 def test_ctrl_c_ends_a_simulation(n_threads, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
     n_before = threading.active_count()
     is_over = threading.Event()
     # where the tests run in the background, interrupts are ignored
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def press():
-        """Again after a while: what is raised inside a garbage collector's callback is lost."""
-        pause = 0.3
-        while not is_over.wait(pause):
+        """Once the bar is drawn, and again: what is raised inside a garbage collector's callback is lost."""
+        while not terminal.getvalue() and not is_over.wait(0.1):
+            pass
+        while not is_over.is_set():
             signal.raise_signal(signal.SIGINT)
-            pause = 3.0
+            is_over.wait(3.0)
 
     keyboard = threading.Thread(target=press)
     keyboard.start()
@@ -433,7 +435,7 @@ def test_ctrl_c_ends_a_simulation(n_threads, monkeypatch):
         keyboard.join()
         signal.signal(signal.SIGINT, former)
     assert threading.active_count() <= n_before
-    assert sys.stderr.getvalue().endswith("\n")  # the bar's line is finished
+    assert terminal.getvalue().endswith("\n")  # the bar's line is finished
 
 
 # Bad settings
