@@ -15,7 +15,10 @@ from browsing import FAINT, OVERFLOW
 
 pytestmark = [pytest.mark.browser, pytest.mark.compiled]
 
-SAMPLED = ("index", "tutorial-research", "tutorial-product", "policies", "service", "api/index", "api/policies")
+SAMPLED = (
+    *("index", "tutorial-research", "tutorial-product", "for-a-paper", "policies", "service", "benchmarks"),
+    *("gallery/index", "gallery/couriers", "names", "api/index", "api/policies"),
+)
 
 
 class Page(HTMLParser):
@@ -104,11 +107,11 @@ def test_search_finds_pages(open_page, query, expected):
 
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_screens(open_page, width, scheme):
+def test_pages_fit_screens(open_page, html, width, scheme):
     page = open_page("index", width=width, color_scheme=scheme)
     is_dark = scheme == "dark"
     for name in SAMPLED:
-        page.goto(re.sub(r"[^/]*$", "", page.url).removesuffix("api/") + f"{name}.html")
+        page.goto((html / f"{name}.html").as_uri())
         assert page.evaluate(OVERFLOW) == 0, name
         assert page.evaluate(FAINT) == [], name
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
