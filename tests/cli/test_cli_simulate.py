@@ -178,3 +178,11 @@ def test_simulate_with_a_mistake(tmp_path):
     assert said in one_sentence(result)
     assert call("simulate", "none.toml").exit_code == 1
     assert not Path("report").exists()
+
+
+def test_without_matplotlib_nothing_is_simulated(monkeypatch, tmp_path):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    result = call("simulate", EXAMPLES / "uniform.toml", "--out", tmp_path / "report")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("matroid-bandits: plot needs matplotlib: pip install")
+    assert not (tmp_path / "report").exists()
