@@ -181,7 +181,7 @@ def test_simulate_with_a_mistake(tmp_path):
 
 
 def test_without_matplotlib_nothing_is_simulated(monkeypatch, tmp_path):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     result = call("simulate", EXAMPLES / "uniform.toml", "--out", tmp_path / "report")
     assert result.exit_code == 1
     assert result.stderr.startswith("matroid-bandits: plot needs matplotlib: pip install")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from matroid_bandits._util.plots import matplotlib_parts
 from matroid_bandits.cli import _progress
 from matroid_bandits.cli._app import EXIT_INTERRUPTED, complain
 
@@ -33,6 +32,7 @@ class Job:
 
 def run_jobs(names: Sequence[str], load: Callable[[], Iterable[Job]], report: Report) -> None:
     """Run and report the jobs of these names; all are loaded first, so that a mistake there costs no simulation."""
+    from matroid_bandits._util.plots import matplotlib_parts
     from matroid_bandits.reporting import open_console, print_chapter, styled
 
     matplotlib_parts()  # raises where it is missing, before anything is simulated
