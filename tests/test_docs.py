@@ -59,23 +59,6 @@ def test_figures_of_tutorials_are_saved_by_their_code():
             assert f'savefig("{figure}")' in text
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
-def test_notebooks_run(notebook, monkeypatch, tmp_path):
-    preprocessors = pytest.importorskip("nbconvert.preprocessors")
-    nbformat = pytest.importorskip("nbformat")
-    monkeypatch.setenv("PYTHONPATH", str(Path(mb.__file__).parent.parent))
-    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    book = nbformat.read(notebook, as_version=4)
-    assert not any(cell.get("outputs") for cell in book.cells)  # what is stored is what was written
-    preprocessors.ExecutePreprocessor(timeout=120).preprocess(book, {"metadata": {"path": str(tmp_path)}})
-    shown = [[output.get("data", {}).keys() for output in cell.outputs] for cell in book.cells if "outputs" in cell]
-    assert any("text/html" in kinds for outputs in shown for kinds in outputs)
-    pictures = [sum("image/png" in kinds for kinds in outputs) for outputs in shown]
-    assert sorted(pictures)[-2:] == [1, 1]  # each plot once
-
-
 def test_every_command_is_documented():
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     for name, command in get_command(app).commands.items():

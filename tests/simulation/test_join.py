@@ -56,7 +56,7 @@ def test_worlds_that_move_and_runs_that_end_are_joined():
     joined, whole = parts[0].join(parts[1]), simulate(problem=moving)
     assert np.allclose(joined.optimum, whole.optimum, rtol=1e-12)
     assert np.array_equal(joined.regret, whole.regret)
-    rule = {"until": mb.StoppingRule(delta=0.3), "policies": mb.SoftMinimum(), "n_episodes": 200}
+    rule = {"until": mb.StoppingRule(delta=0.3, weights="unit"), "policies": mb.SoftMinimum(), "n_episodes": 200}
     ended = simulate(n_runs=4, **rule).join(simulate(n_runs=5, first_run=4, **rule))
     assert ended == simulate(**rule)
 
