@@ -99,7 +99,7 @@ from problem_files import HEAD, MEAN, OMM, UNIFORM, write_problem
         (HEAD + UNIFORM + MEAN + "[policies]\nOMM = 1\n", "policies.OMM: expected a table, got 1"),
         (
             HEAD + UNIFORM + MEAN + '[policies]\nmine = { policy = "epsilongreedy" }\n',
-            "policies.mine.policy: .* did you mean 'EpsilonGreedy'",
+            "policies.mine.policy: .* epsilon-greedy is EpsilonGreedy here",
         ),
         (HEAD + UNIFORM + MEAN + "[policies]\nOMM = { scal = 1 }\n", "policies.OMM.scal: .* did you mean 'scale'"),
         (HEAD + UNIFORM + MEAN + "[policies]\nOMM = { scale = -1 }\n", "policies.OMM: expected scale to be"),
