@@ -45,9 +45,9 @@ def test_alarms_are_shown_only_where_there_are_detectors(result):
     assert "alarms" not in plain.summary()
     assert "alarms" not in plain._repr_html_()
     lines = result.summary().splitlines()
-    assert lines[3].endswith("alarms per run")
-    assert lines[5].split()[-1] == "0.00"
-    assert lines[6].split()[-1] == f"{result.alarms[1, -1]:.2f}"
+    assert lines[3].endswith("alarms per run  seconds")
+    assert lines[5].split()[-2] == "0.00"
+    assert lines[6].split()[-2] == f"{result.alarms[1, -1]:.2f}"
     assert f"<td>{result.alarms[1, -1]:.2f}</td>" in result._repr_html_()
     pytest.importorskip("pandas")
     assert "alarms" not in plain.to_frame()
