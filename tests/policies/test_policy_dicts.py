@@ -103,7 +103,7 @@ def test_the_form_of_earlier_logs_is_read():
     [
         (3, {}, "expected a dict as made by policy_to_dict, got 3"),
         ({}, {}, "expected a dict as made by policy_to_dict"),
-        ({"policy": "Own"}, {}, "the policy Own is not defined here: import it"),
+        ({"policy": "Absent"}, {}, "the policy Absent is not defined here: import it"),
         ({"policy": "UCB"}, {}, "UCB is OMM"),
         ({"policy": ["OMM"]}, {}, "is not defined here"),
         ({"kind": "CUSUM"}, {}, "expected the form of a policy, got that of CUSUM"),

@@ -21,6 +21,7 @@ class Noted(mb.Policy):
     takes_all = is_clairvoyant = samples = chooses_sets = forgets = True
     n_features = n_kept = 3
     item_features = "rows"
+    alternative = "another"
     memory = (mb.Memory("a"),)
     affine = mb.OMM()
 
