@@ -58,7 +58,7 @@ cluster: $(VENV)/.test,dask,ray
 	$(BIN)/python -m pytest -m cluster tests/simulation
 
 gpu-test: $(VENV)/.test
-	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -m gpu tests/gpu
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest $(SPREAD) -m gpu tests/gpu
 
 # Rooms above the compiled code: make test plays them, and interpreted they would say nothing more.
 ABOVE := service client cli paper reporting datasets specs testing evaluation learner simulation
@@ -68,7 +68,7 @@ coverage: $(VENV)/.test
 	  -m "not (compiled or $(APART))" tests $(ABOVE:%=--ignore=tests/%)
 
 browser: docs $(VENV)/.browser
-	$(BIN)/python -m pytest -m browser tests/service tests/site
+	$(BIN)/python -m pytest $(SPREAD) -m browser tests/service tests/site
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -43,6 +43,7 @@ def test_a_newcomer_gets_a_figure_and_a_table_of_their_graph(chromium, html, tmp
     page = chromium.new_page()
     page.goto((html / "index.html").as_uri())
     page.locator("article").get_by_role("link", name="Compare policies on your own graph").click()
+    page.wait_for_url("**/tutorial-research.html")
     shell, program = "", ""
     for section in ("install", "describe-the-problem", "run-the-race", "make-the-figure-and-the-table"):
         for block in page.locator(f"section#{section} div.highlight-console").all():
