@@ -71,7 +71,7 @@ _NAMES = st.tuples(
 
 
 @pytest.mark.compiled
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(_NAMES.filter(is_sound), st.integers(8, 70), st.integers(1, 60), st.integers(1, 4), st.integers(0, 2**64 - 1))
 def test_random_problems(case, n_items, n_episodes, n_runs, seed):
     policy = POLICIES[case[1]]

@@ -24,6 +24,7 @@ KILLS = int(os.environ.get("MATROID_BANDITS_KILLS", "2"))
 N_CLIENTS = 6
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_what_was_acknowledged_survives_kills(url):
     ports = free_ports(3 if url.startswith("postgresql") else 2)  # homes move between the servers of a PostgreSQL

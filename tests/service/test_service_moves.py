@@ -150,6 +150,7 @@ KINDS = (
 FEW = die_between_commit_and_answer, stop_inside_a_transaction, cut_off
 
 
+@pytest.mark.long
 @pytest.mark.compiled
 def test_what_was_acknowledged_survives_moves(postgres):
     """Every kind of fault happens to the home in turns, under load; after each, every client is served again."""
