@@ -152,12 +152,12 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture
-def visit(chromium: Any, site: Site) -> Iterator[Callable[..., Any]]:
-    """Open a page, signed in with the key of a role; whatever a page complains of fails the test."""
+@contextlib.contextmanager
+def watched(chromium: Any, is_inside: Callable[[str], bool]) -> Iterator[tuple[Callable[..., Any], list[str]]]:
+    """New pages, and what they complain of, which fails the test: messages, dialogs, requests to elsewhere."""
     contexts, complaints = [], []
 
-    def opened(path: str = "/", role: str | None = "admin", width: int = 1280, **options: Any) -> Any:
+    def new_page(width: int = 1280, **options: Any) -> Any:
         context = chromium.new_context(viewport={"width": width, "height": 800}, **options)
         context.set_default_timeout(20_000)
         contexts.append(context)
@@ -165,17 +165,29 @@ def visit(chromium: Any, site: Site) -> Iterator[Callable[..., Any]]:
         page.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: _is_inside(request.url, site) or complaints.append(f"asked {request.url}"))
-        if role is not None:
-            sign_in(page, site, site.keys[role])
-        page.goto(site.address + path)
+        page.on("request", lambda request: is_inside(request.url) or complaints.append(f"asked {request.url}"))
         return page
 
-    opened.complaints = complaints  # type: ignore[attr-defined]
-    yield opened
+    yield new_page, complaints
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+@pytest.fixture
+def visit(chromium: Any, site: Site) -> Iterator[Callable[..., Any]]:
+    """Open a page, signed in with the key of a role."""
+    with watched(chromium, lambda url: _is_inside(url, site)) as (new_page, complaints):
+
+        def opened(path: str = "/", role: str | None = "admin", **options: Any) -> Any:
+            page = new_page(**options)
+            if role is not None:
+                sign_in(page, site, site.keys[role])
+            page.goto(site.address + path)
+            return page
+
+        opened.complaints = complaints  # type: ignore[attr-defined]
+        yield opened
 
 
 def sign_in(page: Any, site: Site, key: str) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from browsing import FAINT, OVERFLOW
+from browsing import FAINT, OVERFLOW, watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.compiled]
 
@@ -40,24 +40,15 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def open_page(chromium: Any, html: Path) -> Iterator[Callable[..., Any]]:
-    """Open a page of the site from its file; what a browser complains of fails the test, and so does any request."""
-    contexts, complaints = [], []
+    """Open a page of the site from its file."""
+    with watched(chromium, _is_file) as (new_page, _):
 
-    def opened(name: str, width: int = 1280, **options: Any) -> Any:
-        context = chromium.new_context(viewport={"width": width, "height": 800}, **options)
-        context.set_default_timeout(20_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: _is_file(request.url) or complaints.append(f"asked {request.url}"))
-        page.goto((html / f"{name}.html").as_uri())
-        return page
+        def opened(name: str, **options: Any) -> Any:
+            page = new_page(**options)
+            page.goto((html / f"{name}.html").as_uri())
+            return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert complaints == []
+        yield opened
 
 
 def _is_file(url: str) -> bool:
