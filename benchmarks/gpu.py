@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,7 +138,7 @@ def run(console: Console) -> dict[str, Any]:
     first = _first_simulation()
     expected.append({"name": "first simulation", "seconds": first, "reached": first <= _MOST_FIRST_S})
     console.print(f"first simulation of a fresh process, compilation included: {first:.1f} s")
-    _draw(_FIGURE)
+    _draw(_rates(), mb.gpu.find_device().name, _FIGURE)
     return {"results": [result.to_dict() for result in results], "expected": expected}
 
 
@@ -178,7 +178,20 @@ def _first_simulation() -> float:
     return float(done.stdout)
 
 
-def _draw(path: Path) -> None:
+def _rates() -> dict[str, dict[int, float]]:
+    """Episodes a second by number of runs, for each setting with an aim."""
+    return {
+        setting.name: {
+            n: n * _N_EPISODES / simulate(setting, n, "gpu")
+            for n in (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
+            if n <= setting.n_runs
+        }
+        for setting in settings()
+        if setting.aim is not None
+    }
+
+
+def _draw(rates: Mapping[str, Mapping[int, float]], device: str, path: Path) -> None:
     """Episodes a second against the number of runs, a line per setting."""
     import matplotlib
 
@@ -187,15 +200,11 @@ def _draw(path: Path) -> None:
 
     with plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": "matroid-bandits", "font.size": 10}):
         figure, axes = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
-        for setting in settings():
-            if setting.aim is None:
-                continue
-            runs = [n for n in (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000) if n <= setting.n_runs]
-            rates = [n * _N_EPISODES / simulate(setting, n, "gpu") for n in runs]
-            axes.plot(runs, rates, marker="o", markersize=4, linewidth=1.8, label=setting.name)
+        for marker, (name, found) in zip("os^Dv", rates.items(), strict=True):
+            axes.plot(list(found), list(found.values()), marker=marker, markersize=5, linewidth=1.8, label=name)
         axes.set(xscale="log", yscale="log", xlabel="runs", ylabel="episodes a second")
         axes.legend(frameon=False, loc="lower right")
-        axes.set_title(f"Whole episodes a second, {mb.gpu.find_device().name}", loc="left", fontsize=11)
+        axes.set_title(f"Whole episodes a second, {device}", loc="left", fontsize=11)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="#e3e3e3", linewidth=0.8)
         path.parent.mkdir(parents=True, exist_ok=True)
