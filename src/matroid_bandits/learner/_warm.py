@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,9 @@ def warm_up(learner: Learner) -> float:
     trial.ask()
     trial.close_before(trial.n_decisions + 1)
     trial.estimates()
-    trial.best_basis()
-    if len(labels):
-        trial.explain(labels[0])
+    best = trial.best_basis().labels
+    others = (label for label in labels if label not in best)
+    for label in (*best[:1], *itertools.islice(others, 1)):  # explained by different kernels
+        trial.explain(label)
     learner.preview(features=features)
     return time.perf_counter() - began
