@@ -32,7 +32,8 @@ def warm_up(learner: Learner) -> float:
     trial.close_before(trial.n_decisions + 1)
     trial.estimates()
     best = trial.best_basis().labels
-    others = (label for label in labels if label not in best)
+    inside = frozenset(best)
+    others = (label for label in labels if label not in inside)
     for label in (*best[:1], *itertools.islice(others, 1)):  # explained by different kernels
         trial.explain(label)
     learner.preview(features=features)
