@@ -79,11 +79,12 @@ def learn(client):
 def test_the_best_set_comes_in_time_and_the_decision_is_closed(site, how):
     with mb.Client(site.proxy.url, "ads", timeout=20.0, fallback=0.3) as client:
         learn(client)
+        until(lambda: not client._later._tasks)
         client._best_until = 0.0
         decision = client.ask()
         client.tell(decision, [0.0, 0.0])
         assert not decision.is_fallback
-        until(lambda: client._best_until)  # read again in the background
+        until(lambda: not client._later._tasks)  # the best set is read again in the background
         n = seen(site)
         site.proxy.is_open.clear()
         site.proxy.is_away = how == "away"
