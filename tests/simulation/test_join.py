@@ -66,6 +66,8 @@ def test_other_seeds_are_other_runs(tmp_path):
     assert joined.run_ranges == ((3, 0, 6), (7, 0, 2))
     assert joined.n_runs == 8
     assert 'seed 3 and seed 7, start "observe"' in repr(joined)
+    for text in (joined.provenance, joined.to_latex()):  # what a paper states names every seed
+        assert "seed 3 and seed 7" in text
     joined.save(tmp_path / "joined.npz")
     assert load(mb.SimulationResult, tmp_path / "joined.npz") == joined
     assert joined.part(slice(4, 7)).run_ranges == ((3, 4, 2), (7, 0, 1))

@@ -29,7 +29,7 @@ _CLOSE = 0.6
 #: Of the words with nearly the same letters, this many are compared letter by letter, which is slow.
 _MOST_LIKELY = 5
 
-#: A column has at most this number of decimals more than its format asks for, and so many signs in a number.
+#: Most decimals that a column adds to those of its format, and most characters of a number with added decimals.
 _MOST_MORE = 4
 _MOST_DIGITS = 9
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABCMeta, abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,15 @@ from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
 
 
+class _Made(NamedTuple):
+    """The attributes that a constructor has set, and what it set those to that were None or empty."""
+
+    names: frozenset[str]
+    blank: dict[str, Any]
+
+
 class _Recorded(ABCMeta):
-    """Remembers which attributes the constructor of a user's class has set: others are caches."""
+    """Records which attributes the constructor of a user's class has set: others are caches."""
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         made = super().__call__(*args, **options)
@@ -30,7 +37,7 @@ class _Recorded(ABCMeta):
                 if value is None or (isinstance(value, (dict, list)) and not value):
                     blank[name] = None if value is None else {} if isinstance(value, dict) else []
             names = {name for name, value in own.items() if not isinstance(value, set) or value}
-            own["_made"] = {**blank, "_made": frozenset(names)}
+            own["_made"] = _Made(frozenset(names), blank)
         return made
 
 
@@ -265,12 +272,11 @@ class Environment(Immutable, metaclass=_Recorded):
         """
         cached = {name for base in type(self).__mro__ for name, value in vars(base).items() if _is_cached(value)}
         cached |= {"_labels", "_made"}
-        made: dict[str, Any] | None = vars(self).get("_made")
-        return {
-            name: value if made is None else made.get(name, value)
-            for name, value in vars(self).items()
-            if name not in cached and (made is None or name in made["_made"])
-        }
+        made: _Made | None = vars(self).get("_made")
+        own = {name: value for name, value in vars(self).items() if name not in cached}
+        if made is None:
+            return own
+        return {name: made.blank.get(name, value) for name, value in own.items() if name in made.names}
 
     @property
     def labels(self) -> Labels | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def labelled(values: Any, split: Callable[[Any], Any] = pairs_of) -> tuple[Label
     if labels == tuple(range(len(labels))):  # numbers in their order, such as those of a table without an index
         return None, named[1]
     if len(set(labels)) < len(labels):
-        again = next(label for place, label in enumerate(labels) if label in labels[:place])
+        again = next(label for label, n in Counter(labels).items() if n > 1)
         raise InvalidEnvironmentError(f"expected one value for each item; got several for {shown(again)}")
     return labels, named[1]
 

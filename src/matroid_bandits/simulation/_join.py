@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -269,7 +269,6 @@ def seeds_of(ranges: Sequence[RunRange]) -> str:
     >>> seeds_of([(0, 0, 5)]), seeds_of([(0, 100, 5), (7, 0, 5)])
     ('seed 0', 'seed 0 from run 100 and seed 7')
     """
-    words: Callable[[RunRange], str] = lambda each: f"seed {each[0]}" + (f" from run {each[1]}" if each[1] else "")  # noqa: E731
-    shown_first = [words(each) for each in ranges[:3]]
+    first_ones = [f"seed {seed} from run {first}" if first else f"seed {seed}" for seed, first, _ in ranges[:3]]
     more = [f"{len(ranges) - 3} more"] if len(ranges) > 3 else []
-    return " and ".join([*shown_first, *more])
+    return " and ".join([*first_ones, *more])

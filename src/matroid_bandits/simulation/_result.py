@@ -409,7 +409,7 @@ class SimulationResult:
         """
         start = "every item observed once" if self.start == "observe" else "no item observed"
         used = ", ".join(f"{_NAMES.get(name, name)} {version}" for name, version in self.versions.items())
-        return f"{self.size}, seed {self.seed}, {start} before episode 1; {used}."
+        return f"{self.size}, {_join.seeds_of(self.run_ranges)}, {start} before episode 1; {used}."
 
     @property
     def measure(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.tables import P_VALUE, Cell, Column, Estimate, Table
+from matroid_bandits.simulation._join import seeds_of
 from matroid_bandits.simulation._statistics import Difference, difference
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def difference_table(differences: Sequence[Difference], baseline: str) -> Table:
 
 def note(result: SimulationResult, has_best: bool = False) -> str:
     """Return what stands under a table: how much was played, what ± means, and what is in bold."""
-    return f"{result.size}, seed {result.seed}{result.about_errors}{f'; {_BOLD}' if has_best else ''}."
+    return f"{result.size}, {seeds_of(result.run_ranges)}{result.about_errors}{f'; {_BOLD}' if has_best else ''}."
 
 
 def best_rows(values: FloatArray) -> set[int]:
