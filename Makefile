@@ -1,6 +1,11 @@
-# `make reproduce` runs the paper, `make test` the tests. Every target sets up .venv by itself, once.
-PYTHON ?= python3
+# `make reproduce` runs the paper, `make test` the tests. Every target sets up .venv by itself, once; a Python that is
+# named, as in `make test PYTHON=python3.13`, has an environment of its own, .venv-3.13.
+ifdef PYTHON
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+else
+PYTHON := python3
 VENV := .venv
+endif
 BIN := $(VENV)/bin
 
 # Tests that `make test` leaves to targets of their own.
@@ -8,13 +13,14 @@ APART := long or cluster or browser or gpu
 # One process per core, each of which takes tests from the others when it has none left.
 SPREAD := -n logical --dist worksteal
 
-.PHONY: help reproduce test serve long cluster browser gpu-test torture soak coverage lint format bench science docs release-check lowest clean
+.PHONY: help reproduce test api serve long cluster browser gpu-test torture soak coverage lint format bench science docs release-check lowest clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make reproduce   the paper's three experiments, with a report in report/index.html"
-	@echo "make test        the test suite"
+	@echo "make test        the test suite (PYTHON=python3.13: with that Python, in .venv-3.13)"
 	@echo "make serve       the decision service, http://127.0.0.1:8080 (ARGS=--demo for something to look at)"
+	@echo "make api         what the service's OpenAPI document says, tried on a server by schemathesis"
 	@echo "make long        the tests that take long: a sweep that is killed fifty times"
 	@echo "make cluster     the tests that start a local Dask cluster and a local Ray"
 	@echo "make gpu-test    what runs on a GPU, in Numba's simulator of one"
@@ -45,11 +51,23 @@ reproduce: $(VENV)/.experiments
 	$(BIN)/matroid-bandits reproduce
 	@echo "The command is $(BIN)/matroid-bandits; try $(BIN)/matroid-bandits --help, or . $(BIN)/activate to call it by its name."
 
+# Without another database it is a file in var/, which git ignores.
 serve: $(VENV)/.serve
-	$(BIN)/matroid-bandits serve $(ARGS)
+	@mkdir -p var
+	$(if $(findstring --config,$(ARGS)),,MATROID_BANDITS_DB=$${MATROID_BANDITS_DB:-var/matroid-bandits.db}) $(BIN)/matroid-bandits serve $(ARGS)
 
+# Kernels are compiled once, one process per core, and then the tests start.
 test: $(VENV)/.test
+	$(BIN)/python tests/kernels/compile_all.py
 	$(BIN)/python -m pytest $(SPREAD) -m "not ($(APART))"
+
+# In an environment of its own: it has its own pytest and Hypothesis.
+SCHEMATHESIS := .venv-schemathesis
+PHASES ?= fuzzing,coverage,stateful
+api: $(VENV)/.serve
+	@test -x $(SCHEMATHESIS)/bin/schemathesis || $(PYTHON) -m venv $(SCHEMATHESIS)
+	@$(SCHEMATHESIS)/bin/python -m pip install --quiet schemathesis==4.32.5
+	$(BIN)/python tools/check_api.py $(SCHEMATHESIS)/bin/schemathesis --phases $(PHASES)
 
 long: $(VENV)/.test
 	$(BIN)/python -m pytest $(SPREAD) -m long tests
@@ -96,11 +114,11 @@ science: $(VENV)/.test
 	@for script in science/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 # Kill servers under load, KILLS times for each database; EXAMPLES random histories of two servers whose statements
-# fail; and FAULTS times each fault of a campaign's home, which stops for STOP_S seconds where it stops.
+# fail; and FAULTS times each fault of the holder of a lease, which stops for each of STOP_S seconds in turns.
 KILLS ?= 200
 EXAMPLES ?= 500
 FAULTS ?= 3
-STOP_S ?= 60
+STOP_S ?= 2,10,60
 torture: $(VENV)/.test
 	MATROID_BANDITS_KILLS=$(KILLS) MATROID_BANDITS_EXAMPLES=$(EXAMPLES) MATROID_BANDITS_FAULTS=$(FAULTS) \
 	  MATROID_BANDITS_STOP_S=$(STOP_S) $(BIN)/python -m pytest -s tests/service/test_service_kills.py \
@@ -131,5 +149,5 @@ lowest:
 	  -W default::DeprecationWarning -W default::PendingDeprecationWarning $(TESTS)
 
 clean:
-	rm -rf docs/_build docs/api docs/gallery $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
+	rm -rf docs/_build docs/api docs/gallery .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage report
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

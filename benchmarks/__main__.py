@@ -28,6 +28,7 @@ SUITES: dict[str, tuple[str, str, str]] = {
     "discount": ("Whole episodes of DiscountedOMM, one run, time per episode", "discount", "discount"),
     "choice": ("Choosing an engine, fresh matroids, time per choice", "choice", "choice"),
     "constraints": ("Constraints that are no matroids, time per weight vector", "constraints", "constraints"),
+    "rules": ("One best set for each rule that people state", "rules", "rules"),
     "learner": ("Learner, time per ask and tell", "learner", "learner"),
     "startup": ("A fresh process, to its end", "startup", "startup"),
     "stopping": ("Search for the best basis, time per round", "stopping", "stopping"),
@@ -35,7 +36,7 @@ SUITES: dict[str, tuple[str, str, str]] = {
 
 #: Files with a function `run` that shows and judges its figures itself; they need servers, clusters, a GPU or
 #: all cores, and are run by name alone.
-OWN = ("executors", "service", "gpu", "scaling")
+OWN = ("executors", "service", "gpu", "scaling", "sizes")
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ def constraints() -> Iterator[Case]:
     yield from _quotas()
     yield from _intersections()
     yield from _arborescences()
+    yield from _budgets()
 
 
 def _assignments() -> Iterator[Case]:
@@ -38,7 +39,7 @@ def _assignments() -> Iterator[Case]:
 
         assert np.array_equal(constraint.best_sets(weights[:1])[0][0], scipy(weights[0]))
         others = {"SciPy": _each(scipy, weights)}
-        yield Case(f"assignment {n} x {n}", _ours(constraint, weights), others, None if n == 20 else 0.5)
+        yield Case(f"assignment {n} x {n}", _ours(constraint, weights), others, 0.25 if n == 20 else 0.83)
         yield from _tied(f"assignment {n} x {n}", constraint, rng)
 
 
@@ -106,6 +107,37 @@ def _arborescences() -> Iterator[Case]:
         label = f"arborescence, {n} vertices, {len(arcs):,} arcs"
         yield Case(label, _ours(constraint, weights), {"networkx": _each(networkx, weights[:1])}, 100)
         yield from _tied(label, constraint, rng)
+
+
+def _budgets() -> Iterator[Case]:
+    rng = np.random.default_rng(5)
+    for n_items, budget in ((50, 500), (200, 2000), (1000, 8000)):
+        costs = rng.integers(budget // 100 + 1, budget // 5, n_items)
+        constraint = mb.KnapsackConstraint(costs, budget)
+        weights = rng.integers(0, 2**40, (_ROWS, n_items)).astype(float)  # whole, so that both add the same numbers
+
+        def numpy(w: np.ndarray, costs: np.ndarray = costs, budget: int = budget) -> list[int]:
+            """A table of totals, a row per item, read backwards."""
+            best = np.zeros((costs.size + 1, budget + 1))
+            for i in range(costs.size - 1, -1, -1):
+                best[i] = best[i + 1]
+                np.maximum(best[i, costs[i] :], best[i + 1, : -costs[i]] + w[i], out=best[i, costs[i] :])
+            chosen, room = [], budget
+            for i, cost in enumerate(costs.tolist()):
+                if cost <= room and best[i + 1, room - cost] + w[i] == best[i, room]:
+                    chosen.append(i)
+                    room -= cost
+            return chosen
+
+        best, _ = constraint.best_sets(weights[:1])
+        assert best[0].tolist() == numpy(weights[0])
+        label = f"budget of {budget:,}, {n_items:,} items"
+        yield Case(label, _ours(constraint, weights), {"NumPy": _each(numpy, weights)}, 2)
+        groups = mb.KnapsackConstraint(costs, budget, (np.arange(n_items) // 5).tolist())
+        yield Case(f"{label}, one of each group of 5", _ours(groups, weights), {})
+        if n_items < 1000:
+            few = mb.KnapsackConstraint(costs, budget, at_most=10)
+            yield Case(f"{label}, at most 10", _ours(few, weights), {})
 
 
 def _tied(label: str, constraint: mb.Constraint, rng: np.random.Generator) -> Iterator[Case]:

@@ -20,8 +20,8 @@ import matroid_bandits as mb
 from benchmarks._harness import format_time
 from matroid_bandits._util.threads import n_threads
 from matroid_bandits.compiled import Settings
-from matroid_bandits.simulation import _backend, _execute
-from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation import _execute, _workers
+from matroid_bandits.simulation._jobs import Job
 
 #: Of the time that threads take, for a job that takes them a minute.
 MOST_OVERHEAD = 0.10
@@ -118,23 +118,23 @@ def _cost(name: str, executor: Any, n_episodes: int) -> Cost:
 def _counted() -> Iterator[dict[str, int]]:
     """Count the bytes of problems and of slices that are sent."""
     sent = {"problem": 0, "slices": 0}
-    pickled, submit = _backend._pickled, _backend.Sending.submit
+    pickled, source = _workers.pickled, _workers.Remote._source
 
     def count_problem(group: Any) -> bytes:
         raw = pickled(group)
         sent["problem"] += len(raw)
         return raw
 
-    def count_slice(self: Any, piece: Any, source: Any) -> Any:
-        told = (mb.__version__, source[0], str(source[1]), piece.work.policy, piece.first, piece.last, piece.limit)
-        sent["slices"] += len(pickle.dumps(told))
-        return submit(self, piece, source)
+    def count_slice(self: Any, job: Any) -> tuple[str, str]:
+        found = source(self, job)
+        sent["slices"] += len(pickle.dumps((mb.__version__, *found, 0, job.first, job.last, 3.0)))
+        return found
 
-    _backend._pickled, _backend.Sending.submit = count_problem, count_slice
+    _workers.pickled, _workers.Remote._source = count_problem, count_slice
     try:
         yield sent
     finally:
-        _backend._pickled, _backend.Sending.submit = pickled, submit
+        _workers.pickled, _workers.Remote._source = pickled, source
 
 
 @contextmanager

@@ -36,7 +36,7 @@ _Leave = Callable[[np.ndarray, np.ndarray], None]
 
 def learner() -> Iterator[Case]:
     """The best 10 of L items under OMM, and the best 100 of a million where requests exclude, pin or mask items."""
-    for n_items, least in ((1_000, 1.0), (100_000, 10.0), (1_000_000, 50.0)):
+    for n_items, least in ((1_000, 1.4), (100_000, 10.0), (1_000_000, 50.0)):
         prepared, answers, make_arrays = _prepare(n_items, _RANK)
         n_ours, n_theirs = 5_000, max(20, min(2_000, 20_000_000 // n_items))
         yield Case(

@@ -161,7 +161,7 @@ def run(console: Any = None, **options: Any) -> dict[str, Any]:
         workers = {name: stack.enter_context(worker(tree, __file__)) for name, tree in trees.items()}
         for name in chosen:
             rates, engines = _rates(workers, name, columns, seconds, rounds, bool(options.get("fixed")))
-            write(f"{name}: kernels of whole episodes compiled or loaded in {engines.pop('seconds')} s")
+            write(f"{name}: kernels compiled or loaded in {engines.pop('seconds')} s")
             kept["series"][name] = rates
             write(f"{name:44} " + _row(rates["this"]) + _ratios(rates["this"], counts) + f"   {engines['this']}")
             if "other" in rates:
@@ -276,20 +276,12 @@ def _work() -> None:
         if name not in made:
             made.clear()
             made[name] = SERIES[name].make()
-            warmed[name] = _warm_up(*made[name])
+            warmed[name] = mb.warm_up(*made[name])
         n_threads, is_fixed = question.get("n_threads"), question.get("is_fixed", False)
         found = _time(*made[name], SERIES[name].n_runs, question["n_episodes"], n_threads, is_fixed)
         return found | {"warmed": warmed[name]}
 
     answer_all(answer)
-
-
-def _warm_up(problem: mb.Problem, policies: dict[str, mb.Policy]) -> float:
-    """Compile what plays whole episodes, in a checkout that has it: samples are too short to do so themselves.
-
-    Returns the seconds that this took.
-    """
-    return mb.compiled.warm_up(problem, policies) if hasattr(mb, "compiled") else 0.0
 
 
 def _time(
@@ -333,7 +325,7 @@ def _time_converged() -> tuple[float, float]:
         mb.simulate(problem, [mb.OMM(0.01)], n_episodes=n_episodes, **settings)
         return (time.thread_time() if engine == "greedy" else time.process_time()) - began
 
-    _warm_up(problem, {"OMM": mb.OMM(0.01)})
+    mb.warm_up(problem, {"OMM": mb.OMM(0.01)})
     seconds(10, "auto")
     seconds(2, "greedy")
     n = 20_000

@@ -286,6 +286,46 @@ def _alternatives(stored: Mapping[str, Any], _: str) -> Rows:
     return ["task", "here", "by hand", "ratio", "`make bench`"], rows
 
 
+#: What people say of their rule: the sentence, the class, whether it is a matroid, the case of `make bench rules`.
+_RULES = (
+    ("Any ten of them.", "`UniformMatroid`", "yes", "any 10 of 200"),
+    ("At most two of each section.", "`PartitionMatroid`", "yes", "200 items, 2 of each of 20 sections"),
+    ("At most two of each section, and ten in all.", "`PartitionMatroid(...).truncate(10)`; deeper nesting: "
+     "`LaminarMatroid`", "yes", "200 items, 2 of each of 20 sections, 10 in all"),
+    ("At most two of each section and one of each brand, ten in all.", "[`QuotaIntersection`](#two-quotas-at-once)",
+     "no", "200 items, 2 of each of 20 sections, 1 of each of 40 brands, 10 in all"),
+    ("At most 2,000 tokens (cents, bytes, minutes) together.", "[`KnapsackConstraint`](#budgets)", "no",
+     "200 items, budget of 2,000"),
+    ("At most 2,000 tokens, and one passage of each source.", "[`KnapsackConstraint(groups=)`](#budgets)", "no",
+     "200 items, budget of 2,000, 1 of each of 40 brands"),
+    ("At most 500 per request on average.", "[`Budget`](#a-budget-on-average), a policy, on any of these", "", ""),
+    ("Each into a slot that accepts it.", "`TransversalMatroid`", "yes", "200 items, 12 slots that accept some"),
+    ("Each courier one order, each order one courier.", "[`AssignmentConstraint`](#couriers-and-orders)", "no",
+     "20 couriers, 20 orders"),
+    ("Links that connect everything, without a cycle.", "`GraphicMatroid`", "yes", "180 links without a cycle"),
+    ("A route from here to there, or several that share no link.", "[`PathConstraint`](#routes)", "no",
+     "360 arcs, a route"),
+    ("From one source to everyone.", "`ArborescenceConstraint`", "no", "360 arcs, a tree from a root"),
+    ("No redundant features.", "`LinearMatroid`", "yes", "200 vectors of 10 numbers, independent"),
+    ("This rule and that rule, both matroids.", "`MatroidIntersection`", "no",
+     "180 links without a cycle, 1 of each of 40 owners"),
+    ("These parts, each by its own rule.", "`direct_sum`", "yes", ""),
+    ("One of these bundles.", "`ExplicitSets`", "no", "1,000 listed sets of 40 items"),
+    ("The page should not flicker.", "[`Steady`](#sets-that-should-not-flicker), a policy, on any of these", "", ""),
+    ("Each is in at least 5% of the decisions.",
+     "[`ExposureFloors`](stopping.md#pessimistic-sets-and-exposure-floors), a policy", "", ""),
+)  # fmt: skip
+
+
+def _rules(stored: Mapping[str, Any], _: str) -> Rows:
+    """The sentence, the class, whether it is a matroid, and the time of one best set."""
+    times = {result["case"]: _seconds(result["ours_s"]) for result in stored["suites"]["rules"]}
+    rows = []
+    for sentence, ours, is_matroid, case in _RULES:
+        rows.append([f"\u201c{sentence}\u201d", ours, is_matroid, f"{times[case]} ({case})" if case else ""])
+    return ["what you say", "class", "a matroid?", "time of a best set"], rows
+
+
 def _verdict(target: Mapping[str, Any]) -> str:
     return "reached" if target["reached"] else "**missed**"
 
@@ -316,6 +356,7 @@ _OWN: dict[str, Callable[[Mapping[str, Any], str], Rows]] = {
     "linear/linear-policies": _policies_table,
     "bench": _suite,
     "bench/alternatives": _alternatives,
+    "rules": _rules,
 }
 
 
@@ -329,10 +370,17 @@ def take(path: Path, machine: str) -> list[str]:
             command = f"matroid-bandits reproduce {name}"
             _store(name, {"command": command, "package": found["package"], **facts, **own})
         return list(found["experiments"])
-    suites = read("bench")["suites"] if (RESULTS / "bench.json").exists() else {}
     facts |= {"package": found["machine"]["matroid_bandits"]}
-    _store("bench", {"command": "make bench", **facts, "suites": {**suites, **found["suites"]}})
-    return ["bench"]
+    taken = found["suites"]
+    stored = []
+    if "rules" in taken:  # shown on a page of its own
+        _store("rules", {"command": "make bench rules", **facts, "suites": {"rules": taken.pop("rules")}})
+        stored.append("rules")
+    if taken:
+        suites = read("bench")["suites"] if (RESULTS / "bench.json").exists() else {}
+        _store("bench", {"command": "make bench", **facts, "suites": {**suites, **taken}})
+        stored.append("bench")
+    return stored
 
 
 def _store(name: str, result: Mapping[str, Any]) -> None:

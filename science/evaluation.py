@@ -2,18 +2,20 @@
 
     python science/evaluation.py [--logs 400] [--sequences 1000] [--decisions 10000]
 
-Prints four tables: coverage of 95% intervals on logs of OMM with a hold-out; the same where visitors come fifty times
-each; logs of Thompson sampling with and without a hold-out; and intervals for the uplift that are looked at after
-every decision. Exits with 1 where a figure is not within the bounds beside it. All seeds are fixed.
+Prints six tables: coverage of 95% intervals on logs of OMM with a hold-out; the same where visitors come fifty times
+each; logs of Thompson sampling with and without a hold-out; intervals for the uplift that are looked at after every
+decision; the same with rare clicks and small hold-outs; and intervals of a window with returning visitors.
+Exits with 1 where a figure is not within the bounds beside it. All seeds are fixed.
 """
 
 import argparse
+import base64
 import sys
 import time
 
 import numpy as np
 
-from matroid_bandits.evaluation import Decisions, Target, UpliftSequence, estimate
+from matroid_bandits.evaluation import Decisions, Target, UpliftSequence, UpliftSums, UpliftWindow, estimate
 
 K, L = 5, 20
 MEANS, EVEN = np.linspace(0.6, 0.1, L), np.full(L, 0.35)
@@ -24,6 +26,7 @@ TARGETS = {
     "random set": np.full(L, K / L),
 }
 AT_ONCE = 50  # logs that are played side by side
+BUCKETS = 256  # groups of visitors
 failures: list[str] = []
 
 
@@ -176,7 +179,7 @@ def sequences(n_logs: int, n_decisions: int) -> None:
     """How often an interval that is looked at after every decision misses the truth at least once."""
     print(f"\nLooked at after every decision, hold-out 0.05, {n_logs} logs of {n_decisions:,} decisions")
     print(f"{'interval':24} {'learner':14} {'missed once [bounds]':22} {'half-width at the end':>21} {'found at':>9}")
-    bounds = {"sequence": (0.0, 0.05), "exact": (0.0, 0.05), "single": (0.3, 1.0)}
+    bounds = {"sequence": (0.0, 0.05), "exact": (0.0, 0.05), "single": (0.2, 1.0)}
     words = {"sequence": "asymptotic sequence", "exact": "empirical Bernstein", "single": "ordinary (Wald)"}
     for word, means, seed in (("learns", MEANS, 21_000), ("no difference", EVEN, 22_000)):
         missed, widths = dict.fromkeys(bounds, 0), dict.fromkeys(bounds, 0.0)
@@ -187,10 +190,10 @@ def sequences(n_logs: int, n_decisions: int) -> None:
             for run in range(logs.values.shape[1]):
                 seen = UpliftSequence(0.0, K).trace(logs.values[:, run], logs.is_held_out[:, run], 0.05)
                 for name in bounds:
-                    low, high = getattr(seen, name)[99:].T
-                    missed[name] += bool(((truth[99:, run] < low) | (truth[99:, run] > high)).any())
+                    low, high = getattr(seen, name).T
+                    missed[name] += bool(((truth[:, run] < low) | (truth[:, run] > high)).any())
                     widths[name] += (high[-1] - low[-1]) / 2
-                    first_found[name].append(int(np.argmax(low > 0)) + 100 if (low > 0).any() else n_decisions + 1)
+                    first_found[name].append(int(np.argmax(low > 0)) + 1 if (low > 0).any() else n_decisions + 1)
                 alarms += seen.p_better[-1] < 0.025 if word != "learns" else seen.p_worse[-1] < 0.025
                 bets.append(
                     int(np.argmax(seen.p_better < 0.025)) + 1 if seen.p_better[-1] < 0.025 else n_decisions + 1
@@ -202,6 +205,63 @@ def sequences(n_logs: int, n_decisions: int) -> None:
         at = f"{np.median(bets):9,.0f}" if word == "learns" else ""
         shown = check(f"false alarms where the learner {word}", alarms / n_logs, 0.0, 0.025)
         print(f"{'bet (false alarms)':24} {word:14} {shown:22} {'':21} {at}")
+
+
+def rare_clicks(n_logs: int, n_decisions: int = 20_000) -> None:
+    """How often the sequence ever excludes 0 in logs without any difference, and when it begins."""
+    print(f"\nNo difference, {n_logs} logs of {n_decisions:,} decisions, looked at after every one")
+    print(f"{'hold-out':>8} {'rate':>5}  {'ever excluded 0 [bounds]':24} {'first band, median':>18}")
+    most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_logs)
+    for share in (0.02, 0.05, 0.1, 0.5):
+        for rate in (0.03, 0.1, 0.4):
+            rng, missed, firsts = np.random.default_rng([5, int(1000 * share), int(1000 * rate)]), 0, []
+            for _ in range(n_logs):
+                values, arms = (rng.random(n_decisions) < rate) * 1.0, rng.random(n_decisions) < share
+                low, high = UpliftSequence(0.0, 1.0).trace(values, arms, share).sequence.T
+                missed += bool(((low > 0.0) | (high < 0.0)).any())
+                known = np.isfinite(low)
+                firsts.append(int(known.argmax()) + 1 if known.any() else n_decisions + 1)
+            shown = check(f"no difference, hold-out {share}, rate {rate}", missed / n_logs, 0.0, most)
+            first = np.median(firsts)
+            at = f"{first:18,.0f}" if first <= n_decisions else f"{'none':>18}"
+            print(f"{share:8.0%} {rate:5.0%}  {shown:24} {at}")
+
+
+def returning(n_logs: int = 600) -> None:
+    """Coverage of the interval of a window where visitors return with lasting tastes: kept together, and not."""
+    print(f"\nReturning visitors, {n_logs} logs: coverage of 95% intervals")
+    print(f"{'visitors':>8} {'hold-out':>8}  {'by visitor [bounds]':24} {'by decision':>11}")
+    wide = 3 * np.sqrt(0.05 * 0.95 / n_logs)
+    for n, share in ((2_000, 0.15), (20_000, 0.05), (20_000, 0.15)):
+        rng, covered = np.random.default_rng([3, n, int(100 * share)]), np.zeros((2, n_logs))
+        for run in range(n_logs):
+            visits = rng.poisson(rng.gamma(0.7, 6.0, n))
+            arm = rng.random(n) < share
+            rate = np.where(arm, 0.04, 0.06) * rng.gamma(1.0, 1.0, n)
+            clicks, bucket = rng.binomial(visits, np.minimum(rate, 1.0)), rng.integers(0, BUCKETS, n)
+            for k, (unit, groups) in enumerate((("visitor", bucket), (None, None))):
+                window = window_of(visits, clicks, arm, unit, groups)
+                covered[k, run] = np.nan if window.low is None else window.low <= 0.02 <= window.high
+        by_visitor, by_decision = np.nanmean(covered, axis=1)
+        shown = check(f"{n} returning visitors, hold-out {share}", by_visitor, 0.95 - wide, 0.95 + wide)
+        print(f"{n:8,} {share:8.0%}  {shown:24} {by_decision:11.3f}")
+
+
+def window_of(
+    visits: np.ndarray, clicks: np.ndarray, arm: np.ndarray, unit: str | None, groups: np.ndarray | None
+) -> UpliftWindow:
+    """The window of one day with clicks by visitor, from sums as a campaign keeps them."""
+    arms, buckets = [], np.zeros((2, 2, BUCKETS))
+    for k, own in enumerate((~arm, arm)):
+        n, s = float(visits[own].sum()), float(clicks[own].sum())
+        p = s / n
+        spread = n * p * (1 - p)
+        arms.append([n, s, spread, spread * (1 - 2 * p), spread * (1 - 3 * p * (1 - p)), n, 0.0])
+        if groups is not None:
+            buckets[k] = [np.bincount(groups[own], each[own], BUCKETS) for each in (visits, clicks)]
+    packed = None if groups is None else base64.b64encode(buckets.astype("<f8").tobytes()).decode()
+    form = UpliftSums(unit).to_dict() | {"days": [[0, *arms, packed]]}
+    return UpliftSums.from_dict(form).summary(0).windows["7d"]
 
 
 def main() -> None:
@@ -216,6 +276,8 @@ def main() -> None:
     visitors(given.logs)
     thompson()
     sequences(given.sequences, given.decisions)
+    rare_clicks(given.logs)
+    returning()
     print(f"\n{time.perf_counter() - began:.0f} seconds")
     if failures:
         sys.exit("\n".join(failures))

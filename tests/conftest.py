@@ -4,6 +4,10 @@ import os
 import sys
 from pathlib import Path
 
+# No test depends on the tier that the clock would choose: kernels are compiled, in processes that tests start too, or
+# interpreted where MATROID_BANDITS_KERNELS or NUMBA_DISABLE_JIT says so.
+os.environ.setdefault("MATROID_BANDITS_KERNELS", "compiled")
+
 import pytest
 from hypothesis import settings
 
@@ -11,11 +15,27 @@ sys.path.insert(0, str(Path(__file__).parent))  # the oracles and strategies bes
 
 from archive_server import server  # noqa: F401 - a fixture
 from browsing import chromium, site, visit  # noqa: F401 - fixtures
+from matroid_bandits.kernels import compiling, notice
 from service_databases import postgres, url  # noqa: F401 - fixtures
+
+# Kernels are compiled where a test asks for it, not by a child process when the clock says that it pays.
+os.environ.setdefault("MATROID_BANDITS_BACKGROUND", "0")
+
+notice.LONG_S = 1e6  # what a test reads on standard error does not depend on the machine's speed
 
 # Fixed examples: a failure seen once is seen again, and the time a run takes does not depend on luck.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+def pytest_configure() -> None:
+    """What modules of tests make while they are collected is made by interpreted kernels."""
+    compiling._tier = "interpreted"
+
+
+def pytest_collection_finish() -> None:
+    """Tests run in the tier that the environment names."""
+    compiling._tier = compiling._chosen_tier()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from matroid_bandits._util.sums import added
 from matroid_bandits.environments import Environment
 from matroid_bandits.stream import START, WEIGHTS, Stream
 
@@ -52,7 +53,7 @@ class SetSystem:
         return sorted(min((X for X in sets if len(X) == largest), key=lambda X: sorted(place[e] for e in X)))
 
     def total(self, basis, weights):
-        return sum(weights[e] for e in basis)
+        return added(weights[e] for e in basis)
 
 
 # Independence from first principles, one function per family.
@@ -262,7 +263,7 @@ def gap_dependent(problem, n):
     for e in set(range(problem.n_items)) - set(optimal):
         gaps = [w[a] - w[e] for a in optimal if w[a] > w[e]]
         if gaps:
-            total += 16 / gaps[-1] * math.log(n) + sum(gap * 4 / 3 * math.pi**2 for gap in gaps)
+            total += 16 / gaps[-1] * math.log(n) + added(gap * 4 / 3 * math.pi**2 for gap in gaps)
     return total
 
 
@@ -288,11 +289,13 @@ def kl_index(p, target):
 class LiveOMM:
     """A live learner with OMM, written out: dictionaries by label, exact totals, one item at a time.
 
-    `independent(labels)` says which sets may be chosen; `labels` is the order in which ties go.
+    `independent(labels)` says which sets may be chosen; `labels` is the order in which ties go; `kinds` maps labels
+    to tuples of categories.
     """
 
-    def __init__(self, labels, independent, *, scale=1.0, minimize=False):
+    def __init__(self, labels, independent, *, kinds=None, scale=1.0, minimize=False):
         self.labels, self.independent, self.scale = list(labels), independent, scale
+        self.kinds, self.gains_seen = dict(kinds or {}), []
         self.sign = -1.0 if minimize else 1.0
         self.t, self.total, self.n_answers = 0, Fraction(0), 0
         self.known = {}  # label -> dict, of those who have left too
@@ -327,7 +330,8 @@ class LiveOMM:
             x["waiting"] += 1
             if not x["N"]:
                 x["m"] = typical
-        self.open[self.t] = dict.fromkeys(chosen, True)
+        if chosen:
+            self.open[self.t] = dict.fromkeys(chosen, True)
         return sorted(chosen, key=self.labels.index)
 
     def observe(self, weights):
@@ -337,6 +341,7 @@ class LiveOMM:
 
     def count(self, label, w):
         x = self.item(label)
+        self.gains_seen.append(self.sign * w)
         x["waiting"] -= 1
         x["N"] += 1
         x["S"] += self.sign * w
@@ -345,6 +350,7 @@ class LiveOMM:
 
     def tell(self, t, weights):
         for label, w in weights.items():
+            self.gains_seen.append(self.sign * w)
             if self.open[t].pop(label):
                 self.count(label, w)
         if not self.open[t]:
@@ -352,6 +358,8 @@ class LiveOMM:
 
     def close(self, t, default=None):
         for label, counts in self.open.pop(t).items():
+            if default is not None:
+                self.gains_seen.append(self.sign * default)
             if counts and default is not None:
                 self.count(label, default)
             elif counts:
@@ -364,23 +372,38 @@ class LiveOMM:
             if label in play:
                 play[label] = False
 
-    def change(self, labels, independent, priors=(), forget=()):
+    def change(self, labels, independent, priors=(), forget=(), kinds=None):
         for label in forget:
             self.forget(label)
         newcomers = [label for label in labels if label not in self.known]
-        answered = [self.known[x] for x in self.labels if x in self.known and self.known[x]["N"]]
+        answered = [label for label in self.labels if label in self.known and self.known[label]["N"]]
+        self.kinds |= dict(kinds or {})
         if priors == "typical":
-            priors = {}
-            if answered:
-                means = [self.mean(x) for x in answered]
-                mu, n0 = float(np.median(means)), float(np.median([x["N"] for x in answered]))
-                priors = dict.fromkeys(newcomers, (self.sign * mu, n0))
+            priors = {label: self.typical(label, answered) for label in newcomers} if answered else {}
         for label, (mu, n0) in dict(priors).items():
             if n0 > 0:
                 self.item(label)["prior"] = (self.sign * mu, n0)
         self.labels, self.independent = list(labels), independent
         for label in labels:
             self.item(label)
+
+    def typical(self, label, answered):
+        """The prior of a newcomer: mean of the items of its categories, of one of them, or of all; and its plays."""
+        own = self.kinds.get(label, ())
+        alike = [x for x in answered if own and self.kinds.get(x) == own]
+        for place, kind in enumerate(own):
+            if len(alike) < 2:
+                alike = [x for x in answered if len(self.kinds.get(x, ())) > place and self.kinds[x][place] == kind]
+        alike = alike if len(alike) >= 2 else answered
+        means, plays = [self.mean(self.known[x]) for x in alike], [self.known[x]["N"] for x in alike]
+        mu, most = math.fsum(means) / len(means), max(float(np.median(plays)), 1.0)
+        variance = (mu - min(self.gains_seen)) * (max(self.gains_seen) - mu)
+        spread = 0.0
+        if len(means) > 1:
+            spread = math.fsum((mean - mu) ** 2 for mean in means) / (len(means) - 1)
+            spread -= variance * math.fsum(1.0 / n for n in plays) / len(plays)
+        n0 = min(max(variance / spread, 1.0), most) if spread > 0.0 and variance > 0.0 else most
+        return self.sign * mu, n0
 
     def mean(self, x):
         if x["prior"] is not None:
@@ -392,4 +415,4 @@ class LiveOMM:
         for label in labels:
             self.forget(label)
         if set(labels) == set(self.labels):
-            self.total, self.n_answers = Fraction(0), 0
+            self.total, self.n_answers, self.gains_seen = Fraction(0), 0, []

@@ -86,6 +86,8 @@ POLICIES = {
     "soft": mb.SoftMinimum(),
     "soft normal": mb.SoftMinimum(0.3),
     "CLUCB": mb.CLUCB(0.1),
+    "budget": mb.Budget(mb.OMM(0.3), np.arange(8.0), 4.0),
+    "steady": mb.Steady(mb.ThompsonSampling(), 0.1),
     "floors": mb.ExposureFloors(mb.OMM(0.3), {}),
     "restarting": mb.Restarting(mb.OMM(), mb.CUSUM(n_first=3, tolerance=0.05, threshold=0.6)),
 }

@@ -10,7 +10,7 @@ import uuid
 import httpx
 import uvicorn
 
-from matroid_bandits.service import Service, Settings
+from matroid_bandits.service import Service, Settings, create_app
 from matroid_bandits.service._routes import ENDPOINTS
 from matroid_bandits.service._run import server_config
 
@@ -21,7 +21,8 @@ ADS = {"kind": "partition", "category": "slot", "rows": [
 
 
 def settings_for(url, **more):
-    return Settings(db=url, **{"tick": 0.1, "drain": 3.0, **more})
+    more = {"tick": 0.1, "drain": 3.0, **more}
+    return Settings(db=url, **{"lease": max(5.0, 4.0 * more["tick"]), **more})
 
 
 @contextlib.contextmanager
@@ -39,9 +40,10 @@ def started(url, **more):
 def serving(url, key=None, **more):
     """A server in a thread of its own, and a client of it."""
     service = Service(settings_for(url, **more))
-    config = server_config(service)
-    runner = uvicorn.Server(config)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    app = create_app(service=service, listeners=[listener])
+    runner = uvicorn.Server(server_config(app, service.settings))
+    service.leases.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not runner.started:
@@ -54,7 +56,7 @@ def serving(url, key=None, **more):
         with httpx.Client(
             base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=120.0, event_hooks=hooks
         ) as client:
-            client.service, client.gate = service, config.http.gate
+            client.service, client.gate = service, runner.lifespan.state["front"].gate
             yield client
     finally:
         service.drain()
@@ -96,7 +98,7 @@ def fresh_id():
     return {"Idempotency-Key": str(uuid.uuid4())}
 
 
-def until(condition, seconds=20.0):
+def until(condition, seconds=120.0):
     """Wait until something is so."""
     end = time.monotonic() + seconds
     while not (found := condition()):

@@ -68,7 +68,7 @@ def nursery():
         found.close()
 
 
-def wait_until_ready(port, seconds=60.0):
+def wait_until_ready(port, seconds=120.0):
     """Wait until the server of a port has loaded its campaigns."""
     end = time.monotonic() + seconds
     while True:

@@ -14,12 +14,12 @@ class Proxy:
         Where it listens.
     delay : float
         Seconds that every piece takes on its way.
-    is_cut : bool
-        Whether connections are closed at once.
+    is_cut, is_mute : bool
+        Whether connections are closed at once; whether nothing comes back over them.
     """
 
     def __init__(self, to):
-        self.to, self.delay, self.is_cut, self.port = to, 0.0, False, 0
+        self.to, self.delay, self.is_cut, self.is_mute, self.port = to, 0.0, False, False, 0
         self._loop = asyncio.new_event_loop()
         self._writers = set()
         begun = threading.Event()
@@ -50,14 +50,16 @@ class Proxy:
             return
         self._writers |= {writer, back}
         with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(self._copy(reader, back), self._copy(there, writer))
+            await asyncio.gather(self._copy(reader, back), self._copy(there, writer, is_back=True))
         self._writers -= {writer, back}
 
-    async def _copy(self, reader, writer):
+    async def _copy(self, reader, writer, *, is_back=False):
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
                 if self.delay:
                     await asyncio.sleep(self.delay)
+                if is_back and self.is_mute:
+                    continue
                 writer.write(data)
                 await writer.drain()
         writer.close()
@@ -74,7 +76,7 @@ class Proxy:
 
     def mend(self):
         """Let connections through again, as fast as they are."""
-        self.is_cut, self.delay = False, 0.0
+        self.is_cut, self.is_mute, self.delay = False, False, 0.0
 
     def close(self):
         self._loop.call_soon_threadsafe(self._loop.stop)

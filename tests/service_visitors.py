@@ -1,8 +1,9 @@
 """Clients that ask and tell whatever happens to servers, and the check that the log has what they were told, once."""
 
-import contextlib
 import http.client
+import itertools
 import json
+import os
 import random
 import socket
 import threading
@@ -15,12 +16,23 @@ from matroid_bandits.service import Database, export_campaign
 AT = "/v1/campaigns/ads"
 
 
+#: Below the ports that systems hand out, so that no connection takes one before its server does; processes that test
+#: at the same time begin at different ones.
+_ports = itertools.count(20_000 + 37 * os.getpid() % 12_000)
+
+
 def free_ports(n):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    """Ports that are free and stay so."""
+    return [*itertools.islice(filter(_is_free, _ports), n)]
+
+
+def _is_free(port):
+    with socket.socket() as taken:
+        try:
+            taken.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 class Visitor(threading.Thread):

@@ -1,12 +1,14 @@
 """What a constraint promises, where it is no matroid, and who notices when it does not."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import matroid_bandits as mb
+from matroid_bandits import constraint as constraint_module
 from matroid_bandits.exceptions import (
     ContractError,
     InvalidConstraintError,
@@ -71,11 +73,11 @@ def test_oracles_see_finite_weights_and_unseen_items_come_first(constraint, mini
 
     watched = Watched(**constraint.fields())
     learner = mb.Learner(watched, mb.OMM(), seed=0, minimize=minimize)
-    assert learner.best_basis().items.size == 0  # of items that were seen
+    assert watched.allows(learner.best_basis().items)  # of no item that was seen
     for _ in range(4):
         decision = learner.ask()
         unseen = learner.estimates().counts == 0
-        sets = [s for s in every_set(constraint) if len(s) == decision.items.size or not constraint.is_hereditary]
+        sets = [s for s in every_set(constraint) if len(s) == decision.items.size or not constraint.fills_up]
         assert unseen[decision.items].sum() == max(unseen[list(s)].sum() for s in sets)
         learner.tell(decision, np.full(decision.items.size, 1e9))
     problem = mb.Problem(watched, mb.BernoulliEnvironment(np.full(watched.n_items, 0.5)), minimize)
@@ -194,3 +196,60 @@ def test_errors_of_descriptions():
     assert not isinstance(caught.value, InvalidMatroidError)
     with pytest.raises(InvalidMatroidError, match="expected 3 labels"):
         mb.UniformMatroid(3, 1, labels="a")
+
+
+ARCS = [("u", "v"), ("v", "w"), ("u", "w"), ("w", "x")]
+SIZED = {
+    "uniform": (mb.UniformMatroid(5, 2, labels="abcde"), (5, 5, 1)),
+    "partition": (mb.PartitionMatroid(list("aabbbc")), (6, 6, 1)),
+    "laminar": (mb.LaminarMatroid(6, [([0, 1, 2], 1), ([0, 1], 1)]), (6, 6, 1)),
+    "graphic": (mb.GraphicMatroid(ARCS), (4, 4, 1)),
+    "transversal": (mb.TransversalMatroid({"a": list("xyz"), "b": list("xyzw")}), (2, 2, 1)),
+    "linear": (mb.LinearMatroid(np.ones((3, 7))), (3, 3, 1)),
+    "dual": (mb.GraphicMatroid(ARCS).dual(), (4, 8, 1)),
+    "truncation": (mb.GraphicMatroid(ARCS).truncate(1), (4, 8, 1)),
+    "restriction": (mb.UniformMatroid(6, 3).restrict([1, 4]), (2, 8, 1)),
+    "contraction": (mb.GraphicMatroid(ARCS).contract([0]), (3, 7, 1)),
+    "direct-sum": (mb.direct_sum(mb.UniformMatroid(3, 1), mb.PartitionMatroid([0, 0])), (5, 10, 2)),
+    "arborescence": (mb.ArborescenceConstraint(ARCS, "u"), (4, 4, 1)),
+    "assignment": (mb.AssignmentConstraint([(row, column) for row in "ab" for column in "xyz"]), (6, 6, 1)),
+    "explicit-sets": (mb.ExplicitSets([(0, 1), (1, 2), (0, 2), (0,), (1,)]), (3, 3, 1)),
+    "intersection": (mb.MatroidIntersection(mb.GraphicMatroid(ARCS), mb.UniformMatroid(4, 2)), (4, 12, 2)),
+    "knapsack": (mb.KnapsackConstraint([3, 5, 2], 8), (3, 3, 1)),
+    "path": (mb.PathConstraint(ARCS, "u", "x"), (4, 4, 1)),
+    "quota-intersection": (mb.QuotaIntersection(mb.PartitionMatroid([0, 0, 1]), mb.UniformMatroid(3, 2)), (3, 9, 2)),
+}
+
+
+def test_every_kind_of_the_package_has_a_size():
+    ours = {
+        kind
+        for kind, cls in constraint_module._KINDS.items()
+        if cls.__module__.startswith("matroid_bandits.")
+        and vars(sys.modules[cls.__module__]).get(cls.__name__) is cls
+    }  # without classes of examples
+    assert {made.to_dict()["kind"] for made, _ in SIZED.values()} == ours
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_the_size_of_a_form_is_that_of_the_constraint(name):
+    made, expected = SIZED[name]
+    assert mb.Constraint.form_size(made.to_dict()) == expected
+    assert expected[0] == made.n_items
+
+
+@pytest.mark.parametrize(
+    "form", [None, 3, {}, {"kind": []}, {"kind": "nothing"}, {"kind": "uniform", "n_items": True}]
+)
+def test_a_malformed_form_has_no_items(form):
+    assert mb.Constraint.form_size(form) == (0, 0, 1)
+    assert mb.Constraint.form_size({"kind": "direct-sum", "parts": [form]}) == (0, 0, 1)
+
+
+def test_an_own_class_says_which_field_is_per_item():
+    class Rows(mb.UniformMatroid):
+        kind = "test-form-size-rows"
+        per_item = "rows"
+
+    assert mb.Constraint.form_size({"kind": "test-form-size-rows", "rows": [[1, 2], [3]]}).n_items == 2
+    assert mb.Constraint.form_size({"kind": "test-form-size-rows", "labels": ["a", "b", "c"]}).n_items == 3

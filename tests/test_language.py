@@ -40,8 +40,8 @@ def prose(page):
 def documented():
     """(name, docstring) of every public class, function, method and property that has one of its own."""
     seen = set()
-    for parameter in public_names():
-        thing, name = parameter.values[0], parameter.id.removeprefix("matroid_bandits.")
+    for full_name, thing in public_names():
+        name = full_name.removeprefix("matroid_bandits.")
         yield name, thing.__doc__
         for base in thing.__mro__ if inspect.isclass(thing) else ():
             for key, member in vars(base).items() if base.__module__.startswith("matroid_bandits") else ():

@@ -12,6 +12,7 @@ import matroid_bandits as mb
 import reference
 import strategies
 from matroid_bandits import bounds
+from matroid_bandits._util.sums import added
 from matroid_bandits.environments._wrapper import Wrapper
 from matroid_bandits.exceptions import ItemError, ProblemError, SimulationError
 from samples_constraints import Matching
@@ -44,7 +45,7 @@ def test_optimum_and_gaps(pair):
     problem, is_independent = pair
     system = reference.SetSystem(problem.n_items, is_independent)
     w = problem.environment.mean_weights
-    totals = [sum(w[e] for e in B) for B in system.bases]
+    totals = [added(w[e] for e in B) for B in system.bases]
     assert problem.optimal_value == pytest.approx(min(totals) if problem.minimize else max(totals))
     assert problem.optimal_basis.tolist() == system.best_basis(w, problem.minimize)
     assert sorted([*problem.optimal_basis, *problem.suboptimal_items]) == list(range(problem.n_items))
@@ -135,8 +136,8 @@ def test_theorem_1(pair, data):
     parts = bounds.decompose_regret(problem, np.array(basis, int))
     regret = w[problem.optimal_basis].sum() - w[basis].sum()
     assert parts.regret == pytest.approx(regret, abs=1e-12)
-    assert sum(x.gap for x in parts.exchanges) == pytest.approx(regret, abs=1e-12)
-    assert parts.bound == pytest.approx(sum(max(x.gap, 0) for x in parts.exchanges), abs=1e-12)
+    assert added(x.gap for x in parts.exchanges) == pytest.approx(regret, abs=1e-12)
+    assert parts.bound == pytest.approx(added(max(x.gap, 0) for x in parts.exchanges), abs=1e-12)
     assert parts.bound >= parts.regret - 1e-12
     optimal = set(problem.optimal_basis.tolist())
     assert [x.item for x in parts.exchanges] == [e for e in basis if e not in optimal]  # each at most once

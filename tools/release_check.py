@@ -3,7 +3,7 @@
 - The source package holds every file of the repository, and both packages the data of `src/`; their metadata renders.
 - The core alone, from the wheel and from the source package, with each Python that is found.
 - Each extra alone, from the wheel, with each Python that is found (`--pythons`, `--only` for fewer).
-- A few tests from the unpacked source package.
+- From the unpacked source package, with each Python that is found: tests of every part of the package.
 
 pip needs an index; nothing else is fetched. Environments are made in a temporary folder, one at a time.
 """
@@ -17,27 +17,38 @@ import sys
 import tarfile
 import tempfile
 import time
-import tomllib
 import zipfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+from pythons import NAMES, PROJECT, path_of
+
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 #: Extras for work on the package itself.
 TOOLS = ("test", "docs", "browser", "dev", "bench")
 EXTRAS = [name for name in PROJECT["optional-dependencies"] if name not in TOOLS]
-PYTHONS = [
-    each.rpartition(" ")[2]
-    for each in PROJECT["classifiers"]
-    if each.startswith("Programming Language :: Python :: 3.")
-]
 
 #: Files of the repository that the source package leaves out.
 LEFT_OUT = (".ci/",)
 
-#: Tests that are run from the unpacked source package: they read documents, examples, samples of stored files.
-TESTS = ("tests/test_release.py", "tests/_util", "tests/stored", "tests/specs/test_problem_files.py")
+#: Tests that are run from the unpacked source package with each Python: they read documents, examples and samples of
+#: stored files, and compare decisions, statistics and logs with slow books. CI plays the whole suite.
+TESTS = (
+    "tests/test_release.py",
+    "tests/test_problem_and_bounds.py",
+    "tests/_util",
+    "tests/stored",
+    "tests/specs",
+    "tests/matroids",
+    "tests/policies",
+    "tests/learner",
+    "tests/evaluation",
+    "tests/simulation/test_simulation.py",
+    "tests/simulation/test_late_worlds.py",
+    "tests/service/test_service_api.py",
+    "tests/service/test_service_log.py",
+)
 
 
 def run(*words, **options):
@@ -120,16 +131,22 @@ def smoke(folder, python, package, extra=None):
     )
 
 
-def check_tests(folder, source):
-    """Unpack the source package and run some of its tests, with the package installed from it."""
+def unpack(folder, source):
+    """Unpack the source package; its folder."""
     with tarfile.open(source) as archive:
         archive.extractall(folder / "unpacked", filter="data")
     [root] = (folder / "unpacked").iterdir()
-    python = environment(folder / "try")
-    pip(python, f"{root}[test]")
-    run(python, "-m", "pytest", *TESTS, "-m", "not long", cwd=root)
-    run(python, "-m", "pytest", "--collect-only", "tests", cwd=root)
-    print(f"tests of {source.name}: {', '.join(TESTS)} pass", flush=True)
+    return root
+
+
+def check_tests(folder, python, root):
+    """Run tests of the unpacked source package with the package installed from it, and collect the others."""
+    began = time.monotonic()
+    inside = environment(folder / "try", python)
+    pip(inside, f"{root}[test]")
+    run(inside, "-m", "pytest", "-n", "logical", "--dist", "worksteal", "-m", "not long", *TESTS, cwd=root)
+    run(inside, "-m", "pytest", "--collect-only", "tests", cwd=root)
+    print(f"{Path(python).name}, tests of {root.name}: pass ({time.monotonic() - began:.0f} s)", flush=True)
 
 
 def main():
@@ -137,7 +154,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     steps = ("contents", "core", *EXTRAS, "tests")
     parser.add_argument("--only", nargs="+", choices=steps, default=steps, help="steps to take (default: all)")
-    parser.add_argument("--pythons", nargs="+", default=[f"python{number}" for number in PYTHONS], metavar="PYTHON")
+    parser.add_argument("--pythons", nargs="+", default=NAMES, metavar="PYTHON")
     given = parser.parse_args()
     found = [path for path in map(path_of, given.pythons) if path]
     print("Pythons:", ", ".join(found) or "none of " + ", ".join(given.pythons), flush=True)
@@ -154,16 +171,9 @@ def main():
                 if extra in given.only:
                     smoke(folder, python, wheel, extra)
         if "tests" in given.only:
-            check_tests(folder, source)
-
-
-def path_of(python):
-    """The path of a Python of that name, on the PATH or among those of pyenv; None where there is none that runs."""
-    versions = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
-    for path in (shutil.which(python), *sorted(versions.glob(f"*/bin/{python}"))):
-        if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
-            return str(path)
-    return None
+            root = unpack(folder, source)
+            for python in found:
+                check_tests(folder, python, root)
 
 
 if __name__ == "__main__":

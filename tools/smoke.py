@@ -201,10 +201,21 @@ def serve():
             server.communicate(timeout=60)
 
 
+def archive():
+    """Events are written to an object store, and read again."""
+    from matroid_bandits.service import Archive
+
+    events = [(1, 0.5, '{"event":"created"}')]
+    store = Archive("memory://old-events")
+    file, _ = store.write("ads", "a1b2", "", 1, 1, events)
+    assert [*store.read(file, "")] == events
+
+
 PROGRAMS = {
     function.__name__: function
     for function in (
-        core, networkx, plot, frame, parquet, parallel, dask, ray, gpu, specs, cli, experiments, client, serve
+        core, networkx, plot, frame, parquet, parallel, dask, ray, gpu, specs, cli, experiments, client, serve,
+        archive,
     )
 }  # fmt: skip
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ArborescenceConstraint,
         AssignmentConstraint,
         ExplicitSets,
+        KnapsackConstraint,
         MatroidIntersection,
         PathConstraint,
         QuotaIntersection,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         TraceEnvironment,
     )
     from matroid_bandits.evaluation import read_log
+    from matroid_bandits.exceptions import MatroidBanditsError
     from matroid_bandits.identification import (
         Confidence,
         Endings,
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
         OMM,
         UCBV,
         AffinePolicy,
+        Budget,
         CombLinTS,
         CombLinUCB,
         Detector,
@@ -93,7 +96,9 @@ if TYPE_CHECKING:
         SingleSeedThompson,
         SlidingWindowOMM,
         SoftMinimum,
+        Spending,
         State,
+        Steady,
         ThompsonSampling,
         UniformRandom,
         policy_from_dict,
@@ -133,6 +138,7 @@ __all__ = [
     "BernoulliEnvironment",
     "BestSet",
     "BetaEnvironment",
+    "Budget",
     "Client",
     "CombLinTS",
     "CombLinUCB",
@@ -162,12 +168,14 @@ __all__ = [
     "Hybrid",
     "Identification",
     "KLUCBPlusPlus",
+    "KnapsackConstraint",
     "LaminarMatroid",
     "Learner",
     "LinearEnvironment",
     "LinearMatroid",
     "Margin",
     "Matroid",
+    "MatroidBanditsError",
     "MatroidIntersection",
     "Memory",
     "OracleMatroid",
@@ -190,7 +198,9 @@ __all__ = [
     "SingleSeedThompson",
     "SlidingWindowOMM",
     "SoftMinimum",
+    "Spending",
     "State",
+    "Steady",
     "StoppingRule",
     "Stream",
     "Sweep",
@@ -226,8 +236,8 @@ _NAMES = {
     "client": "AsyncClient Client",
     "constraint": "Constraint constraint_from_dict",
     "constraints": """
-        ArborescenceConstraint AssignmentConstraint ExplicitSets MatroidIntersection PathConstraint
-        QuotaIntersection
+        ArborescenceConstraint AssignmentConstraint ExplicitSets KnapsackConstraint MatroidIntersection
+        PathConstraint QuotaIntersection
     """,
     "environments": """
         AutoregressiveEnvironment AvailabilityEnvironment BernoulliEnvironment BetaEnvironment
@@ -236,6 +246,7 @@ _NAMES = {
         RowEnvironment SampleEnvironment TraceEnvironment
     """,
     "evaluation": "read_log",
+    "exceptions": "MatroidBanditsError",
     "identification": "Confidence Endings Margin RoundsBound StoppingRule rounds_bound",
     "learner": "BestSet Decision Estimates Explanation Forced Holdout Learner",
     "matroids": """
@@ -243,10 +254,10 @@ _NAMES = {
         UniformMatroid direct_sum
     """,
     "policies": """
-        AROQ BGCTS CLSG CLUCB CUSUM ESCB FPL KLOSM MOSS OMM UCBV AffinePolicy CombLinTS CombLinUCB Detector
+        AROQ BGCTS CLSG CLUCB CUSUM ESCB FPL KLOSM MOSS OMM UCBV AffinePolicy Budget CombLinTS CombLinUCB Detector
         DiscountedOMM DiscountedThompson EpsilonGreedy ExposureFloors Feedback FixedSet Hybrid KLUCBPlusPlus
         Memory Plays Policy PolicyWrapper Request Restarting SingleSeedThompson SlidingWindowOMM SoftMinimum
-        State ThompsonSampling UniformRandom policy_from_dict policy_to_dict
+        Spending State Steady ThompsonSampling UniformRandom policy_from_dict policy_to_dict
     """,
     "problem": "Problem lower_bound_problem",
     "simulation": "Identification SimulationResult Sweep Worlds identify simulate sweep",

@@ -7,7 +7,7 @@ order of an episode's steps is written here alone.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +19,16 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import Engine, EngineChoice, make_engine
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels.rows import first_other
-from matroid_bandits.policies import Detector, Feedback, Plays, Policy, Request, State
+from matroid_bandits.policies import (
+    Detector,
+    Feedback,
+    Plays,
+    Policy,
+    Request,
+    State,
+    check_memory,
+    is_ours,
+)
 
 
 class Play:
@@ -75,7 +84,7 @@ class Play:
         n_runs, width = self.items.shape
         if n_runs == 1:  # a single row is as wide as its set
             runs, items = _runs(1, width), self.items[0]
-        elif first_other(self.sizes, width) < 0:
+        elif first_other.call(self.sizes, width) < 0:
             runs, items = _runs(n_runs, width), self.items.reshape(-1)
         else:
             is_chosen = np.arange(width) < self.sizes[:, None]
@@ -163,15 +172,20 @@ class Agent:
     ) -> None:
         if constraint.cost_reason and not minimize:
             raise PolicyError(f"expected weights that are costs: {constraint.cost_reason}")
+        if constraint.gain_reason and minimize:
+            raise PolicyError(f"expected weights that are gains: {constraint.gain_reason}")
         self._policy, self._waits, self._engine_choice = policy, waits, engine
         self.state = State(constraint, n_runs, minimize, policy, episode)
         self._engine = make_engine(engine, constraint, policy, self.state)
         self.open: dict[int, Play] = {}
         if waits:
             self.state.pending = self._waiting
-        self._fresh: Play | None = None  # made last, and not yet counted as waiting
+        #: The play that was made last, while it is not yet counted as pending; see `settle`.
+        self.fresh: Play | None = None
         # where a policy does not listen, or takes everything, nothing can fail after the state has changed
         self._can_fail = type(policy).observe is not Policy.observe and not policy.takes_all
+        # the memory of a class from outside the package is checked after every answer
+        self._is_watched = bool(self.state.memory) and not is_ours(type(policy))
         #: Whether the policy may refuse an answer; none of this package does.
         self.may_refuse = self._can_fail and not all(map(_is_ours, (policy, *vars(policy).values())))
         # while others wait, such a policy is told of every play that they wait beside
@@ -180,11 +194,8 @@ class Agent:
         self._advances = type(policy).advance is not Policy.advance
         self._observes = type(policy).observe is not Policy.observe
         self._refreshes = type(self._engine).refresh is not Engine.refresh
-
-    def part(self, first: int, last: int) -> Agent:
-        """Return the runs from `first` up to `last` as an agent that shares this one's state; needs no pending
-        plays."""
-        return self.rows(slice(first, last))
+        #: Whether the policy leaves everything to the state: nothing ages, is kept, heard or observed.
+        self.counts_alone = not (self._advances or policy.n_kept or self._hears or self._observes)
 
     def rows(self, rows: slice | IntArray) -> Agent:
         """Return some of the runs as an agent; needs no pending plays; see `State.rows`."""
@@ -193,24 +204,19 @@ class Agent:
         part._engine = make_engine(self._engine_choice, self.state.constraint, self._policy, part.state)
         return part
 
-    def rejoin(self, parts: Sequence[Agent]) -> None:
-        """Copy the states of parts of the runs back into this agent, after all parts reached the same episode."""
-        self.state.rejoin([part.state for part in parts])
-        self._engine = make_engine(self._engine_choice, self.state.constraint, self._policy, self.state)
-
     def decide(self, request: Request) -> Play:
         """Choose a set in every run, and advance to the next episode."""
         return self.play(request, *self.choose(request))
 
     def choose(self, request: Request) -> tuple[IntArray, IntArray]:
         """Return the sets that the policy would choose, and their sizes, without advancing."""
-        if self._fresh is not None:
+        if self.fresh is not None:
             self.settle()
         return self._engine.decide(request)
 
     def play(self, request: Request, items: IntArray, sizes: IntArray, is_own: bool = True) -> Play:
         """Advance one episode in which the given sets are played, whether the policy chose them or not."""
-        if self._fresh is not None:
+        if self.fresh is not None:
             self.settle()
         if items.shape[0] == 1 and items.shape[1] != sizes[0]:
             items = items[:, : sizes[0]]  # a single row is as wide as its set
@@ -224,8 +230,8 @@ class Agent:
                 self._engine.refresh(*moved)
         if self._policy.n_kept and is_own:
             play.kept = self._kept(request, *play.cells())
-        if self._waits:
-            self.open[request.episode] = self._fresh = play
+        if self._waits and items.size:  # a play without items has nothing to wait for
+            self.open[request.episode] = self.fresh = play
         return play
 
     def learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
@@ -240,8 +246,8 @@ class Agent:
         places : int64 array (n,), optional
             Which of the choices are answered; the others may be answered later. Each is answered once.
         """
-        is_fresh = places is None and play is self._fresh and not (self._hears and self.state.n_waiting.any())
-        if not is_fresh and self._fresh is not None:
+        is_fresh = places is None and play is self.fresh and not (self._hears and self.state.n_waiting.any())
+        if not is_fresh and self.fresh is not None:
             self.settle()
         was_waiting = self._waits and not is_fresh and play.request.episode in self.open
         if self._observes or not self._waits:
@@ -310,7 +316,7 @@ class Agent:
 
         Called before anything else happens, so that no result depends on when it was.
         """
-        play, self._fresh = self._fresh, None
+        play, self.fresh = self.fresh, None
         if play is None:
             return
         cells = play.cells()  # a play that came last has been told nothing, and its items are here
@@ -319,6 +325,11 @@ class Agent:
             self._policy.wait(self.state, Plays(*cells, play.request.episode, play.features))
         if self._refreshes:
             self._engine.refresh(*cells)
+
+    @property
+    def engine(self) -> Engine:
+        """The algorithm that finds the sets."""
+        return self._engine
 
     def _tick_off(self, play: Play, places: IntArray | None) -> None:
         """Take note that the choices at some places, or all of them, need no more waiting for."""
@@ -329,12 +340,12 @@ class Agent:
                 play.told = told
                 return
         self.open.pop(play.request.episode, None)
-        if play is self._fresh:
-            self._fresh = None
+        if play is self.fresh:
+            self.fresh = None
 
     def keep_apart(self, play: Play) -> None:
         """Leave the last play open without counting it, so that nothing is learnt from it."""
-        play.is_counted, self._fresh = False, None
+        play.is_counted, self.fresh = False, None
 
     def dismiss(self, play: Play, places: IntArray) -> None:
         """Stop waiting for choices that are not counted in the state."""
@@ -407,13 +418,18 @@ class Agent:
             self.state.absorb(feedback)
         if remembered is None:
             if self._observes:
-                self._policy.observe(self.state, feedback)
+                self._observe(feedback)
             return
         try:
-            self._policy.observe(self.state, feedback)
+            self._observe(feedback)
         except BaseException:
             self.state.revert(feedback, remembered)
             raise
+
+    def _observe(self, feedback: Feedback) -> None:
+        self._policy.observe(self.state, feedback)
+        if self._is_watched:
+            check_memory(self.state, self._policy)
 
 
 def _is_ours(part: Any) -> bool:

@@ -171,7 +171,7 @@ def least_gaps(problem: Problem) -> FloatArray:
                 f"expected a constraint whose best sets with a given item can be found; got {constraint!r}, where "
                 "that is NP-hard"
             )
-        is_set = e in other and (not constraint.is_hereditary or other.size == best.size)
+        is_set = e in other and (not constraint.fills_up or other.size == best.size)
         gaps[e] = gains[best].sum() - gains[other].sum() if is_set else np.inf
     return gaps
 

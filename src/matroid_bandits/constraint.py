@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import Immutable
-from matroid_bandits._util.checks import as_index, check_rows
+from matroid_bandits._util.checks import as_index, as_integer, check_rows
 from matroid_bandits._util.literature import other_word
 from matroid_bandits._util.names import decode, encode, pairs_of, plain
 from matroid_bandits._util.text import did_you_mean, shown
@@ -39,6 +39,25 @@ _BOOLEANS = frozenset((bool, np.bool_))
 _KINDS: dict[str, type[Constraint]] = {}
 
 
+#: Types of labels that need no look for NaN.
+_NEVER_NAN = frozenset((str, int))
+
+
+class FormSize(NamedTuple):
+    """Size of a stored form: items, items of all constraints that it is made of, itself included, and its parts.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> mb.Constraint.form_size(mb.ExplicitSets([(0, 1), (1, 2), (0, 2)]).to_dict())
+    FormSize(n_items=3, n_items_in_all=3, n_parts=1)
+    """
+
+    n_items: int
+    n_items_in_all: int
+    n_parts: int
+
+
 class Constraint(Immutable, ABC):
     """Base class of constraints: a ground set of items ``0..n_items-1`` and the allowed sets of items.
 
@@ -47,10 +66,10 @@ class Constraint(Immutable, ABC):
     are immutable.
 
     A subclass implements `allows`, `best_sets` and `fields`, and may override `max_size`, `with_unseen`, `force`,
-    `in_words`, `content` and `from_fields`. Simulations, learners and the service call `solve`, which checks the
-    result of `best_sets`. A class with a unique `kind` is registered with `constraint_from_dict` when it is defined;
-    defining it again, as in a notebook, replaces it. `matroid_bandits.testing.ConstraintSuite` tests all required
-    properties.
+    `conflict`, `about`, `categories`, `in_words`, `content` and `from_fields`. Simulations, learners and the service
+    call `solve`, which checks the result of `best_sets`. A class with a unique `kind` is registered with
+    `constraint_from_dict` when it is defined; defining it again, as in a notebook, replaces it.
+    `matroid_bandits.testing.ConstraintSuite` tests all required properties.
 
     Parameters
     ----------
@@ -64,11 +83,15 @@ class Constraint(Immutable, ABC):
     kind : str, or None
         The name of the class in stored forms, a class attribute.
     is_hereditary : bool
-        Whether every subset of an allowed set is allowed too, a class attribute; True by default. A best set then has
-        the largest possible number of items for any weights. If False, as for paths, the best set is the one of
-        largest total, of any size.
-    cost_reason : str
-        Why weights must be costs, as text; empty, the default, if gains are allowed.
+        Whether every part of an allowed set is allowed too, a class attribute; True by default. False for paths.
+    fills_up : bool
+        Whether a best set has as many items as possible, whatever their weights, a class attribute; True by default.
+        False for paths and budgets, whose best set is the one of largest total, of any size.
+    per_item : str
+        The key of `fields` that is the number of items or a list with an entry per item, for `form_size`; a class
+        attribute, "n_items" by default.
+    cost_reason, gain_reason : str
+        Why weights must be costs, or gains, as text; empty, the default, if they need not be.
 
     Examples
     --------
@@ -104,8 +127,17 @@ class Constraint(Immutable, ABC):
     #: Whether every part of an allowed set is allowed too.
     is_hereditary: ClassVar[bool] = True
 
+    #: Whether a best set has as many items as possible, whatever their weights.
+    fills_up: ClassVar[bool] = True
+
+    #: The key of a stored form that is the number of items, or has an entry for each.
+    per_item: ClassVar[str] = "n_items"
+
     #: Why the weights of the items must be costs, in words; empty where they need not be.
     cost_reason: str = ""
+
+    #: Why they must be gains, likewise.
+    gain_reason: str = ""
 
     #: What is raised where a description is wrong.
     _error: ClassVar[type[InvalidConstraintError]] = InvalidConstraintError
@@ -126,7 +158,7 @@ class Constraint(Immutable, ABC):
         _KINDS[kind] = cls
 
     def __init__(self, n_items: int, labels: Iterable[Label] | None = None) -> None:
-        self._n_items = n_items
+        self._n_items = n_items = as_integer("n_items", n_items, error=self._error)
         self._labels = None if labels is None else _check_labels(labels, n_items, self._error)
 
     # What a class settles
@@ -158,15 +190,16 @@ class Constraint(Immutable, ABC):
         available : bool array of shape (L,) or (R, L), optional
             The items that may be chosen, for all runs alike or for each; None means all.
         pinned : int64 array of shape (P,), optional
-            Items that can be chosen together and are in every set, whether `available` names them or not; ascending.
+            Items that are in every set, whether `available` names them or not; ascending. Callers make sure that some
+            set has them all: by `allows` where `is_hereditary`, else by `max_size`.
 
         Returns
         -------
         items : int64 array of shape (R, W)
             The first ``sizes[r]`` entries of row r are its set, ascending; what follows means nothing.
         sizes : int64 array of shape (R,)
-            How many items each set has; 0 where no set is allowed. With nothing masked all sets of a matroid have
-            W = `rank` items.
+            How many items each set has. 0 is the empty set; where that is not allowed, it says that no set is left.
+            With nothing masked all sets of a matroid have W = `rank` items.
 
         Notes
         -----
@@ -179,7 +212,8 @@ class Constraint(Immutable, ABC):
         ones.
 
         -1 where no allowed set has all that is pinned. Nothing is checked. By default the best set of equal weights
-        tells.
+        tells; where `is_hereditary` is False, `best_sets` is asked about pins that no set may have together, and this
+        checks its answer.
 
         Examples
         --------
@@ -193,10 +227,9 @@ class Constraint(Immutable, ABC):
         equal = np.ones((1, self._n_items))
         if self.is_hereditary:
             return int(self.solve(equal, available=available, pinned=pinned)[1][0]) if self.allows(some) else -1
-        items, sizes = self.best_sets(equal, available=available, pinned=pinned)
-        self._check_rows(items, sizes, 1)
+        items, sizes = self.solve(equal, available=available, pinned=pinned)
         found = items[0, : sizes[0]]
-        return found.size if self.allows(found) and np.isin(some, found).all() else -1
+        return found.size if found.size or (not some.size and self.allows(found)) else -1
 
     def can_pin(self, pinned: IntArray, available: BoolArray | None = None) -> bool:
         """Return whether some allowed set of available items (L,) contains all pinned items; input is not checked.
@@ -284,6 +317,44 @@ class Constraint(Immutable, ABC):
         items, sizes = self.solve(weights[None], available=available, pinned=pinned)
         return items[0, : sizes[0]]
 
+    def conflict(self, items: IntArray) -> str:
+        """Return why items cannot be chosen together, for messages; empty, the default, where that is not known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> mb.KnapsackConstraint([60, 50, 20], 100).conflict(np.array([0, 1]))
+        'they cost 110, the budget is 100'
+        """
+        return ""
+
+    def about(self, item: int) -> str:
+        """Return what an item takes of the constraint's limits, as explanations go on after "it would"; empty by
+        default.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.KnapsackConstraint([60, 50, 20], 100, unit="tokens").about(2)
+        'cost 20 of 100 tokens'
+        """
+        return ""
+
+    def categories(self) -> list[Sequence[Hashable]]:
+        """Return the category of each item, a list for each kind of categories; empty, the default, without any.
+
+        Items of a category count as alike where something must be guessed of a new one. None is the category of an
+        item without one.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.PartitionMatroid(["red", "red", "blue"]).truncate(2).categories()
+        [['red', 'red', 'blue']]
+        """
+        return []
+
     def in_words(self) -> str:
         """Return a short description of the allowed sets for display.
 
@@ -321,7 +392,7 @@ class Constraint(Immutable, ABC):
 
         What stands for those is settled by `with_unseen`. The answer is checked before it is used: its type
         and shape; that sets are of what is available, with what is pinned, of distinct items; and of the first of
-        them that it is allowed.
+        them that it is allowed. A row of a constraint that is not hereditary may be empty, where no set is left.
 
         Raises
         ------
@@ -347,7 +418,12 @@ class Constraint(Immutable, ABC):
                     f"run {run}"
                 )
             weights = self.with_unseen(np.where(unseen, 0.0, weights), unseen)
-        items, sizes = self.best_sets(weights, available=available, pinned=pinned)
+        found = self.best_sets(weights, available=available, pinned=pinned)
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise ContractError(
+                f"expected {type(self).__name__}.best_sets to return items and sizes, got {type(found).__name__}"
+            )
+        items, sizes = found
         self._check_rows(items, sizes, weights.shape[0])
         self._check_sets(items, sizes, available, pinned)
         return items, sizes
@@ -375,9 +451,15 @@ class Constraint(Immutable, ABC):
             is_chosen = np.arange(items.shape[1]) < sizes[:, None]
             sets = np.zeros((sizes.size, self._n_items), bool)
             sets[np.nonzero(is_chosen)[0], items[is_chosen]] = True
-            if pinned is not None and not sets[:, pinned].all():
-                e = pinned[int((~sets[:, pinned]).any(axis=0).argmax())]
-                raise ContractError(f"expected {who} to choose what is pinned, got a set without {self.labels[e]!r}")
+            if pinned is not None:
+                is_missing = ~sets[:, pinned]
+                if not self.is_hereditary:
+                    is_missing[sizes == 0] = False  # there is no set with what is pinned
+                if is_missing.any():
+                    e = pinned[int(is_missing.any(axis=0).argmax())]
+                    raise ContractError(
+                        f"expected {who} to choose what is pinned, got a set without {self.labels[e]!r}"
+                    )
             is_wrong = np.zeros_like(sets) if available is None else sets & ~available
             if pinned is not None:
                 is_wrong[:, pinned] = False
@@ -399,6 +481,11 @@ class Constraint(Immutable, ABC):
     @property
     def n_items(self) -> int:
         """Number of items, the paper's L."""
+        return self._n_items
+
+    @property
+    def work(self) -> int:
+        """The steps that a best set takes, in items looked at; the number of items unless a class says otherwise."""
         return self._n_items
 
     @property
@@ -601,6 +688,28 @@ class Constraint(Immutable, ABC):
             form["labels"] = [encode(label, "label") for label in self._labels]
         return form
 
+    @staticmethod
+    def form_size(form: Mapping[str, Any]) -> FormSize:
+        """Return how large the constraint of a stored form is, without making it; a malformed part counts 0 items.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.Constraint.form_size(mb.ExplicitSets([(0, 1), (1, 2), (0, 2)]).to_dict()).n_items
+        3
+        """
+        kind = form.get("kind") if isinstance(form, Mapping) else None
+        if not isinstance(kind, str) or kind not in _KINDS:
+            return FormSize(0, 0, 1)
+        return _KINDS[kind]._size_of(form)
+
+    @classmethod
+    def _size_of(cls, form: Mapping[str, Any]) -> FormSize:
+        """The size of a form of this class; one that is made of others overrides this."""
+        labels = form.get("labels")
+        n = max(_length(form.get(cls.per_item)), len(labels) if isinstance(labels, list) else 0)
+        return FormSize(n, n, 1)
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
@@ -677,6 +786,9 @@ def _check_labels(
         raise error_class(f"expected {n_items} labels, got {labels!r}") from None
     if len(names) != n_items:
         raise error_class(f"expected {n_items} labels, one per item, got {len(names)}")
+    if not {type(name) for name in names} <= _NEVER_NAN and any(map(_has_nan, names)):
+        wrong = next(filter(_has_nan, names))
+        raise error_class(f"expected labels without NaN, which equals no label, not even itself; got {wrong!r}")
     try:
         is_distinct = len(set(names)) == n_items
     except TypeError as error:
@@ -686,6 +798,20 @@ def _check_labels(
         again = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise error_class(f"expected distinct labels, got {again!r} more than once")
     return names
+
+
+def _has_nan(label: Any) -> bool:
+    """Whether a label, or a part of it, is NaN."""
+    if isinstance(label, tuple):
+        return any(map(_has_nan, label))
+    return isinstance(label, float) and label != label
+
+
+def _length(value: Any) -> int:
+    """A number of items, or how many are listed."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return max(value, 0)
+    return len(value) if isinstance(value, list) else 0
 
 
 def _as_integer(value: Any) -> int | None:

@@ -2,7 +2,17 @@
 
 
 class MatroidBanditsError(Exception):
-    """Base class of all exceptions of this package."""
+    """Base class of all exceptions of this package.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> try:
+    ...     mb.UniformMatroid(3, 5)
+    ... except mb.MatroidBanditsError as error:
+    ...     print(error)
+    expected rank to be an integer from 0 to 3, got 5
+    """
 
 
 class InvalidConstraintError(MatroidBanditsError, ValueError):
@@ -79,6 +89,10 @@ class DecisionClosedError(MatroidBanditsError, ValueError):
     """The weights of a decision, or of one of its items, were already told."""
 
 
+class ForkError(MatroidBanditsError, RuntimeError):
+    """A learner was made before its process was forked, and would repeat the decisions of the parent process."""
+
+
 class ReplayError(MatroidBanditsError, ValueError):
     """An event does not fit the learner it is applied to, or the learner's decision differs from the log."""
 
@@ -132,8 +146,16 @@ class UnavailableError(MatroidBanditsError, ConnectionError):
 
 
 class ScaleWarning(MatroidBanditsError, UserWarning):
-    """Observed weights have a wider range than the policy's `scale`, so it may explore too little."""
+    """The weights' range is far larger than the policy's `scale`, so it may explore too little."""
+
+
+class LogWarning(MatroidBanditsError, UserWarning):
+    """A log of version 0.2.0 tells weights of which it is not certain whose they are."""
 
 
 class SweepWarning(MatroidBanditsError, UserWarning):
     """A store holds results of the same names with other settings; both are kept."""
+
+
+class RandomnessWarning(MatroidBanditsError, UserWarning):
+    """A policy or environment drew from a global random number generator, so its results cannot be repeated."""

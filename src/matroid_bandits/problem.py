@@ -61,6 +61,8 @@ class Problem(Immutable):
             )
         self._constraint, self._environment = constraint, environment
         self._minimize = as_flag("minimize", minimize, error=ProblemError)
+        if constraint.gain_reason and minimize:
+            raise ProblemError(f"expected weights that are gains: {constraint.gain_reason}")
         if constraint.cost_reason:
             self._check_costs()
 

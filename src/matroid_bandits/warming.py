@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import os
+import pickle
+import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any
+
+import numpy as np
 
 from matroid_bandits import compiled
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import SimulationError
+from matroid_bandits.kernels.compiling import at_once
+from matroid_bandits.kernels.notice import the_notice
 from matroid_bandits.learner import Learner
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -22,8 +33,9 @@ def warm_up(
 ) -> float:
     """Compile the kernels that a learner or a simulation needs, or load them from disk, before the first call.
 
-    Nothing that is given changes. The first call on a machine compiles, for seconds to minutes; a later process loads
-    the compiled code from disk, and a later call in the same process finds all of it there.
+    Nothing that is given changes. Without it, kernels are interpreted until compiling pays. The first call on a
+    machine compiles, for seconds to minutes; a later process loads the compiled code from disk, and a later call in
+    the same process finds all of it there.
 
     Parameters
     ----------
@@ -64,11 +76,41 @@ def warm_up(
     else:
         for policy in _listed(policies):
             if isinstance(target, Problem):
-                simulate(target, policy, n_episodes=3, n_runs=2, seed=0)
-                compiled.warm_up(target, policy)
+                with at_once(in_all_threads=True):
+                    simulate(target, policy, n_episodes=3, n_runs=2, seed=0)
+                compiled.prepare(target, policy)
             else:
                 Learner(target, policy).warm_up()
     return time.perf_counter() - began
+
+
+def _compile_what_is_sent() -> None:
+    """Compile for the learners that another process names, a line for each, at the lowest priority.
+
+    A line has the constraint, the policy, whether to minimize and the seed, as a pickle in base64. "compiling" is
+    printed for every kernel that is not on disk, and "done" after each line.
+    """
+    if hasattr(os, "nice"):
+        os.nice(19)
+    lines: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1) as answers:
+        sys.stdout = sys.stderr  # whatever others print
+        the_notice.on_compiling = lambda: print("compiling", file=answers)
+        while line := lines.get():
+            with suppress(Exception):  # of a policy or a constraint of a user's own
+                constraint, policy, minimize, seed = pickle.loads(base64.b64decode(line))
+                shape = (constraint.n_items, policy.n_features or 0)
+                features = None if policy.n_features is None else np.zeros(shape)
+                Learner(constraint, policy, minimize=minimize, seed=seed, features=features).warm_up()
+            print("done", file=answers)
+
+
+def _read(lines: SimpleQueue[str]) -> None:
+    """Take lines from the standard input, and end the process with it: its parent has all it asked for, or died."""
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(0)
 
 
 def _listed(policies: Any) -> list[Any]:

@@ -273,6 +273,7 @@ n_left = 0
 for trial in range(150):
     child = os.fork()
     if child == 0:
+        learner = mb.Learner.load(path)
         while True:
             learner.tell(learner.ask(), [0.5] * 5)
             learner.save(path)

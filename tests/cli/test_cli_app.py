@@ -152,7 +152,7 @@ def test_schema():
     assert result.exit_code == 0
     schema = json.loads(result.stdout)
     assert schema["required"] == ["weights", "episodes", "policies"]
-    kinds = schema["properties"]["matroid"]["anyOf"][0]["oneOf"][0]["discriminator"]["mapping"]
+    kinds = schema["properties"]["matroid"]["oneOf"][0]["discriminator"]["mapping"]
     assert {"uniform", "laminar", "truncate", "dual", "restrict", "contract", "direct_sum"} < set(kinds)
 
 
@@ -170,12 +170,24 @@ def test_shells_can_complete(shell):
     assert "_MATROID_BANDITS_COMPLETE=complete" in done.stdout
 
 
+def make(*words):
+    """What `make -n` would do, apart from any make that runs the tests."""
+    plain = {key: value for key, value in os.environ.items() if key != "PYTHON" and not key.startswith("MAKE")}
+    command = ["make", "-n", *words]
+    done = subprocess.run(command, cwd=EXAMPLES.parent, env=plain, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_reproduce_says_how_to_call_the_command():
-    plain = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}  # not a part of make test
-    command = ["make", "-n", "reproduce"]
-    done = subprocess.run(command, cwd=EXAMPLES.parent, env=plain, capture_output=True, text=True, check=True)
-    assert "The command is .venv/bin/matroid-bandits" in done.stdout.splitlines()[-1]
+    assert "The command is .venv/bin/matroid-bandits" in make("reproduce")[-1]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_with_a_python_that_is_named_leaves_the_environment_of_another_alone():
+    folder = ".venv-{}.{}".format(*sys.version_info)
+    assert make("test", f"PYTHON={sys.executable}")[-1].startswith(f"{folder}/bin/python -m pytest")
+    assert make("test")[-1].startswith(".venv/bin/python -m pytest")
 
 
 def test_without_standalone_mode():

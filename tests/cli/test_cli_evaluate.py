@@ -7,6 +7,7 @@ import pytest
 
 import matroid_bandits as mb
 from command_line import call, one_sentence
+from matroid_bandits._util.sums import added
 from matroid_bandits.service import Service, Settings, export_campaign, restore
 
 MEANS = {"sport/a": 0.2, "sport/b": 0.5, "politics/a": 0.7, "politics/b": 0.4}
@@ -19,7 +20,7 @@ def log(tmp_path_factory):
     matroid = mb.PartitionMatroid(["s", "s", "p", "p"], labels=[*MEANS])
     holdout = mb.Holdout(0.2, by="visitor")
     learner = mb.Learner(matroid, mb.OMM(), seed=1, holdout=holdout, record=events.append)
-    for n in range(400):
+    for n in range(1200):
         decision = learner.ask(tags={"visitor": n // 2, "device": ["phone", "desk"][n % 2]})
         learner.tell(decision, [float(rng.random() < MEANS[label]) for label in decision.labels])
     path = tmp_path_factory.mktemp("logs") / "news.jsonl"
@@ -31,9 +32,9 @@ def log(tmp_path_factory):
 def test_tables_and_a_page(log, tmp_path):
     targets = ["random", "set:sport/a,politics/b", "best", "learner", "learner@200"]
     chosen = [word for target in targets for word in ("--policy", target)]
-    result = call("evaluate", log, *chosen, "--by", "device", "--report", tmp_path / "worth")
+    result = call("evaluate", log, *chosen, "--by", "device", "--details", "--report", tmp_path / "worth")
     assert result.exit_code == 0, result.output
-    for words in ("400 settled decisions", "of 200 units", "What exploring cost", "By category", "By device"):
+    for words in ("1,200 settled decisions", "of 600 units", "What exploring cost", "By category", "By device"):
         assert words in result.output
     results = json.loads((tmp_path / "worth" / "results.json").read_text())
     found = results["experiments"]["news"]["evaluation"]
@@ -45,11 +46,22 @@ def test_tables_and_a_page(log, tmp_path):
     assert [*parts["category"]] == ["s", "p"]
     assert {*parts["device"]} == {"phone", "desk"}
     for target in targets:
-        whole = sum(row[target]["value"] for row in parts["category"].values())
+        whole = added(row[target]["value"] for row in parts["category"].values())
         assert whole == pytest.approx(found["estimates"][target]["value"])
     page = (tmp_path / "worth" / "index.html").read_text()
+    assert found["uplift"]["sentence"] in page
+    assert found["uplift"]["sentence"] in " ".join(result.output.split())
     assert "valid at every look" in page
     assert (tmp_path / "worth" / "figures" / "news-uplift.svg").is_file()
+
+
+def test_other_intervals_are_details(log, tmp_path):
+    result = call("evaluate", log, "--report", tmp_path / "worth")
+    page = (tmp_path / "worth" / "index.html").read_text()
+    for text in (result.output, page):
+        assert "in the last 7 days" in " ".join(text.split())
+        assert "sequence" not in text
+        assert "would be lost at the level" not in text
 
 
 def test_json_and_options(log):
@@ -90,7 +102,7 @@ def test_a_campaign_of_a_database(log, tmp_path):
         (["--policy", "set:sport/a,weather"], "expected items of the log after set:, got 'weather'"),
         (["--policy", "set:"], "expected items of the log after set:, got ''"),
         (["--policy", "set:[1"], "a list of JSON"),
-        (["--policy", "learner@9999"], "expected event to be an integer from 1 to 801"),
+        (["--policy", "learner@9999"], "expected event to be an integer from 1 to 2401"),
         (["--by", "page"], "expected decisions with the tag 'page', got none"),
         (["--unit", "page"], "expected decisions with the tag 'page', got none"),
     ],
@@ -105,3 +117,37 @@ def test_what_is_no_log(tmp_path):
     (tmp_path / "empty.db").write_text("")
     result = call("evaluate", "nothing", "--db", tmp_path / "empty.db")
     assert "'nothing' is no file, and as a campaign: expected a database" in one_sentence(result)
+
+
+def test_a_log_with_a_fixed_control(tmp_path):
+    """Random sets are no target by default, and one that cannot be valued is a row that says why."""
+    events, rng = [], np.random.default_rng(1)
+    matroid = mb.PartitionMatroid(["s", "s", "p", "p"], labels=[*MEANS])
+    holdout = mb.Holdout(0.2, control=mb.FixedSet(["sport/b", "politics/b"]))
+    learner = mb.Learner(matroid, mb.OMM(), seed=1, holdout=holdout, record=events.append)
+    for _ in range(200):
+        decision = learner.ask()
+        learner.tell(decision, [float(rng.random() < MEANS[label]) for label in decision.labels])
+    path = tmp_path / "fixed.jsonl"
+    path.write_text("\n".join(map(json.dumps, events)))
+    result = call("evaluate", path, "--json")
+    assert result.exit_code == 0, result.output
+    assert [*json.loads(result.stdout)["estimates"]] == ["best"]
+    result = call("evaluate", path, "--policy", "random", "--policy", "set:sport/b,politics/b")
+    assert result.exit_code == 0, result.output
+    assert "could not have been chosen at decision" in " ".join(result.output.split())
+    result = call("evaluate", path, "--policy", "random", "--policy", "set:sport/b,politics/b", "--json")
+    found = json.loads(result.stdout)["estimates"]
+    assert found["random"]["value"] is None
+    assert abs(found["set:sport/b,politics/b"]["value"] - 0.9) < 4 * found["set:sport/b,politics/b"]["error"]
+
+
+@pytest.mark.parametrize("kind", [["told"], {"told": 1}, None])
+def test_an_event_whose_kind_is_no_text(log, tmp_path, kind):
+    lines = log.read_text().splitlines()
+    lines[4] = json.dumps({"event": kind})
+    path = tmp_path / "odd.jsonl"
+    path.write_text("\n".join(lines))
+    result = call("evaluate", path)
+    assert result.exit_code != 0
+    assert "expected the kind of an event as text" in one_sentence(result)

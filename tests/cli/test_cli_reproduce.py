@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from matroid_bandits import paper
 from matroid_bandits.cli import _progress, app
 from matroid_bandits.datasets import ROCKETFUEL_ASNS
 from matroid_bandits.reporting import Report
+from service_kit import until
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -239,7 +239,7 @@ mb.Problem.__init__ = note
 main()
 """
     with subprocess.Popen(
-        [sys.executable, "-c", program, "reproduce", "linear", "--runs", "1000"],
+        [sys.executable, "-c", program, "reproduce", "linear", "--runs", "100000"],
         cwd=tmp_path,
         env={key: value for key, value in os.environ.items() if key != "MATROID_BANDITS_DATA"}
         | {"XDG_CACHE_HOME": str(tmp_path)},
@@ -250,12 +250,9 @@ main()
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         try:
-            deadline = time.monotonic() + 120
-            while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
-                time.sleep(0.05)
-            time.sleep(0.5)
+            until((tmp_path / "ready").exists)
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=120)
+            _, errors = process.communicate()
         finally:
             process.kill()
     assert process.returncode == 130, errors

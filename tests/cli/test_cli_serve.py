@@ -1,10 +1,12 @@
 """``serve``, ``campaign`` and ``key``: settings from everywhere, a real server, signals."""
 
+import collections
 import contextlib
 import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -13,13 +15,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+import sqlalchemy as sa
 from typer.main import get_command
 
 import matroid_bandits as mb
 from command_line import call, one_sentence
 from matroid_bandits.cli import app
 from matroid_bandits.cli._serve import read_settings
-from matroid_bandits.service import Database, Settings, run_server
+from matroid_bandits.service import Database, Service, Settings, run_server
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -200,14 +203,36 @@ def test_files_that_are_no_campaigns():
     assert "ads.toml: constraint: expected" in one_sentence(call("serve", "ads.toml"))
 
 
-def test_a_port_that_is_taken():
-    import socket
+@pytest.fixture
+def connections():
+    """How many connections to databases were made, and how many were closed."""
+    found = collections.Counter()
+    listeners = {each: lambda *_, each=each: found.update([each]) for each in ("connect", "close")}
+    for each, listener in listeners.items():
+        sa.event.listen(sa.Pool, each, listener)
+    yield found
+    for each, listener in listeners.items():
+        sa.event.remove(sa.Pool, each, listener)
 
+
+def test_a_port_that_is_taken(connections):
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(mb.exceptions.DataError, match="free address"),
     ):
         run_server(Settings(db="x.db", port=taken.getsockname()[1]))
+    assert connections["connect"] == connections["close"] > 0
+
+
+def test_a_service_that_cannot_start_leaves_no_connection_open(connections):
+    database = Database("later.db")
+    database.open()
+    with database.writing() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    database.close()
+    with pytest.raises(mb.exceptions.UnavailableError):
+        Service(Settings(db="later.db")).start()
+    assert connections["connect"] == connections["close"] > 0
 
 
 @pytest.mark.compiled
@@ -244,9 +269,9 @@ def test_a_campaign_of_ones_own_constraint_is_there_after_a_restart():
         ) as server:
             try:
                 address = re.match(r"Serving (http://127.0.0.1:\d+) ", server.stdout.readline())[1]
-                assert httpx.post(f"{address}/v1/campaigns/own/ask", timeout=60.0).json()["decision"] == n
+                assert httpx.post(f"{address}/v1/campaigns/own/ask", timeout=600.0).json()["decision"] == n
                 server.send_signal(signal.SIGTERM)
-                server.wait(timeout=60)
+                server.wait(timeout=600)
             finally:
                 server.kill()
 
@@ -279,7 +304,7 @@ def test_a_server_listens_at_once_and_is_ready_when_all_is_compiled():
     ) as server:
         try:
             address = re.match(r"Serving (http://127.0.0.1:\d+) ", server.stdout.readline())[1]
-            with httpx.Client(base_url=address, timeout=60.0) as client:
+            with httpx.Client(base_url=address, timeout=600.0) as client:
                 assert client.get("/healthz").status_code == 200
                 ready = client.get("/readyz")
                 assert (ready.status_code, ready.json()["detail"]) == (503, "creating campaign slow, 1 to go")
@@ -288,7 +313,7 @@ def test_a_server_listens_at_once_and_is_ready_when_all_is_compiled():
                 assert client.post("/v1/campaigns/slow/ask").json()["decision"] == 1  # it waited
                 assert client.get("/readyz").status_code == 200
             server.send_signal(signal.SIGTERM)
-            _, errors = server.communicate(timeout=60)
+            _, errors = server.communicate(timeout=600)
         finally:
             server.kill()
     assert "creating campaign slow, 1 to go" in errors
@@ -306,11 +331,12 @@ def test_a_server_from_beginning_to_end(tmp_path):
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:
         try:
-            line = server.stdout.readline()
-            address = re.match(r"Serving (http://127.0.0.1:\d+) from sqlite:///matroid-bandits.db", line)[1]
-            with httpx.Client(base_url=address, timeout=60.0) as client:
+            said = (json.loads(line)["message"] for line in server.stderr)
+            serving = re.compile(r"Serving (http://127.0.0.1:\d+) from sqlite:///matroid-bandits.db")
+            address = next(filter(None, map(serving.match, said)))[1]
+            with httpx.Client(base_url=address, timeout=600.0) as client:
                 assert client.post("/v1/campaigns/ads/ask").json()["items"] == ["boots", "hats"]
-                end = time.monotonic() + 60.0
+                end = time.monotonic() + 600.0
                 while client.get("/v1/campaigns/demo/history").json().get("buckets", []) == []:
                     assert time.monotonic() < end
                     time.sleep(0.1)
@@ -319,7 +345,7 @@ def test_a_server_from_beginning_to_end(tmp_path):
                     assert "event: summary" in (next(lines) for _ in range(10))
                     server.send_signal(signal.SIGTERM)
                     assert "event: end" in list(lines)
-            _, errors = server.communicate(timeout=60)
+            _, errors = server.communicate(timeout=600)
         finally:
             server.kill()
     assert "boots" not in errors

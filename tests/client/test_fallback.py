@@ -42,7 +42,7 @@ class Proxy:
         with source, target, contextlib.suppress(OSError):
             while data := source.recv(65536):
                 if gate is not None:
-                    gate.wait(20.0)
+                    gate.wait()
                 target.sendall(data)
 
     def close(self):
@@ -77,7 +77,7 @@ def learn(client):
 
 @pytest.mark.parametrize("how", ["silent", "away"])
 def test_the_best_set_comes_in_time_and_the_decision_is_closed(site, how):
-    with mb.Client(site.proxy.url, "ads", timeout=20.0, fallback=0.3) as client:
+    with mb.Client(site.proxy.url, "ads", timeout=60.0, fallback=30.0) as client:
         learn(client)
         until(lambda: not client._later._tasks)
         client._best_until = 0.0
@@ -86,6 +86,7 @@ def test_the_best_set_comes_in_time_and_the_decision_is_closed(site, how):
         assert not decision.is_fallback
         until(lambda: not client._later._tasks)  # the best set is read again in the background
         n = seen(site)
+        client._fallback = 0.3
         site.proxy.is_open.clear()
         site.proxy.is_away = how == "away"
         with contextlib.ExitStack() as stack:
@@ -105,6 +106,7 @@ def test_the_best_set_comes_in_time_and_the_decision_is_closed(site, how):
             assert not second.is_full
             with pytest.raises(exceptions.UnavailableError):
                 client.ask(pinned=["boots"])  # which the best set has not
+            client._fallback = 30.0
             site.proxy.is_away = False
             site.proxy.is_open.set()
             until(lambda: seen(site) >= n + 3 and not client._later._tasks)
@@ -135,7 +137,7 @@ def test_what_the_server_refuses_is_an_error(site):
 
 def test_the_async_client_does_the_same(site):
     async def visit():
-        async with mb.AsyncClient(site.proxy.url, "ads", timeout=20.0, fallback=0.3) as client:
+        async with mb.AsyncClient(site.proxy.url, "ads", timeout=60.0, fallback=30.0) as client:
             for _ in range(6):
                 decision = await client.ask()
                 await client.tell(decision, {label: float(label in ("heels", "beret")) for label in decision.labels})
@@ -144,11 +146,13 @@ def test_the_async_client_does_the_same(site):
             while client._later._tasks:
                 await asyncio.sleep(0.01)
             n = seen(site)
+            client._fallback = 0.3
             site.proxy.is_open.clear()
             found = await asyncio.gather(*(client.ask() for _ in range(3)))
             assert all(each.is_fallback and each.labels == ("heels", "beret") for each in found)
             await client.tell(found[0], [1.0, 1.0])
             await client.tell_batch([(each, [1.0, 1.0]) for each in found])
+            client._fallback = 30.0
             site.proxy.is_open.set()
             while seen(site) < n + 3 or client._later._tasks:
                 await asyncio.sleep(0.02)

@@ -2,6 +2,7 @@
 
 import fcntl
 import tempfile
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 import matroid_bandits as mb
 from episode_cases import DELAYS, FAMILIES, WORLDS
 from matroid_bandits import compiled
-from matroid_bandits.compiled import Settings, Slice
+from matroid_bandits.compiled import Settings, Slice, _ready
+from matroid_bandits.compiled._families import kernel_of
 from matroid_bandits.simulation._play import play as play_slice
 
 
@@ -34,7 +36,8 @@ def settings_of(case, n_items, n_episodes, n_runs, seed=1, checkpoints=(), by_ru
 def play_compiled(policy, settings, first=0, last=None):
     """Some runs in compiled episodes."""
     runs = Slice("it", policy, first, settings.n_runs if last is None else last)
-    return compiled.play(runs, settings, lambda n: False)
+    with _alone(kernel_of(settings.forms, policy)):
+        return compiled.play(runs, settings, lambda n: False)
 
 
 def play_agent(policy, settings, first=0, last=None):
@@ -56,10 +59,19 @@ def _is_same(ours, theirs):
     return isinstance(ours, np.ndarray) and ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
 
 
+@contextmanager
+def _alone(kernel):
+    """While one process of a run of the tests compiles a kernel, the others wait, and then load it."""
+    if _ready.is_interpreted() or _ready.is_loaded(kernel):
+        yield
+        return
+    with open(Path(tempfile.gettempdir()) / f"matroid-bandits-{kernel}.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def kernels():
-    """Compile the kernels in one process of a run of the tests; the others wait and load them."""
-    with open(Path(tempfile.gettempdir()) / "matroid-bandits-kernels.lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        for family in ("uniform", "graph"):
-            play_compiled(mb.OMM(), settings_of((family, "OMM", "bernoulli", "observe", False), 9, 2, 1))
+    """Load the kernels that short simulations use where they are loaded."""
+    for family in ("uniform", "graph"):
+        play_compiled(mb.OMM(), settings_of((family, "OMM", "bernoulli", "observe", False), 9, 2, 1))

@@ -1,5 +1,7 @@
 """Compiled episodes make the decisions of an `Agent`; returns, regret and choices have the same bits."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 from compiled_cases import differences, kernels, play_agent, play_compiled, settings_of  # noqa: F401 - a fixture
 from episode_cases import DELAYS, DIRECTIONS, FAMILIES, POLICIES, STARTS, WORLDS, crossed, is_sound, pairwise
-from matroid_bandits.compiled import Misfit, Settings, _late, _orders, _quotas, _ready
+from matroid_bandits.compiled import Misfit, Settings, _kernels, _late, _ready
+from matroid_bandits.compiled._families import kernel_of
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import selection
 
@@ -25,6 +28,38 @@ def test_decisions_and_totals_are_those_of_an_agent(case):
         cuts = [play_compiled(policy, apart, *cut) for cut in ((0, 1), (1, 3))]
         assert differences(cuts[1], play_agent(policy, apart, 1, 3)) == []
         assert np.array_equal(np.concatenate([each.choices for each in cuts]).sum(axis=0), whole.choices)
+
+
+def test_cases_play_in_all_kernels():
+    """The small ones and the large ones, by what is played and not by how much."""
+    names = {
+        kernel_of(settings_of(same, 9, 6, 3).forms, POLICIES[case[1]])
+        for case in crossed(pairwise(), DELAYS)
+        for same in (case[:5], case)
+    }
+    assert names == set(_ready.KERNELS)
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "n_items"),
+    [
+        ("play_quotas", ("uniform", "OMM", "gaussian", "observe", False), 40),
+        ("play_quotas", ("partition", "beta", "drift", "explore", True), 40),
+        ("play_quotas", ("uniform", "KL", "bernoulli", "observe", False), 40),
+        ("play_quotas_any", ("uniform", "KL", "bernoulli", "observe", False), 1_500),  # heaps
+        ("play_quotas_any", ("uniform", "OMM", "bernoulli", "observe", False), 2**15),  # tournaments
+        ("play_forest", ("graph", "KL", "bernoulli", "observe", False), 1_500),
+        ("play_forest", ("graph", "epsilon", "exponential", "observe", False), 40),
+        ("play_forest_any", ("graph", "epsilon", "exponential", "observe", False, "fixed"), 40),
+        ("play_forest_any", ("graph", "OMM", "rows", "observe", False), 40),
+        ("play_forest_any", ("graph", "OMM", "piecewise", "observe", False), 40),  # some of it rows
+        ("play_nested_any", ("laminar", "window", "bernoulli", "observe", False), 40),
+    ],
+    ids=lambda each: str(each),
+)
+def test_the_kernel_follows_from_the_form_of_the_problem(name, case, n_items):
+    settings = settings_of(case, n_items, 6, 3)
+    assert kernel_of(settings.forms, POLICIES[case[1]]) == name
 
 
 @pytest.mark.compiled
@@ -79,10 +114,10 @@ def test_random_problems(case, n_items, n_episodes, n_runs, seed):
     assert differences(play_compiled(policy, common), play_agent(policy, common)) == []
 
 
-def _interpreted(monkeypatch, name, module):
+def _interpreted(monkeypatch, name):
     """Play a kernel in Python, so that what it calls can be replaced."""
-    kernel = getattr(module, name)
-    monkeypatch.setitem(_ready.KERNELS, name, getattr(kernel, "py_func", kernel))
+    kernel = _ready.KERNELS[name]
+    monkeypatch.setitem(_ready.KERNELS, name, SimpleNamespace(compiled=getattr(kernel, "py_func", kernel)))
     monkeypatch.setattr(_ready, "is_interpreted", lambda: True)
 
 
@@ -103,23 +138,23 @@ def _stale(row, starts, members, capacities, marks, *room):
 def test_the_wrong_order_of_equals_and_a_stale_threshold_are_noticed(monkeypatch):
     case = ("uniform", "OMM", "ties", "explore", False)
     common = settings_of(case, 9, 6, 2)
-    _interpreted(monkeypatch, "play_quotas", _quotas)
+    _interpreted(monkeypatch, "play_quotas")
     assert differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common)) == []
     for mutation in (_last_of_equals, _stale):
-        monkeypatch.setattr(_quotas, "choose_cells", mutation)
+        monkeypatch.setattr(_kernels, "choose_few", mutation)
         assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
 
 
 def test_the_wrong_order_of_equals_is_noticed_in_orders(monkeypatch):
     common = settings_of(("graph", "OMM", "ties", "explore", False), 12, 6, 2)
-    _interpreted(monkeypatch, "play_orders", _orders)
+    _interpreted(monkeypatch, "play_forest")
     assert differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common)) == []
-    repair_row = _orders.repair_row
+    repair_row = _kernels.repair_row
 
     def careless(classes, starts, members, indices, *room):
         return repair_row(classes, starts, members, indices + 1e-12 * np.arange(indices.size), *room)
 
-    monkeypatch.setattr(_orders, "repair_row", careless)
+    monkeypatch.setattr(_kernels, "repair_row", careless)
     assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
 
 
@@ -146,9 +181,9 @@ def _patient(wait):
 @pytest.mark.parametrize(("name", "mutation"), [("expect", _early), ("wait", _patient)])
 def test_answers_that_come_early_and_radii_that_do_not_narrow_are_noticed(monkeypatch, name, mutation):
     common = settings_of(("uniform", "OMM", "bernoulli", "observe", False, "fixed"), 9, 6, 2)
-    _interpreted(monkeypatch, "play_quotas", _quotas)
+    _interpreted(monkeypatch, "play_quotas_any")
     learn_late = _late.learn_late
-    monkeypatch.setattr(_quotas, "learn_late", getattr(learn_late, "py_func", learn_late))
+    monkeypatch.setattr(_kernels, "learn_late", getattr(learn_late, "py_func", learn_late))
     assert differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common)) == []
     monkeypatch.setattr(_late, name, mutation(getattr(_late, name)))
     assert "choices" in differences(play_compiled(mb.OMM(), common), play_agent(mb.OMM(), common))
@@ -247,7 +282,7 @@ def test_vectors_too_close_to_dependent_are_left_to_an_agent():
 def test_policies_of_the_same_number_share_no_table(other):
     problem = mb.Problem(mb.UniformMatroid(6, 2), mb.BernoulliEnvironment(np.arange(1, 7) / 7))
     policies = {"other": other, "fading": mb.DiscountedThompson(0.5)}
-    mb.compiled.warm_up(problem, policies)
+    mb.warm_up(problem, policies)
     found, expected = (
         mb.simulate(problem, policies, n_episodes=200, n_runs=3, seed=3, engine=engine)
         for engine in ("auto", "greedy")

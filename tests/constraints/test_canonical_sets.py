@@ -33,7 +33,7 @@ def test_equal_to_looking_at_all_sets_of_many(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_forcing_costs_what_all_sets_say(family):
+def test_forced_sets_are_the_canonical_of_all(family):
     make, options = FAMILIES[family]
     rng = np.random.default_rng(9)
     low, high = (-8, -1) if options else (0, 8)

@@ -22,6 +22,18 @@ RING = mb.PathConstraint([("a", "b"), ("b", "c"), ("c", "b"), ("b", "d"), ("c", 
 NEWS = mb.PartitionMatroid({"p": "sport", "q": "sport", "r": "news", "s": "news", "t": "art"}, 1)
 PAGE = mb.QuotaIntersection(NEWS.truncate(2), mb.LaminarMatroid(5, [([0, 2, 4], 1), ([1, 3], 1)]))
 
+SHOP = mb.QuotaIntersection.from_rows(
+    {f"{section}{k}": {"section": section, "brand": "xyz"[k % 3]} for section in "abc" for k in range(3)},
+    {"section": {"a": 2, "b": 1, "c": 3}, "brand": 2},
+    total=4,
+)
+BASKET = mb.KnapsackConstraint(
+    {"soup": 4, "bread": 2, "pasta": 6, "salad": 4, "water": 0, "wine": 20},
+    10,
+    {"soup": "starter", "salad": "starter", "water": "drink", "wine": "drink"},
+    at_most=3,
+    unit="coins",
+)
 MENUS = mb.ExplicitSets([("soup", "bread"), ("pasta",), ("salad", "bread", "cheese"), ("soup", "pasta")])
 LINKS = mb.ArborescenceConstraint([("a", "b"), ("a", "c"), ("b", "c"), ("c", "b"), ("c", "d"), ("b", "d")], "a")
 GRAPH = mb.GraphicMatroid([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("b", "d"), ("d", "a")])
@@ -34,7 +46,9 @@ SAMPLES = {
     "roads": ROADS,
     "two roads": mb.PathConstraint(ROADS.arcs, "a", "d", 2),
     "page": PAGE,
+    "shop": SHOP,
     "menus": MENUS,
+    "basket": BASKET,
     "links": LINKS,
     "forests": mb.MatroidIntersection(GRAPH, COLOURS),
     "vectors": mb.MatroidIntersection(
@@ -45,7 +59,8 @@ SAMPLES = {
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_promises(name):
-    mb.testing.ConstraintSuite.check(constraint=SAMPLES[name], n_trials=20, is_canonical=True)
+    # within a budget, items of weight 0 stay out
+    mb.testing.ConstraintSuite.check(constraint=SAMPLES[name], n_trials=20, is_canonical=name != "basket")
 
 
 class TestPathsWithCycles(mb.testing.ConstraintSuite):
@@ -150,6 +165,15 @@ def test_stored_and_pickled(name):
         (lambda: mb.MatroidIntersection(GRAPH, NEWS), "expected two matroids on the same items, got 6 items and 5"),
         (lambda: mb.QuotaIntersection(NEWS, mb.UniformMatroid(4, 1)), "on the same items, got 5 items and 4"),
         (lambda: mb.QuotaIntersection(NEWS, 5), "expected two matroids, got int: what three matroids, or a matroid"),
+        (lambda: mb.QuotaIntersection(NEWS, NEWS, names=("x",)), "expected two different names, one for each quota"),
+        (lambda: mb.QuotaIntersection(NEWS, NEWS, names="xy"), "expected two different names, one for each quota"),
+        (lambda: mb.QuotaIntersection(NEWS, NEWS, total=-1), "expected total to be an integer of at least 0, got -1"),
+        (
+            lambda: mb.QuotaIntersection.from_rows({"a": {"x": 1, "y": 2, "z": 3}}, {"x": 1, "y": 1, "z": 1}),
+            "got .*: three kinds of quotas at once are NP-hard",
+        ),
+        (lambda: mb.QuotaIntersection.from_rows({"a": {"x": 1}}, {"x": 1, "y": 1}), "expected the y of 'a', got "),
+        (lambda: mb.QuotaIntersection.from_rows(["a"], {"x": 1, "y": 1}), "rows and most to be mappings"),
         (
             lambda: mb.QuotaIntersection(NEWS, mb.GraphicMatroid(np.array([(0, 1)] * 5))),
             "made of nested quotas, got .*: MatroidIntersection takes any two",
@@ -208,7 +232,7 @@ def test_explanations():
     assert "cannot be chosen" in str(ring.explain(("d", "a")))
 
 
-@pytest.mark.parametrize("name", ["couriers", "roads", "page", "menus", "links", "forests"])
+@pytest.mark.parametrize("name", ["couriers", "roads", "page", "shop", "menus", "basket", "links", "forests"])
 def test_learners_are_saved_changed_and_simulated(name, tmp_path):
     constraint = SAMPLES[name]
     learner = mb.Learner(constraint, mb.OMM(), seed=3, holdout=0.2)
@@ -270,3 +294,18 @@ def test_from_networkx():
     assert made.labels == (("a", "b", 0), ("a", "b", 1), ("b", "c", 0))
     assert made.best_sets(np.array([[0.5, 0.75, 0.0]]))[0].tolist() == [[1, 2]]
     assert made.in_words() == "a path from a to c"
+
+
+def test_pins_that_two_quotas_forbid_are_refused_in_words():
+    learner = mb.Learner(SHOP, mb.OMM(), seed=0)
+    for pins, why in [
+        (["b0", "b1"], "2 of them are of the section 'b', of which a set has at most 1"),
+        (["a0", "b0", "c0"], "3 of them are of the brand 'x', of which a set has at most 2"),
+        (["a0", "a1", "b2", "c0", "c1"], "they are 5, and a set has at most 4"),
+    ]:
+        with pytest.raises(ItemError, match=why):
+            learner.ask(pinned=pins)
+    nested = mb.QuotaIntersection(mb.UniformMatroid(3, 1), mb.UniformMatroid(3, 2))
+    assert nested.conflict(np.array([0, 1])) == "they are 2, of which at most 1 item can be chosen"
+    assert nested.conflict(np.array([0])) == ""
+    assert (SHOP.total, nested.total, nested.names) == (4, None, None)

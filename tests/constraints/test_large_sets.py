@@ -1,5 +1,8 @@
 """Larger problems: totals of other solvers, and certificates that nothing is better."""
 
+import math
+from fractions import Fraction
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -136,3 +139,62 @@ def test_intersections_are_certified_by_a_split_of_weights(is_tied):
     for matroid, part in zip(matroids, (parts, w - parts), strict=True):
         best = matroid.truncate(int(sizes[0])).max_weight_basis(part.astype(float))
         assert part[best].sum() == part[in_set].sum()
+
+
+def test_assignments_of_all_pairs_are_those_of_the_network():
+    """Two algorithms, the flow's and the dense one, answer with the same canonical matching for any numbering."""
+    rng = np.random.default_rng(8)
+    for _ in range(400):
+        n, m = rng.integers(1, 8, 2).tolist()
+        constraint = mb.AssignmentConstraint(np.indices((n, m)).reshape(2, -1).T[rng.permutation(n * m)])
+        weights = rng.integers(-2, rng.integers(-1, 4), (3, n * m)).astype(float)
+        weights[rng.random(weights.shape) < rng.choice([0.0, 0.3, 1.0])] = np.inf
+        gains = constraint._snap(weights)
+        expected = constraint._network.best(gains, np.ones((1, n * m), bool), np.zeros(n + m, bool)).chosen
+        items, sizes = constraint.solve(weights)
+        assert sizes.tolist() == [min(n, m)] * 3
+        assert [np.flatnonzero(row).tolist() for row in expected] == items.tolist()
+
+
+@pytest.mark.parametrize("n", [40, 120])
+def test_large_assignments_with_ties_are_those_of_the_network(n):
+    rng = np.random.default_rng(n)
+    constraint = mb.AssignmentConstraint(np.indices((n, n)).reshape(2, -1).T)
+    weights = np.stack([rng.integers(0, 3, n * n), rng.integers(0, 30, n * n), np.zeros(n * n)]).astype(float)
+    expected = constraint._network.best(
+        constraint._snap(weights), np.ones((1, n * n), bool), np.zeros(2 * n, bool)
+    ).chosen
+    assert [np.flatnonzero(row).tolist() for row in expected] == constraint.solve(weights)[0].tolist()
+
+
+def test_weights_are_snapped_as_the_page_says():
+    """40 bits below the largest of the row, whole numbers as they are, unseen items above all that sets can have."""
+    rng = np.random.default_rng(3)
+    constraint = mb.AssignmentConstraint(np.indices((3, 4)).reshape(2, -1).T)
+    for _ in range(300):
+        weights = rng.normal(size=12) * 10.0 ** rng.integers(-300, 300)
+        if rng.random() < 0.3:
+            weights = np.rint(rng.normal(size=12) * 10.0 ** rng.integers(0, 20))
+        unseen = rng.random(12) < rng.choice([0.0, 0.4])
+        largest = max(
+            (abs(w) for w, is_unseen in zip(weights.tolist(), unseen, strict=True) if not is_unseen), default=0
+        )
+        is_whole = not unseen.any() and (weights == np.rint(weights)).all() and largest <= 8 * 2**40
+        # the power of two above the largest, as a fraction: the arithmetic is exact
+        shift = 0 if is_whole else 40 - math.frexp(largest)[1]
+        exact = [Fraction(w) * Fraction(2) ** shift for w in weights.tolist()]
+        expected = [8 * 2**40 if is_unseen else round(w) for w, is_unseen in zip(exact, unseen, strict=True)]
+        assert constraint._snap(np.where(unseen, np.inf, weights)[None])[0].tolist() == expected
+        if unseen.any():
+            filled = constraint.with_unseen(np.where(unseen, 0.0, weights)[None], unseen[None])
+            assert constraint._snap(filled)[0].tolist() == expected
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -np.inf])
+def test_weights_that_are_no_numbers_are_refused(wrong):
+    constraint = mb.AssignmentConstraint(np.indices((2, 2)).reshape(2, -1).T)
+    weights = np.array([[0.5, np.inf, 0.1, 0.2], [0.5, 0.1, wrong, 0.2]])
+    with pytest.raises(
+        mb.exceptions.WeightsError, match=rf"finite weights, or \+inf .* got {wrong} for item 2 of run 1"
+    ):
+        constraint.solve(weights)

@@ -1,6 +1,7 @@
 """Logs of many learners at once: OMM on a uniform matroid with a hold-out, as a user would write it in NumPy."""
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -62,6 +63,41 @@ def play(means, K, share, T, R, seed, scale=0.3):
         log.items[t], log.weights[t], log.is_held_out[t] = played, x, held_out
         log.propensities[t] = share * q + (1 - share) * is_in[rows, played]
         log.uplift[t] = means[learner].sum(axis=1) - q * means.sum()
+        N[rows, played] += 1
+        S[rows, played] += x
+    return log
+
+
+@dataclass
+class Assignments(Logs):
+    """The same of one column for each of n rows: items are n * row + column."""
+
+    means: np.ndarray = None  # (R, L)
+    sets: np.ndarray = None  # (n!, n): all allowed sets
+
+
+def play_assignments(n, T, R, seed, *, low, high, share=0.2, scale=0.3):
+    """Logs of OMM on assignments of n rows to n columns, with clicks whose chances are uniform in [low, high]."""
+    rng = np.random.default_rng(seed)
+    sets = np.array([*permutations(range(n))]) + n * np.arange(n)
+    L, rows = n * n, np.arange(R)[:, None]
+    means, N, S = rng.uniform(low, high, (R, L)), np.zeros((R, L)), np.zeros((R, L))
+    log = Assignments(
+        np.empty((T, R, n), np.int64), np.empty((T, R, n)), np.empty((T, R, n)), np.empty((T, R, L)),
+        np.empty((T, R), bool), np.empty((T, R)), means, sets,
+    )  # fmt: skip
+    for t in range(T):
+        U = np.where(N > 0, S / np.maximum(N, 1) + scale * np.sqrt(2 * np.log(max(t, 1)) / np.maximum(N, 1)), 1e6)
+        learner = sets[U[:, sets].sum(axis=2).argmax(axis=1)]
+        is_in = np.zeros((R, L), bool)
+        is_in[rows, learner] = True
+        held_out = rng.random(R) < share
+        played = np.where(held_out[:, None], sets[rng.integers(len(sets), size=R)], learner)
+        typical = S.sum(axis=1) / N.sum(axis=1) if t else np.full(R, 0.5)
+        log.predictions[t] = np.where(N > 0, S / np.maximum(N, 1), typical[:, None])
+        x = (rng.random((R, n)) < means[rows, played]).astype(float)
+        log.items[t], log.weights[t], log.is_held_out[t] = played, x, held_out
+        log.propensities[t] = share / n + (1 - share) * is_in[rows, played]
         N[rows, played] += 1
         S[rows, played] += x
     return log

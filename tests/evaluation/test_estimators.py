@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from logs import play
+from logs import play, play_assignments
 from matroid_bandits.evaluation import Decisions, Target, estimate
 from matroid_bandits.evaluation._estimators import METHODS
 from matroid_bandits.exceptions import EvaluationError
@@ -111,3 +112,47 @@ def test_visits_of_one_visitor_are_no_news():
             hits[clustered] += low <= 0.5 <= high
     assert hits[True] >= 87  # of 100 at 95%, less has a chance of about 10^-3
     assert hits[False] < 40
+
+
+@pytest.mark.parametrize("chances", [(0.02, 0.1), (0.02, 0.3), (0.1, 0.6)], ids=str)
+@pytest.mark.parametrize("method", METHODS)
+def test_short_logs_have_an_interval_that_covers_or_none(chances, method):
+    """160 decisions of an assignment, a fifth of them held out; ``science/short_logs.py`` plays 1,000 logs."""
+    R = 200
+    log = play_assignments(4, 160, R, seed=3, low=chances[0], high=chances[1])
+    targets = np.eye(16)[log.sets].sum(axis=1)
+    worth = log.means @ targets.T
+    is_right = np.zeros((3, R), bool)
+    n_refused = 0
+    for r in range(R):
+        decisions = log.decisions(r)
+        for k, e in enumerate((targets[worth[r].argmax()], targets[worth[r].argmin()], np.full(16, 0.25))):
+            found = estimate(decisions, log.target(r, e), method)
+            is_right[k, r] = found.low <= log.means[r] @ e <= found.high
+            if found.freedom == 0.0:
+                n_refused += 1
+                assert (found.low, found.high) == (-np.inf, np.inf)
+                assert any("an interval needs" in warning for warning in found.warnings)
+    # at 92% each of nine cells is below this in one of 10^4 tries
+    assert (is_right.mean(axis=1) > 0.92 - 3.8 * np.sqrt(0.92 * 0.08 / R)).all(), is_right.mean(axis=1)
+    assert n_refused < R if chances[1] > 0.5 else n_refused > R / 4
+
+
+def test_intervals_by_hand():
+    """Student's t with as many degrees of freedom as units over their kurtosis, from a size on."""
+    x = np.array([0.0, 1.0] * 20 + [2.0])
+    ones = np.ones(41)
+    log = Decisions(np.arange(41), x, ones, np.zeros(41), ones > 0)
+    found = estimate(log, Target(ones, ones, ones), "iips")
+    centred = x - x.mean()
+    assert found.freedom == pytest.approx((centred**2).sum() ** 2 / (centred**4).sum())
+    half = stats.t.ppf(0.975, found.freedom) * x.std(ddof=1) / np.sqrt(41)
+    assert (found.low, found.high) == pytest.approx((x.mean() - half, x.mean() + half))
+    assert found.interval(0.8)[1] == pytest.approx(x.mean() + stats.t.ppf(0.9, found.freedom) * found.error)
+    assert found.interval(1.0) == (-np.inf, np.inf)
+    rare = np.zeros(41)
+    rare[0] = 1.0  # of kurtosis 39, and 390 plays would be needed
+    found = estimate(Decisions(np.arange(41), rare, ones, np.zeros(41), ones > 0), Target(ones, ones, ones), "iips")
+    assert (found.freedom, found.low, found.high) == (0.0, -np.inf, np.inf)
+    needed = int(np.ceil(10 * stats.kurtosis(rare, fisher=False)))
+    assert f"41 plays' worth of information about this target; an interval needs {needed} of" in found.warnings[0]

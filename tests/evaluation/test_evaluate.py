@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
+from matroid_bandits._util.sums import added
 from matroid_bandits.evaluation import evaluate, inclusion_probabilities, matching_replay, read_log
+from matroid_bandits.evaluation._laws import propensities
 from matroid_bandits.exceptions import EvaluationError
 
 
@@ -67,10 +69,10 @@ def test_a_learner_is_valued_as_it_is():
     events, learner = play(PROBLEMS["partition"], MEANS, 1500, holdout=0.2)
     best = evaluate(events, {"now": learner, "set": learner.best_basis().labels})
     assert best.estimates["now"].value == pytest.approx(best.estimates["set"].value, abs=0.05)
-    assert best.uplift.value > 0
-    assert best.uplift.p_better < 0.05
+    assert best.uplift.window.value > 0
+    assert best.looks[-1].p_better < 0.05
     assert best.played.value == pytest.approx(
-        np.mean([sum(weight for _, weight in event["weights"]) for event in events if event["event"] == "told"])
+        np.mean([added(weight for _, weight in event["weights"]) for event in events if event["event"] == "told"])
     )
 
 
@@ -118,11 +120,18 @@ def test_only_settled_decisions_count():
     learner.tell(decisions[2], {int(decisions[2].items[1]): 0.5})
     learner.close(decisions[2])
     learner.close_before(5, default=0.0)  # the fourth
+    learner.close(decisions[4])  # without any answer
     result = evaluate(events, [mb.UniformRandom()])
-    assert (result.played.n_decisions, result.n_open, result.n_lost) == (3, 2, 1)
-    assert result.played.value == pytest.approx((1.0 + 1.25 + 0.0) / 3)
+    assert (result.played.n_decisions, result.n_open, result.n_lost) == (4, 1, 1)
+    assert result.played.value == pytest.approx((1.0 + 1.25 + 0.5 + 0.0) / 4)  # what was told, and defaults
+    window = result.uplift.window
+    assert (window.n_learner + window.n_control, window.n_lost) == (4, 1)
+    n_lost_of_control = int(decisions[4].is_held_out)
+    assert result.uplift.notes == (
+        f"1 decision was closed without an answer and is not counted ({n_lost_of_control} of the control).",
+    )
     frame = read_log(events).frame()
-    assert frame["source"].value_counts().to_dict() == {"waiting": 4, "default": 3, "told": 4, "lost": 1}
+    assert frame["source"].value_counts().to_dict() == {"waiting": 2, "default": 3, "told": 4, "lost": 3}
     assert frame["asked_at"].isna().all()
 
 
@@ -135,7 +144,7 @@ def test_costs_are_valued_in_their_own_units_and_uplift_in_gains():
         learner.tell(decision, (rng.random(2) < MEANS[decision.items]).astype(float))
     result = evaluate(events, {"dear": [0, 4]})
     assert result.estimates["dear"].value == pytest.approx(1.7, abs=4 * result.estimates["dear"].error)
-    assert result.uplift.value > 0
+    assert result.uplift.window.value > 0
     assert result.minimize
 
 
@@ -177,7 +186,9 @@ def test_units_are_values_of_a_tag():
     by_decision = evaluate(events, [mb.UniformRandom()], unit="visit")
     assert by_visitor.played.n_units == 40
     assert by_visitor.played.error > 1.5 * by_decision.played.error
-    assert by_visitor.uplift.n_decisions == 40
+    assert by_visitor.looks[-1].n_decisions == 40
+    assert by_visitor.uplift.unit == "visitor"
+    assert sum((by_visitor.uplift.window.n_learner, by_visitor.uplift.window.n_control)) == 400
     with pytest.raises(EvaluationError, match="expected decisions with the tag 'page', got none"):
         evaluate(events, [mb.UniformRandom()], unit="page")
 
@@ -189,7 +200,7 @@ def test_the_editors_set_is_valued_by_its_own_law():
         events, _ = play(PROBLEMS["partition"], MEANS, 150, seed=seed, holdout=mb.Holdout(0.4, control=editor))
         result = evaluate(events, {"editor": editor})
         assert abs(result.estimates["editor"].balance) < 4
-        assert result.uplift.n_control > 30
+        assert result.uplift.window.n_control > 30
         values.append(result.estimates["editor"].value)
     assert abs(np.mean(values) - 0.5) < 4 * np.std(values, ddof=1) / math.sqrt(10)
 
@@ -208,13 +219,40 @@ def test_two_policies_are_compared_without_any_target():
     events, _ = play(PROBLEMS["partition"], MEANS, 200, holdout=mb.Holdout(0.5, control=mb.KLOSM()))
     result = evaluate(events, {})
     assert result.estimates == {}
-    assert result.uplift.n_decisions == 200
+    assert result.looks[-1].n_decisions == 200
 
 
 def test_what_neither_learner_nor_control_would_choose_cannot_be_valued():
     events, _ = play(PROBLEMS["partition"], MEANS, 400, holdout=mb.Holdout(0.4, control=mb.FixedSet([1, 3])))
     with pytest.raises(EvaluationError, match=r"cannot value others: .* could not have been chosen at decision"):
         evaluate(events, {"others": [2, 5]})
+
+
+def test_a_target_that_cannot_be_valued_is_a_row_that_says_why():
+    events, _ = play(PROBLEMS["partition"], MEANS, 400, holdout=mb.Holdout(0.4, control=mb.FixedSet([1, 3])))
+    targets = {"others": [2, 5], "editor": mb.FixedSet([1, 3])}
+    found = evaluate(events, targets, strict=False, categories=True)
+    others = found.estimates["others"]
+    assert math.isnan(others.value)
+    assert (others.low, others.high, others.effective_size) == (-math.inf, math.inf, 0.0)
+    assert "cannot value others" in others.warnings[0]
+    assert found.estimates["editor"] == evaluate(events, {"editor": targets["editor"]}).estimates["editor"]
+    assert all("others" not in row for row in found.parts["category"].values())
+    form = found.to_dict()["estimates"]["others"]
+    assert (form["value"], form["low"]) == (None, None)
+
+
+def test_shares_of_redraws_of_a_control_are_smoothed():
+    """Two redraws of six sets: an item that neither has was played, and its propensity is not 0."""
+    control = mb.ThompsonSampling()
+    events, _ = play(PROBLEMS["partition"], MEANS, 60, holdout=mb.Holdout(0.5, control=control), seed=1)
+    log = mb.read_log(events)
+    found = np.concatenate(propensities(log, n_redraws=2))
+    own = np.concatenate([np.isin(each.items, each.learner_items) for each in log.decisions])
+    # (hits + 1) / 3 of the control and all or nothing of OMM, half each
+    expected = np.array([1.0, 2.0, 3.0]) / 6.0
+    assert all(np.isclose(p, expected + 0.5 * is_own).any() for p, is_own in zip(found, own, strict=True))
+    assert np.isclose(found, 1.0 / 6.0).any()
 
 
 def test_settings_count_from_when_they_were_in_force():
@@ -240,7 +278,7 @@ def test_uplift_is_of_the_control_at_the_end():
         decision = learner.ask()
         learner.tell(decision, (rng.random(2) < MEANS[decision.items]).astype(float))
     found = evaluate(events, {})
-    assert found.uplift.n_decisions == 150
+    assert found.uplift.window.n_learner + found.uplift.window.n_control == found.looks[-1].n_decisions == 150
     assert found.played.n_decisions == 350
 
 

@@ -1,7 +1,5 @@
 """The log of a server that is killed and changed on the way has the learner's own sums."""
 
-import socket
-
 import numpy as np
 import pytest
 
@@ -9,20 +7,15 @@ import matroid_bandits as mb
 from matroid_bandits.evaluation import evaluate, read_log
 from matroid_bandits.service import Database, export_campaign
 from service_nursery import nursery, wait_until_ready
+from service_visitors import free_ports
 
 BEFORE = {"a": "left", "b": "left", "c": "left", "d": "right", "e": "right"}
 AFTER = {"b": "left", "new": "left", "c": "left", "e": "right", "d": "right"}
 
 
-@pytest.fixture
-def port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
 @pytest.mark.long
-def test_kills_changes_late_answers_defaults_and_settings(tmp_path, port):
+def test_kills_changes_late_answers_defaults_and_settings(tmp_path):
+    (port,) = free_ports(1)
     url, rng = tmp_path / "campaigns.db", np.random.default_rng(0)
     with nursery() as servers, mb.Client(f"http://127.0.0.1:{port}", "ads", timeout=120.0) as client:
 

@@ -18,6 +18,7 @@ SMALL, LARGE = (9, 4, 2), (600, 60, 2000)
 SIZE = LARGE if IS_LARGE else SMALL
 
 
+@pytest.mark.filterwarnings("ignore:.*may explore too little:matroid_bandits.exceptions.ScaleWarning")
 @pytest.mark.parametrize("case", pairwise_cases(), ids=lambda case: " ".join(map(str, case)))
 def test_decisions_and_totals_are_those_of_the_cpu(case):
     ours, theirs = simulate_twice(case, *SIZE)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import matroid_bandits as mb
 from matroid_bandits._util.binomial import exact_interval
+from matroid_bandits._util.sums import added
 from matroid_bandits.exceptions import StoppingError
 from matroid_bandits.identification import Watch, confidence
 from matroid_bandits.matroids import Exchanges, Matroid
@@ -71,15 +72,15 @@ def test_the_least_statistic_is_that_of_all_bases(name, seed):
     for other in (set(basis.tolist()) for basis in all_bases(matroid)):
         if other != best:
             differ = sorted(best ^ other)
-            gap = sum(means[e] for e in best) - sum(means[e] for e in other)
-            ratios.append(gap**2 / (2 * 0.7**2 * sum(1 / counts[e] for e in differ)))
+            gap = added(means[e] for e in best) - added(means[e] for e in other)
+            ratios.append(gap**2 / (2 * 0.7**2 * added(1 / counts[e] for e in differ)))
     found = confidence(Watch(PLAIN, matroid), counts, sums, t=10, n_margins=None)
     statistics = [margin.statistic for margin in found.margins]
     assert min(statistics, default=math.inf) == pytest.approx(min(ratios))
 
 
 def kl(p, q):
-    return sum(x * math.log(x / y) for x, y in ((p, q), (1 - p, 1 - q)) if x > 0)
+    return added(x * math.log(x / y) for x, y in ((p, q), (1 - p, 1 - q)) if x > 0)
 
 
 @pytest.mark.parametrize("minimize", [False, True])
@@ -265,9 +266,9 @@ def test_exchanges_are_remembered_and_forgotten(monkeypatch):
 def test_the_exact_interval_covers():
     """Clopper and Pearson's: the chance of a count as extreme is a fortieth at either end."""
     low, high = exact_interval(7, 50)
-    tail = sum(math.comb(50, k) * low**k * (1 - low) ** (50 - k) for k in range(7, 51))
+    tail = added(math.comb(50, k) * low**k * (1 - low) ** (50 - k) for k in range(7, 51))
     assert tail == pytest.approx(0.025)
-    tail = sum(math.comb(50, k) * high**k * (1 - high) ** (50 - k) for k in range(8))
+    tail = added(math.comb(50, k) * high**k * (1 - high) ** (50 - k) for k in range(8))
     assert tail == pytest.approx(0.025)
     assert exact_interval(0, 10)[0] == 0.0
     assert exact_interval(10, 10)[1] == 1.0

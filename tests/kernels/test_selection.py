@@ -129,3 +129,21 @@ def test_a_threshold_that_fits_leaves_few_values_to_rank():
     late = np.array(found[-200:])
     assert (late >= 10).mean() > 0.9
     assert np.median(late) <= 32
+
+
+@pytest.mark.parametrize("kind", ["ties", "infinities", "tails", "ascending"])
+def test_two_ways_to_search_find_what_five_do(kind):
+    rng = np.random.default_rng(7)
+    for n, k in ((40, 3), (40, 39), (700, 90), (3_000, 12)):
+        gains = {
+            "ties": rng.integers(0, 4, n) / 2,
+            "infinities": np.where(rng.random(n) < 0.3, np.inf, rng.random(n)),
+            "tails": np.exp(30.0 * rng.standard_normal(n)),
+            "ascending": np.arange(n) / 1.0,
+        }[kind]
+        room = np.empty(1024), np.empty(n), np.empty(n), np.empty(n, np.int64)
+        found = [np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)]
+        selection._fill_top(gains, k, *room, found[0])
+        selection._fill_soon(gains, k, *room, found[1])
+        assert np.array_equal(found[0][:k], np.sort(np.argsort(-gains, kind="stable")[:k]))
+        assert np.array_equal(found[0][:k], found[1][:k])

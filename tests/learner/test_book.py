@@ -57,7 +57,10 @@ def test_a_decision_leaves_the_book_with_its_last_answer():
     assert learner.book.untouched(decision.id) == list(decision.labels)
     learner.tell(decision, {decision.labels[0]: 0.5})
     assert decision.id in learner.book
-    assert (learner.book.untold(decision.id), learner.book.untouched(decision.id)) == ((1, 2, False), None)
+    assert (learner.book.untold(decision.id), learner.book.untouched(decision.id)) == (
+        (decision.id, 1, 2, False),
+        None,
+    )
     learner.tell(decision, {decision.labels[1]: 0.5})
     assert decision.id not in learner.book
     assert (learner.book.untold(decision.id), learner.book.untouched(decision.id)) == (None, None)
@@ -66,7 +69,7 @@ def test_a_decision_leaves_the_book_with_its_last_answer():
     waits = learner.ask()
     learner.change(WINTER)
     assert learner.book.untouched(waits.id) is None
-    assert learner.book.untold(waits.id) == (2, 2, False)
+    assert learner.book.untold(waits.id) == (waits.id, 2, 2, False)
 
 
 @pytest.mark.parametrize("forgotten", [None, ["boots"], ["fedora"], ["boots", "heels"]])

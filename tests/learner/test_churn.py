@@ -130,7 +130,7 @@ def test_starting_anew_forgets_who_has_left_and_takes_their_answers_without_coun
         each.tell(late[1], {"b": 1.0})  # of an item that has left
         each.change(U("abc", 2))
         each.tell(late[2], {"b": 1.0})  # of an item that has started anew
-        with pytest.raises(FeedbackError, match="expected items of decision 3, got 0"):
+        with pytest.raises(FeedbackError, match=r"expected items of decision 3, got 2 \('c'\)"):
             each.tell(late[2].id, {"a": 1.0, "c": 1.0})  # one was of the decision
         each.tell(late[2], {"a": 1.0})
         assert each.estimates().counts.tolist() == [0, 0, 0]
@@ -227,8 +227,8 @@ def test_rows_of_departed_items_are_used_again(tmp_path):
         while len(model) > 4:  # the last three that left, and the one that is there
             del model[next(iter(model))]
         learner.save(tmp_path / "learner")
-    assert learner._core.departed.labels == list(model)[:-1]
-    assert len(learner._core.departed._names) <= 6
+    assert learner._departed.labels == list(model)[:-1]
+    assert len(learner._departed._names) <= 6
 
 
 # Sets, random numbers and names
@@ -256,7 +256,7 @@ def test_departed_items_have_random_numbers_of_their_own(policy):
     learner.change(U("x"))
     learner.tell(decision, np.full(n, 0.5))
     learner.change(mb.UniformMatroid(n, n, labels=[f"{i}" for i in range(n)]))
-    successes = learner._core.agent.state.extra["successes"].sum()
+    successes = learner._agent.state.extra["successes"].sum()
     assert abs(successes - n / 2) < 5 * math.sqrt(n / 4)  # five standard deviations of fair coins
 
 
@@ -277,7 +277,7 @@ def test_numbers_name_departed_items_of_their_own_type_alone(departed):
     learner.tell(decision.id, {departed: 1.0})
     assert learner.n_outstanding == 1
     learner.change(U("b"), forget=[departed])
-    assert learner._core.departed.labels == ["c", "d"]
+    assert learner._departed.labels == ["c", "d"]
 
 
 def test_a_number_that_returns_as_another_type_is_another_item():
@@ -287,7 +287,7 @@ def test_a_number_that_returns_as_another_type_is_another_item():
     learner.change(mb.UniformMatroid(2, 1, labels=[True, "b"]))
     assert learner.estimates().counts.tolist() == [0, 0]
     learner.change(U("b"))
-    assert learner._core.departed.labels == [True]
+    assert learner._departed.labels == [True]
 
 
 def test_masked_arrays_are_refused():

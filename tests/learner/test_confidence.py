@@ -32,7 +32,7 @@ def played(n=150, policy=None, **arguments):
 def test_it_is_the_rule_on_what_was_answered():
     """The first catalogue spends 6 / pi^2 of delta."""
     learner, _ = played()
-    state = learner._core.agent.state
+    state = learner._agent.state
     watch = Watch(mb.StoppingRule(**UNIT), matroid(), factor=math.pi**2 / 6)
     expected = confidence(watch, state.counts[0], state.sums[0], learner.n_decisions, catalogue=1)
     assert learner.confidence(**UNIT) == expected
@@ -226,7 +226,7 @@ def test_pessimism_loses_less_where_few_plays_are_lucky():
         means = rng.random(50)
         counts = np.exp(rng.uniform(0, math.log(1000), 50)).astype(int)
         learner = mb.Learner(mb.UniformMatroid(50, 5), mb.OMM())
-        state = learner._core.agent.state
+        state = learner._agent.state
         state.restore(counts[None], rng.binomial(counts, means)[None].astype(float))
         best = np.sort(means)[-5:].sum()
         lost.append([best - means[learner.best_basis(pessimism=p).items].sum() for p in (None, 0.1)])

@@ -111,11 +111,12 @@ def test_a_log_replays_over_every_change_of_policy(beginnings, before, after, tm
         "event": "configured",
         "policy": mb.policy_to_dict(policy),
         "holdout": {"share": 0.3, "by": "visitor"},
+        "answers": "all",
         "restart": is_anew,
     }
     found = learner.estimates(**({"features": FEATURES} if policy.n_features else {}))
-    counts = begun._core.agent.state.counts[0]
-    assert np.array_equal(learner._core.agent.state.counts[0], 0 * counts if is_anew else counts)
+    counts = begun._agent.state.counts[0]
+    assert np.array_equal(learner._agent.state.counts[0], 0 * counts if is_anew else counts)
     assert np.isnan(found.means).all() or not is_anew
     late = late + play(learner, 6)
     for decision, weights in late[::2]:
@@ -183,10 +184,10 @@ def test_the_clock_of_a_discounted_policy_can_be_set(gamma, t):
 )
 def test_where_the_memory_does_not_depend_on_what_changes_it_carries_over(before, after):
     learner = told(before)
-    kept = {name: array.copy() for name, array in learner._core.agent.state.extra.items()}
+    kept = {name: array.copy() for name, array in learner._agent.state.extra.items()}
     learner.configure(policy=after)
     assert learner.policy == after
-    assert all(np.array_equal(array, learner._core.agent.state.extra[name]) for name, array in kept.items())
+    assert all(np.array_equal(array, learner._agent.state.extra[name]) for name, array in kept.items())
     assert keeps_memory(after, before)
     assert not keeps_memory(mb.SlidingWindowOMM(8), mb.SlidingWindowOMM(7))
     assert not keeps_memory(mb.CombLinUCB(FEATURES), mb.CombLinTS(FEATURES))
@@ -195,15 +196,15 @@ def test_where_the_memory_does_not_depend_on_what_changes_it_carries_over(before
 def test_thompson_sampling_takes_the_total_for_successes():
     for minimize in (False, True):
         learner = told(mb.OMM(), minimize=minimize)
-        state = learner._core.agent.state
+        state = learner._agent.state
         learner.configure(policy=mb.ThompsonSampling())
-        after = learner._core.agent.state
+        after = learner._agent.state
         cost = -after.sums if minimize else after.sums
         gains = after.counts - cost if minimize else cost
         assert np.array_equal(after.extra["successes"], np.rint(gains))
         assert np.array_equal(state.counts, after.counts)
         learner.configure(policy=mb.DiscountedThompson(0.9))
-        S, F = (learner._core.agent.state.extra[name] for name in ("successes", "failures"))
+        S, F = (learner._agent.state.extra[name] for name in ("successes", "failures"))
         assert np.array_equal(S + F, after.counts)
 
 

@@ -133,13 +133,13 @@ def test_settings_change_the_control():
     visit(learner, 10, rng)
     late = learner.ask()
     learner.configure(holdout=mb.Holdout(0.9, control=mb.OMM()))  # the same control goes on
-    assert learner._core.control.episode == 11
+    assert learner._control.n_decisions == 11
     learner.configure(holdout=mb.Holdout(1.0, control=mb.FixedSet(["c", "d"])))
-    assert learner._core.control.episode == 0
+    assert learner._control.n_decisions == 0
     learner.tell(late, [0.5, 0.5])  # of a control that is no more
     assert learner.ask().labels == ("c", "d")
     learner.configure(holdout=0.0)
-    assert learner._core.control is None
+    assert learner._control is None
 
 
 def test_random_sets_are_the_default_control():
@@ -170,7 +170,7 @@ def test_a_refused_change_leaves_the_control():
     visit(learner, 5, np.random.default_rng(0))
     with pytest.raises(mb.exceptions.MatroidBanditsError):
         learner.change(OTHERS, priors={"zz": (0.5, 1.0)})
-    assert learner._core.control.constraint is MATROID
+    assert learner._control.constraint is MATROID
     visit(learner, 5, np.random.default_rng(0))
 
 
@@ -179,4 +179,4 @@ def test_redraws_leave_what_was_prepared():
     learner = mb.Learner(mb.UniformMatroid(3, 1), mb.FixedSet([2]), seed=0)
     items, _ = learner.redraws(5)
     assert items.tolist() == [[2]] * 5
-    assert learner._core.agent.state.repeated(5).prepared.tolist() == [2]
+    assert learner._agent.state.repeated(5).prepared.tolist() == [2]

@@ -134,7 +134,7 @@ def happenings(learners, rng, n, model=None, looks=True):
                 model.closed(id)
         elif what < 0.93:
             matroid = quotas(rng)
-            unknown = [x for x in matroid.labels if x not in labels and first._core.departed.code(x) is None]
+            unknown = [x for x in matroid.labels if x not in labels and first._departed.code(x) is None]
             priors = {x: (float(rng.integers(0, 5)) / 7, float(rng.integers(0, 4))) for x in unknown[::2]}
             for learner in learners:
                 learner.change(matroid, priors=priors)
@@ -160,9 +160,9 @@ def happenings(learners, rng, n, model=None, looks=True):
 
 def waiting(learner, id):
     """The labels, of those who have left too, that a decision waits for and that are still known."""
-    play = learner._core.agent.open[id]
+    play = learner._agent.open[id]
     codes = play.items[0, play.untold()].tolist()
-    labels = [learner.constraint.labels[e] if e >= 0 else learner._core.departed.label(e) for e in codes]
+    labels = [learner.constraint.labels[e] if e >= 0 else learner._departed.label(e) for e in codes]
     return [label for label in labels if label is not None]
 
 
@@ -209,9 +209,9 @@ def test_files_and_logs_hold_all_there_is(seed, tmp_path_factory):
     path = tmp_path_factory.mktemp("learner") / "learner.npz"
     learner.save(path)
     again = mb.Learner.replay(json.loads(json.dumps(log)))
-    again._core.agent.settle()
-    for name, array in learner._core.agent.state.extra.items():
-        assert np.array_equal(array, again._core.agent.state.extra[name]), name
+    again._agent.settle()
+    for name, array in learner._agent.state.extra.items():
+        assert np.array_equal(array, again._agent.state.extra[name]), name
     happenings([learner, mb.Learner.load(path), again], rng, 25, looks=False)
 
 
@@ -307,6 +307,6 @@ def test_no_width_of_weights_is_too_much_for_it():
 def test_a_file_that_cannot_be_is_not_written(tmp_path, name, where, value, message):
     learner = mb.Learner(mb.UniformMatroid(2, 1), mb.DiscountedOMM(0.9))
     learner.tell(learner.ask(), [0.5])
-    learner._core.agent.state.extra[name][where] = value
+    learner._agent.state.extra[name][where] = value
     with pytest.raises(SerializationError, match=message):
         learner.save(tmp_path / "learner.npz")

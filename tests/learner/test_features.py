@@ -38,7 +38,7 @@ def test_features_come_with_the_request_and_with_its_answers(tmp_path):
     for each in (learner, again, replica):
         each.tell(second, {"a": 1.0})  # late, in parts, in another order
         each.tell(first, [0.5, 1.0])
-        assert each._core.agent.state.extra["seen"].tolist() == [[9 + 1 + 5, 9 + 1 + 0]]
+        assert each._agent.state.extra["seen"].tolist() == [[9 + 1 + 5, 9 + 1 + 0]]
     assert learner.estimates(features=X).indices.tolist() == [1.0, 4.0, 5.0, 0.5]
     assert str(learner.explain("a", features=X)).startswith("a is out: it could only replace b, which leads by 3")
 
@@ -56,7 +56,7 @@ def test_an_item_that_has_left_is_told_of_with_its_own_features():
     late = learner.ask(features=[[3, 4], [1, 1], [0, 0], [0, 0]])
     learner.change(mb.UniformMatroid(2, 1, labels="bx"))
     learner.tell(late, {"a": 1.0, "b": 2.0})
-    assert learner._core.agent.state.extra["seen"].tolist() == [[3 + 2, 4 + 2]]
+    assert learner._agent.state.extra["seen"].tolist() == [[3 + 2, 4 + 2]]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def sets_of(constraint):
     n = constraint.n_items
     sets = [set(s) for k in range(n + 1) for s in itertools.combinations(range(n), k) if constraint.is_allowed(s)]
     largest = max(map(len, sets))
-    return [s for s in sets if len(s) == largest] if constraint.is_hereditary else sets
+    return [s for s in sets if len(s) == largest] if constraint.fills_up else sets
 
 
 @pytest.mark.parametrize("minimize", [False, True])
@@ -35,7 +35,7 @@ def test_forcing_costs_what_solving_again_says(constraint, minimize):
             if not fitting:
                 assert e in chosen  # in every set
                 assert why.forced == mb.Forced(np.inf)
-                assert "there is no other set" in str(why)
+                assert str(why).endswith("without it there is no allowed set")
                 continue
             assert why.forced.cost == pytest.approx(max(totals.values()) - max(fitting))
             other = {learner.constraint.labels[f] for f in chosen} - set(why.forced.leaves) | set(why.forced.enters)
@@ -86,3 +86,27 @@ def test_of_a_decision_with_what_is_believed_today():
     why = learner.explain("ay", decision=second)
     assert why.forced == mb.Forced(-0.25, ("ay", "bx"), ("ax", "by"))
     assert "forced in, it would gain 0.25: ay, bx for ax, by" in str(why)
+
+
+TRIANGLE = mb.PathConstraint([("s", "a"), ("a", "t"), ("s", "t")], "s", "t")
+
+
+def test_beside_pins_that_leave_no_other_set():
+    learner = mb.Learner(TRIANGLE, mb.OMM(scale=0.0), seed=0)
+    learner.observe([0.25, 0.5, 0.5])
+    why = learner.explain(("a", "t"), pinned=[("s", "a")])
+    assert (why.standing, why.forced) == ("chosen", mb.Forced(np.inf))
+    assert str(why) == "a-t is chosen (mean 0.5 over 1 plays, index 0.5): without it there is no allowed set"
+    assert str(mb.Explanation.from_dict(why.to_dict())) == str(why)
+    assert learner.explain(("s", "t"), pinned=[("s", "a")]).standing == "loop"
+
+
+def test_a_request_that_leaves_nothing_beside_pins():
+    mask = np.array([True, False, True])
+    items, sizes = TRIANGLE.solve(np.ones((2, 3)), available=mask, pinned=np.array([0]))
+    assert (sizes.tolist(), items.shape[0]) == ([0, 0], 2)
+    assert TRIANGLE.max_size(available=mask, pinned=np.array([0])) == -1
+    without = TRIANGLE.force(np.ones(3), 1, False, pinned=np.array([0]))
+    assert without.tolist() == []
+    listed = mb.ExplicitSets([[0, 1], [2]])
+    assert listed.force(np.ones(3), 1, False, pinned=np.array([0])).tolist() == []

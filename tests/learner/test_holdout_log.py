@@ -73,3 +73,30 @@ def test_a_log_that_says_otherwise_does_not_replay():
     assert mb.Learner.replay(early).n_decisions == 60
     with pytest.raises(ReplayError, match="by the law random-keys"):
         mb.Learner.replay([log[0] | {"holdout_law": "other"}])
+
+
+def test_a_trusted_replay_writes_the_same_log():
+    log, copied = [], []
+    learner = mb.Learner(mb.UniformMatroid(5, 2, labels="abcde"), mb.OMM(), seed=3, holdout=0.5, record=log.append)
+    for t in range(12):
+        learner.tell(learner.ask(exclude=["a"] if t % 3 else ()), [0.5, t % 2])
+    log[-2]["items"] = ["d", "e"]  # another build chose these
+    log[-1]["weights"] = [["d", 0.5], ["e", 1.0]]
+    assert any("instead" in event for event in log)
+    mb.Learner.replay(log, trust=True, record=copied.append)
+    assert copied == log
+
+
+@pytest.mark.parametrize("nothing", [(), [], set(), np.array([], int), np.array([])], ids=repr)
+@pytest.mark.parametrize("name", ["exclude", "pinned"])
+def test_excluding_nothing_is_not_to_exclude(name, nothing, tmp_path):
+    logs = []
+    for request in ({}, {name: nothing}):
+        log = []
+        learner = mb.Learner(mb.UniformMatroid(5, 2), mb.OMM(), seed=3, id="x", holdout=0.5, record=log.append)
+        for _ in range(3):
+            learner.ask(**request)
+        learner.save(tmp_path / f"{len(logs)}")
+        logs.append(log)
+    assert logs[0] == logs[1]
+    assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()

@@ -57,7 +57,7 @@ def test_the_interval_of_an_optimistic_policy_is_what_it_adds_to_the_mean(policy
 
 def test_the_interval_of_a_linear_policy_is_around_what_the_features_predict():
     learner = played(mb.CombLinUCB(FEATURES, c=2.0))
-    theta = learner._core.agent.state.extra["theta"][0]
+    theta = learner._agent.state.extra["theta"][0]
     found = learner.estimates()
     assert found.radii == pytest.approx(found.indices - np.array(FEATURES) @ theta)
 

@@ -32,7 +32,7 @@ def path(tmp_path):
 
 def known(learner):
     """What a learner knows, as plain values."""
-    state = learner._core.agent.state
+    state = learner._agent.state
     arrays = {"counts": state.counts, "sums": state.sums, **state.extra}
     waiting = [(d.id, d.items.tolist()) for d in learner.outstanding]
     return {key: value.tolist() for key, value in arrays.items()}, learner.n_decisions, learner.seed, waiting
@@ -253,7 +253,7 @@ def test_what_load_would_refuse_is_not_written(path):
     learner.save(path)
     assert known(mb.Learner.load(path)) == known(learner)
     old = path.read_bytes()
-    learner._core.agent.state.extra["level"][0, 2] = -1.0
+    learner._agent.state.extra["level"][0, 2] = -1.0
     with pytest.raises(SerializationError, match="malformed learner: expected positive levels"):
         learner.save(path)
     assert path.read_bytes() == old

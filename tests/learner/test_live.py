@@ -49,7 +49,7 @@ def test_a_random_history_equals_the_obvious_model(data, seed, minimize, engine)
     learner = mb.Learner(
         matroid, mb.OMM(0.7), minimize=minimize, seed=0, engine=engine, record=log.append if is_storable else None
     )
-    model = reference.LiveOMM(matroid.labels, independent, scale=0.7, minimize=minimize)
+    model = reference.LiveOMM(matroid.labels, independent, kinds=kinds_of(matroid), scale=0.7, minimize=minimize)
     if rng.random() < 0.5:
         first = {label: float(rng.integers(0, 5)) / 7 for label in matroid.labels if rng.random() < 0.6}
         learner.observe(first)
@@ -112,15 +112,19 @@ def ask(learner, model, rng):
 
 def tell(learner, model, rng):
     t = int(rng.choice(list(model.open)))
-    waiting = [
-        label for label in model.open[t] if model.open[t][label] or learner._core.departed.code(label) is not None
-    ]
+    waiting = [label for label in model.open[t] if model.open[t][label] or learner._departed.code(label) is not None]
     told = [label for label in waiting if rng.random() < 0.7]
     nobody = [label for label in told if not model.open[t][label]]
     weights = {label: float(rng.integers(0, 5)) / 7 for label in told if label not in nobody}
     if weights:
         learner.tell(t, weights)
         model.tell(t, weights)
+
+
+def kinds_of(matroid):
+    """The categories of each item, by label."""
+    kinds = matroid.categories()
+    return {label: tuple(names[e] for names in kinds) for e, label in enumerate(matroid.labels)}
 
 
 def change(learner, model, matroid, independent, rng):
@@ -131,12 +135,12 @@ def change(learner, model, matroid, independent, rng):
     if rng.random() < 0.3:
         priors = "typical"
     learner.change(matroid, priors=priors, forget=forget)
-    model.change(matroid.labels, independent, priors, forget)
+    model.change(matroid.labels, independent, priors, forget, kinds_of(matroid))
 
 
 def compare(learner, model):
-    learner._core.agent.settle()
-    state = learner._core.agent.state
+    learner._agent.settle()
+    state = learner._agent.state
     for e, label in enumerate(learner.constraint.labels):
         x = model.item(label)
         assert (state.counts[0, e], state.waiting[0, e], state.lost[0, e]) == (x["N"], x["waiting"], x["lost"]), label
@@ -146,15 +150,14 @@ def compare(learner, model):
 
 
 def beliefs(learner):
-    learner._core.agent.settle()
-    state = learner._core.agent.state
+    learner._agent.settle()
+    state = learner._agent.state
     arrays = {name: getattr(state, name).tolist() for name in ("counts", "waiting", "lost", "sums", "means", "radii")}
     arrays |= {name: array.tolist() for name, array in state.extra.items()} | {"typical": state.typical_gain.tolist()}
     plays = [
-        (t, p.items.tolist(), None if p.told is None else p.told.tolist())
-        for t, p in learner._core.agent.open.items()
+        (t, p.items.tolist(), None if p.told is None else p.told.tolist()) for t, p in learner._agent.open.items()
     ]
-    return arrays, plays, learner._core.departed.labels, learner.n_decisions, learner.id
+    return arrays, plays, learner._departed.labels, learner.n_decisions, learner.id
 
 
 # Requests
@@ -291,7 +294,7 @@ def test_linear_beliefs_do_not_depend_on_the_order_of_answers():
             e = int(decisions[1][k].items[place])
             parts.tell(decisions[1][k], {e: answers[k][place]})
     for name in ("theta", "root"):
-        one, other = (learner._core.agent.state.extra[name] for learner in (whole, parts))
+        one, other = (learner._agent.state.extra[name] for learner in (whole, parts))
         assert np.allclose(one, other, rtol=0, atol=1e-12)
 
 
@@ -315,7 +318,7 @@ def test_an_answer_at_once_narrows_linear_beliefs_beside_those_that_wait():
         decision = learner.apply({"event": "asked", "decision": 2, "items": [1]}, trust=True)
         learner.estimates()
         learner.tell(decision, [0.5] if is_whole else {1: 0.5})
-    narrowed = [learner._core.agent.state.extra["narrowed_root"][0] for learner in learners]
+    narrowed = [learner._agent.state.extra["narrowed_root"][0] for learner in learners]
     assert np.allclose(narrowed[0], narrowed[1], rtol=0, atol=1e-12)
     assert np.allclose(np.diag(narrowed[0]) ** 2, 0.01 / 1.01)
 
@@ -323,7 +326,7 @@ def test_an_answer_at_once_narrows_linear_beliefs_beside_those_that_wait():
 class Uneven(mb.Constraint):
     """Not a matroid: the best single item, or the pair of the last two."""
 
-    is_hereditary = False
+    is_hereditary = fills_up = False
 
     def allows(self, items):
         return items.size == 1 or items.tolist() == [self.n_items - 2, self.n_items - 1]
@@ -400,15 +403,16 @@ def test_very_many_decisions_may_wait(tmp_path):
     learner = mb.Learner(mb.UniformMatroid(50, 5), mb.OMM(), seed=0)
     for _ in range(200):
         learner.ask(exclude=[3])
-    plays = learner._core.agent.open
+    plays = learner._agent.open
     template = plays[200]
-    learner._core.agent.settle()
+    learner._agent.settle()
     for t in range(201, 50_001):  # as asking would, without choosing
-        plays[t] = type(template)(mb.Request(t, learner._core.stream), template.items, template.sizes)
-    learner._core.agent.state.waiting[0, template.items[0]] += 50_000 - 200
-    learner._core.agent.state.n_waiting += 5 * (50_000 - 200)
-    learner._core.agent.state.update(np.arange(50))
-    learner._core.episode = 50_000
+        plays[t] = template.renamed(template.items)
+        plays[t].request = mb.Request(t, learner._stream)
+    learner._agent.state.waiting[0, template.items[0]] += 50_000 - 200
+    learner._agent.state.n_waiting += 5 * (50_000 - 200)
+    learner._agent.state.update(np.arange(50))
+    learner._episode = 50_000
     learner.save(tmp_path / "many")
     again = mb.Learner.load(tmp_path / "many")
     assert again.n_outstanding == 50_000
@@ -433,7 +437,7 @@ def test_items_are_matched_by_label_and_who_returns_is_remembered():
     learner.change(before)
     estimates = dict(zip("abc", learner.estimates().counts.tolist(), strict=True))
     assert estimates == {"a": 1, "b": 1, "c": 1} | {label: 2}
-    assert learner._core.agent.state.extra["successes"].tolist() == [
+    assert learner._agent.state.extra["successes"].tolist() == [
         [float(label == "a"), 1.0 + (label == "b"), 1.0 + (label == "c")]
     ]
     assert learner.outstanding == ()
@@ -449,7 +453,6 @@ def test_only_so_many_departed_items_are_remembered():
     assert learner.estimates().counts.tolist() == [0, 0, 2, 2]
 
 
-@pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")  # clicks are noisier than one thinks
 def test_newcomers_with_a_typical_prior_do_not_flood():
     names = [f"old {i}" for i in range(200)]
     learner = mb.Learner(mb.UniformMatroid(200, 6, labels=names), mb.OMM(0.25), seed=0)
@@ -513,7 +516,7 @@ def test_linear_policies_take_features_of_newcomers_and_no_priors():
         learner.change(new, features={"d": [1.0, 1.0, 0.0]}, priors={"d": (0.5, 1.0)})
     learner.change(new, features={"d": [1.0, 1.0, 0.0]})
     learner.tell(late, [1.0])  # of an item that has left: what is learnt is about all
-    assert learner._core.agent.state.extra["theta"][0].tolist() == pytest.approx([1 / 1.01, 0.0, 0.0])
+    assert learner._agent.state.extra["theta"][0].tolist() == pytest.approx([1 / 1.01, 0.0, 0.0])
     learner.change(mb.UniformMatroid(3, 1, labels="abc"))  # who returns is remembered
     assert learner.policy == mb.CombLinUCB(X)
 
@@ -528,7 +531,7 @@ def test_restarting_forgets_items_and_what_they_wait_for():
     assert learner.estimates().counts[late.items].tolist() == [0, 0, 2, 2, 2]
     learner.restart()
     fresh = mb.Learner(NEWS, mb.ThompsonSampling(), seed=0, id=learner.id)
-    state, other = learner._core.agent.state, fresh._core.agent.state
+    state, other = learner._agent.state, fresh._agent.state
     assert all(np.array_equal(getattr(state, x), getattr(other, x)) for x in ("counts", "sums", "means", "radii"))
     assert np.array_equal(state.extra["successes"], other.extra["successes"])
     with pytest.raises(ItemError, match="got 'zz'"):
@@ -575,8 +578,8 @@ def test_a_log_that_tells_of_forgotten_items_replays():
     learner = mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM(), seed=0, record=log.append)
     decision = learner.ask()
     learner.change(mb.UniformMatroid(2, 1, labels="bc"), forget=["a"])
-    learner.tell(decision, [0.25, 0.5])  # of a, which has no name any more, and of b
-    assert json.loads(json.dumps(log[-1])) == {"event": "told", "decision": 1, "weights": [0.25, 0.5]}
+    learner.tell(decision, [0.25, 0.5])  # of a, which is forgotten, and of b
+    assert json.loads(json.dumps(log[-1]))["weights"] == [["a", 0.25], ["b", 0.5]]
     again = mb.Learner.replay(json.loads(json.dumps(log)))
     assert (again.n_outstanding, again.estimates().counts.tolist()) == (0, [1, 0])
     assert again.ask() == learner.ask()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
+from matroid_bandits._util.sums import added
 from matroid_bandits.exceptions import FeedbackError, PolicyError, SerializationError
 from samples import GRAPH
 
@@ -51,7 +52,7 @@ def happen(rng, *learners, model=None, priors=True, n_steps=60, in_quarters=True
                 model.ask(asked[0].labels)
         elif dice < 0.78:
             t = int(rng.choice(open_ids))
-            play = first._core.agent.open[t]
+            play = first._agent.open[t]
             items = [label for label in waiting_labels(first, play) if rng.random() < 0.7]
             weights = {label: float(rng.integers(0, 5)) / 4 if in_quarters else rng.random() for label in items}
             for each in (*learners, *([] if model is None else [model])):
@@ -63,7 +64,7 @@ def happen(rng, *learners, model=None, priors=True, n_steps=60, in_quarters=True
         elif dice < 0.93:
             some = rng.permutation(NAMES)[: rng.integers(3, 8)].tolist()
             matroid = mb.UniformMatroid(len(some), int(rng.integers(1, 4)), labels=some)
-            known = {*labels, *first._core.departed.labels}
+            known = {*labels, *first._departed.labels}
             new = {label: (0.5, 2.5) for label in some if label not in known and rng.random() < 0.5}
             settings = {"priors": new} if takes_priors else {}
             if takes_priors and rng.random() < 0.2:
@@ -85,9 +86,9 @@ def happen(rng, *learners, model=None, priors=True, n_steps=60, in_quarters=True
 def waiting_labels(learner, play):
     """What a decision may still be told of."""
     return [
-        learner._core.reader._label(int(play.items[0, k]))
+        learner._reader._label(int(play.items[0, k]))
         for k in play.untold()
-        if learner._core.reader._label(int(play.items[0, k])) is not None
+        if learner._reader._label(int(play.items[0, k])) is not None
     ]
 
 
@@ -159,7 +160,7 @@ def test_a_window_holds_the_last_plays_whatever_happens(window, engine):
         learner, model = start(mb.SlidingWindowOMM(window, 0.5), seed, engine=engine), Windowed(window)
         for _ in happen(np.random.default_rng(seed), learner, model=model, priors=False):
             estimates = learner.estimates()
-            means, _, plays = (array[0] for array in learner.policy.beliefs(learner._core.agent.state))
+            means, _, plays = (array[0] for array in learner.policy.beliefs(learner._agent.state))
             c = 0.5 * math.sqrt(2 * math.log(max(min(model.t, window), 1)))
             for e, label in enumerate(learner.constraint.labels):
                 inside = model.inside(label)
@@ -167,7 +168,7 @@ def test_a_window_holds_the_last_plays_whatever_happens(window, engine):
                 n = len(gains) + inside.count("waits") if gains else len(inside)
                 assert plays[e] == n
                 if gains:
-                    assert means[e] == estimates.means[e] == sum(gains) / len(gains)  # of quarters: exact
+                    assert means[e] == estimates.means[e] == added(gains) / len(gains)  # of quarters: exact
                     assert estimates.indices[e] == pytest.approx(means[e] + c / math.sqrt(n), rel=1e-14)
                 else:
                     assert np.isnan(estimates.means[e])
@@ -236,7 +237,7 @@ def rows(learner):
 def test_arrays_that_cannot_be_are_not_saved(policy, name, value, tmp_path):
     learner = start(policy, 0)
     learner.tell(learner.ask(), [0.5, 1.0])
-    learner._core.agent.state.extra[name].reshape(-1)[0] = value
+    learner._agent.state.extra[name].reshape(-1)[0] = value
     with pytest.raises(SerializationError, match="malformed learner: expected"):
         learner.save(tmp_path / "learner")
 

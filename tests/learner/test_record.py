@@ -103,7 +103,7 @@ def test_what_a_policy_refuses_is_not_recorded(tmp_path):
     assert state_of(learner, tmp_path / "it") == before
     assert [event["event"] for event in log.events] == ["created", "asked"]
     learner.tell(first, [0.5, 0.25])
-    assert learner._core.agent.state.extra["n_told"].sum() == 2
+    assert learner._agent.state.extra["n_told"].sum() == 2
     assert mb.Learner.replay(log.events).estimates().means.tolist()[:2] == [0.5, 0.25]
 
 

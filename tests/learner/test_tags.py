@@ -52,7 +52,7 @@ def test_tags_that_are_no_small_json_are_refused(tags):
 def test_files_with_tags_that_cannot_be_are_refused(tmp_path, monkeypatch):
     learner = mb.Learner(ITEMS, mb.OMM(), seed=1)
     learner.ask(tags=TAGS)
-    learner._core.agent.open[1].note.tags = {"x": "y" * 2000}
+    learner._agent.open[1].note.tags = {"x": "y" * 2000}
     learner.save(tmp_path / "x")
     with pytest.raises(SerializationError, match="tags"):
         mb.Learner.load(tmp_path / "x")

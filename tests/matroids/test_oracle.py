@@ -32,7 +32,7 @@ def play(matroid, n_runs=2):
 
 
 def test_answers_are_asked_for_once_and_decisions_stay(monkeypatch):
-    for module in ("_util.threads", "simulation._execute"):  # two threads may ask the same at once
+    for module in ("_util.threads", "simulation._executors"):  # two threads may ask the same at once
         monkeypatch.setattr(f"matroid_bandits.{module}.n_threads", lambda: 1)
     known, asking = Counted(), Counted()
     matroid = mb.OracleMatroid(15, known)

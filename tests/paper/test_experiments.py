@@ -218,7 +218,7 @@ def write_report(folder: Path) -> Report:
 def test_results_do_not_depend_on_the_number_of_cores(no_data, tmp_path, monkeypatch):
     written = []
     for n in (1, 2):
-        for module in ("_util.threads", "simulation._execute"):
+        for module in ("_util.threads", "simulation._executors"):
             monkeypatch.setattr(f"matroid_bandits.{module}.n_threads", lambda n=n: n)
         write_report(tmp_path / str(n))
         written.append((tmp_path / str(n) / "results.json").read_bytes())

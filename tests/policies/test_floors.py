@@ -16,7 +16,7 @@ def test_debts_are_virtual_queues():
     debts = np.zeros(4)
     for t in range(1, 40):
         found = learner.estimates().indices
-        base = mb.OMM(0.3).indices(learner._core.agent.state, mb.Request(t, learner._core.stream))[0]
+        base = mb.OMM(0.3).indices(learner._agent.state, mb.Request(t, learner._stream))[0]
         assert found == pytest.approx(debts + 2.0 * base)
         decision = learner.ask()
         if t % 3:  # others wait, and count all the same

@@ -527,7 +527,7 @@ def test_the_example_runs_and_prints_a_summary():
 
 def test_the_example_plays_100_runs_at_a_time(monkeypatch, capsys):
     """No loop over runs: one call of `indices` an episode serves them all."""
-    monkeypatch.setattr("matroid_bandits.simulation._execute.n_threads", lambda: 1)
+    monkeypatch.setattr("matroid_bandits.simulation._executors.n_threads", lambda: 1)
     example = runpy.run_path(str(EXAMPLE))
     calls = []
 
@@ -539,7 +539,7 @@ def test_the_example_plays_100_runs_at_a_time(monkeypatch, capsys):
     monkeypatch.setitem(example["main"].__globals__, "Tuned", Counted)
     monkeypatch.setattr(mb.testing, "check_policy", lambda policy: None)
     result = example["main"](n_episodes=4)
-    assert calls == [100] * 4
+    assert calls == [1] + [100] * 4  # first one episode of one run, which looks for global generators
     assert result.n_runs == 100
     assert capsys.readouterr().out.startswith("100 runs of 4 episodes")
 

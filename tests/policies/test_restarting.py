@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
+from matroid_bandits._util.sums import added
 from matroid_bandits.agent import Agent
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.policies import DETECTORS, evaluate
@@ -29,7 +30,7 @@ class Slow:
         if len(self.first) < self.M:
             self.first.append(x)
             return False
-        u = sum(self.first) / self.M
+        u = added(self.first) / self.M
         self.up = max(0.0, self.up + x - u - self.eps)
         self.down = max(0.0, self.down + u - x - self.eps)
         return self.up > self.h or self.down > self.h

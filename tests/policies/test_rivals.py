@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
+from matroid_bandits._util.sums import added
 from matroid_bandits.agent import Agent
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import hybrid
@@ -93,8 +94,8 @@ def textbook(choose, constraint, n_episodes, *, learn=None, seed=3, run=5):
 def test_ucbv(constraint):
     def choose(t, seen):
         def index(x):
-            n, m = len(x), sum(x) / len(x)
-            v = sum(each * each for each in x) / n - m * m
+            n, m = len(x), added(x) / len(x)
+            v = added(each * each for each in x) / n - m * m
             return m + math.sqrt(2 * max(v, 0.0) * math.log(t) / n) + 3 * 0.2 * math.log(t) / n
 
         return greedy(constraint, [index(seen[e]) for e in range(6)])
@@ -119,7 +120,7 @@ def test_bgcts(constraint):
         f = 2 * (log_t + (K + 2) * math.log(log_t))
         z = stream.normal(t, np.arange(6))[0]
         sd = [math.sqrt(f / log_t) * 0.5 / math.sqrt(len(seen[e])) for e in range(6)]
-        return greedy(constraint, [sum(seen[e]) / len(seen[e]) + sd[e] * z[e] for e in range(6)])
+        return greedy(constraint, [added(seen[e]) / len(seen[e]) + sd[e] * z[e] for e in range(6)])
 
     assert list(played(mb.BGCTS(), constraint, 200)) == list(textbook(choose, constraint, 200))
 
@@ -182,7 +183,7 @@ def minimiser(losses, K, rate, gamma):
     lo, hi = min(losses) - 100 / rate, max(losses) + 100 / rate
     for _ in range(70):
         nu = (lo + hi) / 2
-        lo, hi = (nu, hi) if sum(x_of(e, nu) for e in range(len(losses))) < K else (lo, nu)
+        lo, hi = (nu, hi) if added(x_of(e, nu) for e in range(len(losses))) < K else (lo, nu)
     return np.array([x_of(e, (lo + hi) / 2) for e in range(len(losses))])
 
 
@@ -278,7 +279,7 @@ def test_escb_beside_a_loop_over_all_sets():
     def choose(t, seen):
         f, chosen = math.log(max(t, 3)) / 2, next(own)
         value = {
-            A: sum(np.mean(seen[e]) for e in A) + math.sqrt(sum(f / len(seen[e]) for e in A))
+            A: added(np.mean(seen[e]) for e in A) + math.sqrt(added(f / len(seen[e]) for e in A))
             for A in itertools.combinations(range(6), 2)
         }
         losses.append(max(value.values()) - value[tuple(chosen)])
@@ -370,13 +371,13 @@ def test_the_option_is_the_plain_policy_once_everything_was_seen():
 def test_pins_looks_and_hold_outs_are_no_draws(policy):
     learner = mb.Learner(mb.UniformMatroid(5, 2, labels="abcde"), policy, seed=1, holdout=0.4)
     learner.observe({"a": 0.0, "c": 0.0})
-    assert not learner._core.agent.state.extra["losses"].any()
+    assert not learner._agent.state.extra["losses"].any()
     held_out = []
     for _ in range(40):
         decision = learner.ask(pinned=["e"])
-        before = learner._core.agent.state.extra["losses"].copy()
+        before = learner._agent.state.extra["losses"].copy()
         learner.tell(decision, dict.fromkeys(decision.labels, 0.0))
-        changed = np.flatnonzero((learner._core.agent.state.extra["losses"] != before)[0]).tolist()
+        changed = np.flatnonzero((learner._agent.state.extra["losses"] != before)[0]).tolist()
         drawn = [] if decision.is_held_out else [e for e in decision.items.tolist() if e != 4]
         assert changed == drawn
         held_out.append(decision.is_held_out)

@@ -190,7 +190,7 @@ def test_held_out_sets_are_not_the_policys_own():
     for _ in range(30):
         decision = learner.ask()
         learner.tell(decision, [0.5, 0.5])
-        heard = learner._core.agent.state.extra["heard"][0, decision.items]
+        heard = learner._agent.state.extra["heard"][0, decision.items]
         n[decision.is_held_out] += 1
         expected = [0, 0] if decision.is_held_out else [decision.id] * 2
         assert heard[:, 0].tolist() == expected
@@ -211,7 +211,7 @@ def test_files_logs_and_changes_keep_it(tmp_path):
             untold = [label for label in decision.labels if (decision.id, label) != (2, decisions[1].labels[0])]
             each.tell(decision.id, dict.fromkeys(untold, 0.5))
         each.change(mb.UniformMatroid(6, 3, labels="abcdef"))
-    heard = [each._core.agent.state.extra["heard"] for each in (learner, again, replayed)]
+    heard = [each._agent.state.extra["heard"] for each in (learner, again, replayed)]
     assert heard[0][0, :, 0].any()
     assert np.array_equal(heard[0], heard[1])
     assert np.array_equal(heard[0], heard[2])
@@ -226,7 +226,7 @@ def test_another_policy_does_not_inherit_what_was_kept():
     decision = learner.ask()
     learner.configure(policy=Other())
     learner.tell(decision, [0.5] * 3)
-    assert not learner._core.agent.state.extra["heard"].any()
+    assert not learner._agent.state.extra["heard"].any()
 
 
 @pytest.mark.parametrize("kept", [None, np.zeros(3), np.zeros((3, 1)), np.full((3, 2), np.nan)])

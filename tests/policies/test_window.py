@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import reference
 import strategies
+from matroid_bandits._util.sums import added
 from matroid_bandits.agent import Agent
 from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.stream import POLICY, Stream
@@ -85,7 +86,7 @@ class Recounted:
             self.update(e, t)
         for e in items:
             if all(x is None for x in self.inside(e, t + 1)):
-                self.means[e] = sum(self.gains) / len(self.gains)
+                self.means[e] = added(self.gains) / len(self.gains)
 
     def tell(self, t, item, gain, now):
         self.plays[self.plays.index((t, item, None))] = (t, item, gain)
@@ -96,7 +97,7 @@ class Recounted:
         """The mean of the answers in the window after episode `now`; an item without any keeps the mean it had."""
         answered = [x for x in self.inside(e, now + 1) if x is not None]
         if answered:
-            self.means[e] = sum(answered) / len(answered)
+            self.means[e] = added(answered) / len(answered)
 
 
 @pytest.mark.parametrize("engine", ["greedy", "warm", "kinetic"])

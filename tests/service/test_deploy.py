@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
-import socket
 import subprocess
+import sys
 import time
+import tomllib
 from pathlib import Path
 
 import httpx
 import pytest
+from packaging.requirements import Requirement
 from prometheus_client.parser import text_string_to_metric_families
 from typer.main import get_command
 
 from matroid_bandits.cli import app
 from matroid_bandits.service import Database, Settings, create_key
-from service_kit import create, serving
+from service_kit import create, serving, until
+from service_visitors import free_ports
 
 pytestmark = pytest.mark.compiled
 
@@ -43,8 +47,14 @@ def run(*command, **options):
 def told(tmp_path_factory):
     """The names of all figures that a server tells; of counts that nothing was counted for, too."""
     with serving(str(tmp_path_factory.mktemp("deploy") / "campaigns.db")) as client:
-        at = create(client)
-        client.post(f"{at}/ask")
+        at = create(client, holdout=0.5)
+        for number in range(4):  # so many that the uplift is known
+            asked = client.post(f"{at}/ask/batch", json={"requests": [{}] * 100}).json()["decisions"]
+            answers = [
+                {"decision": each["decision"], "weights": {e: float(k % 3 == number % 3) for e in each["items"]}}
+                for k, each in enumerate(asked)
+            ]
+            assert client.post(f"{at}/tell/batch", json={"answers": answers}).status_code == 200
         page = client.get("/metrics").text
     names = {sample.name for family in text_string_to_metric_families(page) for sample in family.samples}
     return names | {f"{name}_total" for name in re.findall(r"^# TYPE (\S+)_total counter", page, re.MULTILINE)}
@@ -139,11 +149,52 @@ def test_the_image_is_made_of_files_that_are_there():
     variables |= set(re.findall(r"MATROID_BANDITS_(\w+):", compose))
     options = {param.name for param in get_command(app).commands["serve"].params}
     assert {name.lower() for name in variables} <= options
-    extras = re.search(r"\.\[(\w+)\]", text)[1]
-    assert f"\n{extras} = [" in (DEPLOY.parent / "pyproject.toml").read_text()
+    extras = re.search(r"\.\[([\w,]+)\]", text)[1]
+    for extra in extras.split(","):
+        assert f"\n{extra} = [" in (DEPLOY.parent / "pyproject.toml").read_text()
     hadolint = shutil.which("hadolint")
     if hadolint is not None:
         run(hadolint, str(DEPLOY / "Dockerfile"))
+
+
+def test_every_dependency_of_the_image_is_pinned():
+    """Its requirements are versions, of all that its extras need, which pyproject.toml allows."""
+    lines = [line for line in (DEPLOY / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+    pinned = dict(line.split("==") for line in lines)
+    names = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pinned.items()}
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    waiting, needed = [*project["dependencies"], *extras["serve"], *extras["archive"]], []
+    while waiting:
+        each = Requirement(waiting.pop())
+        if each.name == "matroid-bandits":
+            waiting += [one for extra in each.extras for one in extras[extra]]
+        else:
+            needed.append(each)
+    for each in needed:
+        assert each.specifier.contains(names[each.name]), each
+    assert len(names) > len(needed)  # with what these need
+
+
+def test_the_image_begins_with_kernels_that_are_compiled(tmp_path):
+    """What compile.py leaves is copied by the entry point, and a server that plays compiles nothing more."""
+    kernels, cache = tmp_path / "kernels", tmp_path / "state" / "numba"
+    environment = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": str(kernels)}
+    said = run(sys.executable, str(DEPLOY / "compile.py"), "uniform", env=environment)
+    assert "uniform, OMM" in said
+    program = tmp_path / "bin" / "matroid-bandits"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {DEPLOY / "compile.py"} "$@"\n')
+    program.chmod(0o755)
+    environment |= {
+        "KERNELS": str(kernels),
+        "NUMBA_CACHE_DIR": str(cache),
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+    }
+    made = {path.relative_to(kernels): path.read_bytes() for path in kernels.rglob("*.nb?")}
+    assert len(made) > 20
+    run("sh", str(DEPLOY / "entrypoint.sh"), "uniform", env=environment)
+    assert {path.relative_to(cache): path.read_bytes() for path in cache.rglob("*.nb?")} == made
 
 
 def test_compose_takes_the_file():
@@ -162,12 +213,14 @@ def test_the_replicas_of_kubernetes_drain_and_find_each_other(tmp_path):
     """Read by kubectl where there is one; and what it would start is started here, step by step."""
     yaml = pytest.importorskip("yaml")
     text = (DEPLOY / "kubernetes.yaml").read_text()
-    found = {each["kind"]: each for each in yaml.safe_load_all(text)}
-    assert {*found} == {"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"}
+    parts = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(text)}
+    found = {kind: each for (kind, name), each in parts.items() if name == "matroid-bandits"}
+    assert {*found} == {"Deployment", "Service", "PodDisruptionBudget", "Ingress"}
     if (kubectl := shutil.which("kubectl")) is not None:
         (tmp_path / "kustomization.yaml").write_text("resources: [kubernetes.yaml]\n")
         shutil.copy(DEPLOY / "kubernetes.yaml", tmp_path)
         assert [each["kind"] for each in yaml.safe_load_all(run(kubectl, "kustomize", str(tmp_path)))]
+    _check_stores(parts)
     spec = found["Deployment"]["spec"]
     pod = spec["template"]["spec"]
     (container,) = pod["containers"]
@@ -182,10 +235,7 @@ def test_the_replicas_of_kubernetes_drain_and_find_each_other(tmp_path):
     _check_command(" ".join(container["args"]))
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}
     told = Settings(advertise=variables["MATROID_BANDITS_ADVERTISE"].replace("$(POD_IP)", "10.0.0.7")).advertise
-    assert told.endswith(f":{ports['peers']}")
-    allowed = found["NetworkPolicy"]["spec"]["ingress"][1]["ports"][0]
-    workers = int(variables["MATROID_BANDITS_WORKERS"])
-    assert (allowed["port"], allowed["endPort"] >= ports["peers"] + workers - 1) == (ports["peers"], True)
+    assert told.endswith(f":{ports['http']}")
     assert pod["securityContext"]["runAsUser"] == int(
         re.search(r"USER (\d+)", (DEPLOY / "Dockerfile").read_text())[1]
     )
@@ -198,6 +248,43 @@ def test_the_replicas_of_kubernetes_drain_and_find_each_other(tmp_path):
         client.service.drain()
         assert client.get(container["readinessProbe"]["httpGet"]["path"]).status_code == 503
         assert client.get(container["livenessProbe"]["httpGet"]["path"]).status_code == 200
+
+
+def _check_stores(parts):
+    """The database, the archive, the backups and the pod for commands fit each other, and no password is typed."""
+    claims = {name for kind, name in parts if kind == "PersistentVolumeClaim"}
+    claims |= {each["metadata"]["name"] for each in parts["StatefulSet", "postgres"]["spec"]["volumeClaimTemplates"]}
+    pods = {
+        name: each["spec"]["template"]["spec"]
+        for (kind, name), each in parts.items()
+        if kind in ("Deployment", "StatefulSet")
+    }
+    backup = parts["CronJob", "matroid-bandits-backup"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    for pod in (*pods.values(), backup):
+        (container,) = pod["containers"]
+        assert {*container["resources"]} == {"requests", "limits"}
+        volumes = {each["name"]: each for each in pod.get("volumes", ())}
+        used = [
+            each["persistentVolumeClaim"]["claimName"] for each in volumes.values() if "persistentVolumeClaim" in each
+        ]
+        assert {*used} <= claims
+        assert {each["name"] for each in container["volumeMounts"]} <= {*volumes, "data"}
+        secret = {
+            each["name"]: each["valueFrom"]["secretKeyRef"]
+            for each in container["env"]
+            if "secretKeyRef" in each.get("valueFrom", {})
+        }
+        assert [*secret.values()] == [{"name": "matroid-bandits", "key": "password"}]
+        values = {each["name"]: each.get("value", "") for each in container["env"]}
+        if pod is not pods["postgres"]:
+            assert values["MATROID_BANDITS_DB"] == "postgresql://bandits:$(PASSWORD)@postgres/bandits"
+            assert values["MATROID_BANDITS_ARCHIVE"].startswith("/archive/")
+            assert ("Service", "postgres") in parts
+    command = shlex.split(backup["containers"][0]["args"][0].splitlines()[0])
+    assert command[:3] == ["matroid-bandits", "campaign", "backup"]
+    get_command(app).commands["campaign"].commands["backup"].make_context("backup", command[3:])
+    backend = parts["Ingress", "matroid-bandits"]["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]
+    assert ("Service", backend["name"]) in parts
 
 
 @pytest.fixture
@@ -213,11 +300,6 @@ def guarded(tmp_path):
         yield client
 
 
-def _free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
-
-
 def _certificate(folder):
     openssl = tool("openssl", "apt-get install openssl")
     names = ["-subj", "/CN=bandits.example.com", "-addext", "subjectAltName=DNS:bandits.example.com,DNS:localhost"]
@@ -227,8 +309,8 @@ def _certificate(folder):
 
 def _check_proxy(address, key, started):
     """Ask, tell, follow a stream and sign in through a proxy."""
-    with httpx.Client(base_url=address, verify=False, timeout=20.0) as client:
-        end = time.monotonic() + 30.0
+    with httpx.Client(base_url=address, verify=False, timeout=120.0) as client:
+        end = time.monotonic() + 120.0
         while True:
             assert started.poll() is None, started.communicate()[0]
             try:
@@ -255,7 +337,7 @@ def _check_proxy(address, key, started):
 def test_nginx_serves_it_with_tls(guarded, tmp_path):
     nginx = tool("nginx", "apt-get install nginx-light")
     _certificate(tmp_path)
-    port, plain = _free_port(), _free_port()
+    port, plain = free_ports(2)
     text = (DEPLOY / "nginx.conf").read_text()
     for old, new in {
         "127.0.0.1:8080": f"127.0.0.1:{guarded.base_url.port}",
@@ -285,10 +367,66 @@ def test_nginx_serves_it_with_tls(guarded, tmp_path):
             started.terminate()  # with its workers
 
 
+def test_a_proxy_that_hashes_names_saves_the_hop(tmp_path):
+    """Each campaign's requests come to one server, which is given its lease; as nginx and Caddy are set up here."""
+    nginx = tool("nginx", "apt-get install nginx-light")
+    url, port = str(tmp_path / "campaigns.db"), free_ports(1)[0]
+    with serving(url) as one, serving(url) as two:
+        for name in "abcdefgh":
+            create(one, name)
+        until(lambda: all(two.service.leases.url_of(name) for name in "abcdefgh"))
+        text = (DEPLOY / "nginx-many.conf").read_text()
+        new = {"listen 8080;": f"listen 127.0.0.1:{port};"}
+        new |= {f"127.0.0.1:{8081 + n}": f"127.0.0.1:{each.base_url.port}" for n, each in enumerate((one, two))}
+        for old, value in new.items():
+            assert old in text
+            text = text.replace(old, value)
+        (tmp_path / "site.conf").write_text(text)
+        kinds = "client_body", "proxy", "fastcgi", "uwsgi", "scgi"
+        folders = "".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
+        (tmp_path / "main.conf").write_text(
+            f"daemon off; pid {tmp_path}/pid; error_log stderr; events {{}} "
+            f"http {{ access_log off; {folders} include {tmp_path}/site.conf; }}"
+        )
+        command = [nginx, "-p", str(tmp_path), "-e", "stderr", "-c", str(tmp_path / "main.conf")]
+        run(*command, "-t")
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as started:
+            try:
+                with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) as client:
+                    until(lambda: _answers(client))
+                    for name in "abcdefgh":
+                        for _ in range(25):
+                            assert client.post(f"/v1/campaigns/{name}/ask").status_code == 200
+                    n_passed = two.service.metrics.figures.counts["passed_on_requests", "answered"]
+                    assert n_passed % 25 == 0  # all requests of a campaign came to one server
+                    assert 0 < n_passed < 200
+                    held = len(one.service.leases.held)
+                    one.service.leases._next_weighing = 0.0  # what it does every ten seconds
+                    one.service.leases.look()
+                    assert len(one.service.leases.held) == held - 1
+                    assert client.get("/metrics").status_code == 404
+            finally:
+                started.terminate()
+
+
+def _answers(client):
+    try:
+        return client.get("/healthz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_caddy_takes_the_file_for_many_servers():
+    caddy = tool("caddy", "apt-get install caddy")
+    run(caddy, "validate", "--adapter", "caddyfile", "--config", str(DEPLOY / "Caddyfile.many"))
+    formatted = subprocess.run([caddy, "fmt", str(DEPLOY / "Caddyfile.many")], capture_output=True, text=True).stdout
+    assert formatted == (DEPLOY / "Caddyfile.many").read_text()
+
+
 def test_caddy_serves_it_with_tls(guarded, tmp_path):
     caddy = tool("caddy", "apt-get install caddy")
     _certificate(tmp_path)
-    port = _free_port()
+    (port,) = free_ports(1)
     environment = {
         **os.environ,
         "HOME": str(tmp_path),

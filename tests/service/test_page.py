@@ -28,7 +28,7 @@ def expect(found):
     """Playwright's assertions, which wait; imported late, since not everybody has it."""
     from playwright.sync_api import expect as expecting
 
-    expecting.set_options(timeout=20_000)
+    expecting.set_options(timeout=120_000)
     return expecting(found)
 
 
@@ -98,7 +98,7 @@ def test_a_campaign_is_created_asked_told_and_watched(site, visit):
 
 
 def test_every_example_of_a_spec_is_one(site, visit):
-    for example in ("slots", "quotas", "top", "tree"):
+    for example in ("slots", "quotas", "brands", "budget", "top", "tree"):
         page = visit("/")
         page.get_by_role("button", name="New campaign").click()
         page.locator(f"[data-example={example}]").click()
@@ -106,6 +106,41 @@ def test_every_example_of_a_spec_is_one(site, visit):
         expect(page).to_have_url(re.compile("/campaigns/[a-z]"))
         expect(page.locator("#status")).to_have_text("Active")
         expect(page.locator("#set li").first).to_be_visible()
+
+
+def test_two_quotas_and_a_budget_are_described_in_the_form(site, visit):
+    page = visit("/")
+    page.get_by_role("button", name="New campaign").click()
+    page.locator("[data-example=brands]").click()
+    page.get_by_label("Name", exact=True).fill("two-kinds")
+    create = page.get_by_role("button", name="Create", exact=True)
+    for label, wrong, words in (
+        ("Most of each, such as section 2, brand 1", "2", "two kinds with a number each"),
+        ("Items, one per line: item, first category, second category", "boots, shoes", "three names with commas"),
+    ):
+        before = page.get_by_label(label).input_value()
+        page.get_by_label(label).fill(wrong)
+        create.click()
+        expect(page.locator("#create-problem")).to_contain_text(words)
+        page.get_by_label(label).fill(before)
+    create.click()
+    expect(page).to_have_url(re.compile("/campaigns/two-kinds$"))
+    expect(page.locator("body")).to_contain_text("at most 2 of each section, at most 1 of each brand, 4 in all")
+    page = visit("/")
+    page.get_by_role("button", name="New campaign").click()
+    page.locator("[data-example=budget]").click()
+    page.get_by_label("Name", exact=True).fill("within-a-budget")
+    create = page.get_by_role("button", name="Create", exact=True)
+    page.get_by_label("Budget").fill("99.5")
+    visit.complaints.clear()
+    create.click()
+    expect(page.locator("#create-problem")).to_contain_text("budget")  # the server's words
+    page.get_by_label("Budget").fill("1000")
+    page.get_by_label("Items in all (optional)").fill("2")
+    create.click()
+    expect(page).to_have_url(re.compile("/campaigns/within-a-budget$"))
+    visit.complaints.clear()  # the browser's note of the 422 that was wanted
+    expect(page.locator("body")).to_contain_text("at most 2 items that cost at most 1,000")
 
 
 def test_an_item_is_explained_and_pinned_from_there(site, visit):
@@ -217,13 +252,17 @@ def test_pause_resume_and_archive(site, visit):
     expect(page.get_by_role("link", name="moody")).to_be_visible()
 
 
-def test_decisions_that_nobody_answers_expire_before_ones_eyes(site, visit):
-    site.create("forgotten", ["a", "b"], answer_window=2, default=0.0)
-    page = visit("/campaigns/forgotten")
-    site.send("POST", "/v1/campaigns/forgotten/ask", {})
+@pytest.mark.parametrize(("answers", "word"), [("all", "Expired"), ("clicks", "Settled")])
+def test_decisions_that_nobody_answers_end_before_ones_eyes(site, visit, answers, word):
+    name = f"forgotten-{answers}"
+    site.create(name, ["a", "b"], answers=answers, answer_window=3600, default=0.0)
+    page = visit(f"/campaigns/{name}")
+    site.send("POST", f"/v1/campaigns/{name}/ask", {})
     expect(tile(page, "waiting")).to_have_text("1")
     expect(page.locator("#waiting li")).to_contain_text("#1")
-    expect(tile(page, "expired")).to_have_text("1")
+    site.send("PUT", f"/v1/campaigns/{name}", {"answer_window": 0.1})
+    expect(tile(page, "ended")).to_have_text("1")
+    expect(page.locator("#tile-ended dt")).to_have_text(word)
     expect(tile(page, "waiting")).to_have_text("0")
     expect(page.locator("#waiting")).to_have_text("No pending decisions.")
 
@@ -232,7 +271,7 @@ def test_changes_and_alarms_are_on_the_time_line(site, visit):
     site.create("loud", ["a", "b"])
     page = visit("/campaigns/loud")
     expect(tile(page, "alarms")).to_have_text("0")
-    site.visit("loud", lambda label: 100.0 if label == "a" else 0.0, n=4)  # OMM was told that weights lie in [0, 1]
+    site.visit("loud", lambda label: 1000.0 if label == "a" else 0.0, n=4)  # OMM was told that weights lie in [0, 1]
     expect(tile(page, "alarms")).to_have_text("1")
     expect(page.locator("#chart path.urgent")).to_have_count(1)
     site.send(
@@ -330,7 +369,7 @@ def test_a_narrow_screen_and_weak_eyes(site, visit, scheme):
         page = visit(path, width=360, color_scheme=scheme, role=None if path == "/login" else "admin")
         if path == f"/campaigns/{name}":
             expect(page.locator("table.items tbody .interval").first).to_be_visible()
-            expect(tile(page, "expired")).to_have_text("1")
+            expect(tile(page, "ended")).to_have_text("4")
             item(page, "b").click()
             expect(page.locator("#drawer .why")).to_be_visible()
             assert page.evaluate(FAINT) == []
@@ -488,7 +527,7 @@ def test_why_an_actual_decision_was_made_does_not_go_stale(site, visit):
 
 def test_alarms_are_on_the_list_and_are_acknowledged(site, visit):
     site.create("alarmed", ["a", "b"])
-    site.visit("alarmed", lambda label: 100.0 if label == "a" else 0.0, n=4)
+    site.visit("alarmed", lambda label: 1000.0 if label == "a" else 0.0, n=4)
     page = visit("/")
     card = page.locator("#campaigns .card").filter(has_text="alarmed")
     expect(card).to_contain_text("1 alarm")
@@ -561,23 +600,32 @@ def test_a_campaign_is_created_with_the_form(site, visit):
     expect(page.locator("#facts")).to_contain_text("at most 2 of each of 2 categories, 3 in all")
 
 
-def test_the_learner_against_its_control_is_a_band_over_time(site, visit):
-    site.create("worth", ["good", "bad"], holdout=0.5)
+def test_the_learner_against_its_control_is_the_sentence_of_the_server(site, visit):
+    control = {"policy": "FixedSet", "items": ["bad"]}
+    site.create("worth", ["good", "bad"], holdout={"share": 0.5, "control": control})
     site.create("nothing", ["good", "bad"])
     page = visit("/campaigns/worth")
-    expect(page.locator("#uplift p").first).to_contain_text("No decision that could have been held out")
-    for _ in range(3):  # some seconds, so that the band has a length
+    sentence = page.locator("#uplift .uplift-sentence")
+    expect(sentence).to_have_text("Not known yet in the last 7 days: 30 more decisions of the control are missing.")
+    expect(page.locator("#facts")).to_contain_text("Control: the set bad")
+    for _ in range(3):
         asked = site.send("POST", "/v1/campaigns/worth/ask/batch", {"requests": [{}] * 100})["decisions"]
         answers = [
-            {"decision": each["decision"], "weights": {label: float(label == "good") for label in each["items"]}}
-            for each in asked
+            {
+                "decision": each["decision"],
+                "weights": {e: float(each["decision"] % 10 < (7 if e == "good" else 3)) for e in each["items"]},
+            }
+            for each in asked[2:]
         ]
         site.send("POST", "/v1/campaigns/worth/tell/batch", {"answers": answers})
-        page.wait_for_timeout(1100)
-    expect(page.locator("#uplift p").first).to_contain_text("Shown to be better since")
-    expect(page.locator("#uplift p").first).to_contain_text("300 settled decisions")
-    expect(page.locator("#uplift path.band")).to_have_attribute("d", re.compile("^M.*Z$"))
-    expect(page.locator("#uplift .since")).to_have_count(1)
+    site.send("POST", "/v1/campaigns/worth/close", {"decision": asked[0]["decision"]})
+    found = site.send("GET", "/v1/campaigns/worth/uplift")
+    assert found["windows"]["7d"]["low"] > 0.0
+    expect(sentence).to_have_text(found["sentence"])
+    expect(page.locator("#uplift")).to_contain_text("1 decision was closed without an answer and is not counted")
+    expect(page.locator("#uplift")).to_contain_text("Shown to be better since")
+    page.get_by_role("button", name="Since the start").click()
+    expect(sentence).to_have_text(found["windows"]["start"]["sentence"])
     assert page.evaluate(FAINT) == []
     other = visit("/campaigns/nothing")
     expect(other.locator("#facts")).to_contain_text("OMM")

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from pydantic import ValidationError
 
 from matroid_bandits.exceptions import AccessError, DataError
-from matroid_bandits.service import Database, Settings, create_key, list_keys, revoke_key
+from matroid_bandits.service import Database, Settings, create_key, delete_campaign, list_keys, revoke_key
 from matroid_bandits.service import _keys as keys_module
 from matroid_bandits.service._attempts import Attempts
 from matroid_bandits.service._logs import _JsonFormatter
@@ -88,7 +88,7 @@ def test_without_it_only_slow_requests_are_logged(tmp_path, lines, caplog):
 def test_keys_end(database, url):
     key = create_key(database, "admin", days=30)
     create_key(database, "read")
-    (limited, free) = list_keys(database)
+    limited, free = sorted(list_keys(database), key=lambda each: each.expires is None)
     assert limited.expires == pytest.approx(limited.created + 30 * 86400, abs=1)
     assert free.expires is None
     with serving(url, key) as client:
@@ -205,16 +205,31 @@ def create_with(client, key, name="ads"):
     return at
 
 
+def test_a_token_is_not_good_for_the_next_campaign_of_its_name(database, url):
+    with serving(url, create_key(database, "admin")) as client:
+        at = create(client)
+        token = client.post(f"{at}/ask", json={"token": 60}).json()["token"]
+        delete_campaign(database, "ads")
+        until(lambda: client.get(at).status_code == 404)
+        create(client)
+        assert client.post(f"{at}/ask").json()["decision"] == 1
+        told = {"decision": 1, "weights": [1.0, 1.0]}
+        refused = client.post(f"{at}/tell", json=told, headers=bearer(token))
+        assert (refused.status_code, refused.json()["error"]) == (403, "AccessError")
+        assert "got one of an earlier campaign ads" in refused.json()["detail"]
+        assert client.get(at).json()["waiting"] == 1
+
+
 def test_tokens_of_others_and_old_ones_are_refused(database, tmp_path):
     tokens, elsewhere = Tokens(database), Database(str(tmp_path / "other.db"))
     elsewhere.open()
-    good = tokens.sign("ads", 3, "id", 60)
+    good = tokens.sign("ads", "c0ffee", 3, "id", 60)
     assert Tokens(database).read(good).decision == 3  # another server of the same database
-    for bad in (Tokens(elsewhere).sign("ads", 3, "id", 60), good[:-1] + "?", "mbt_", "mbt_x.y", good + "é"):
+    for bad in (Tokens(elsewhere).sign("ads", "c0ffee", 3, "id", 60), good[:-1] + "?", "mbt_", "mbt_x.y", good + "é"):
         with pytest.raises(AccessError, match="expected a token that was made here"):
             tokens.read(bad)
     with pytest.raises(AccessError, match="has ended"):
-        tokens.read(tokens.sign("ads", 3, "id", -1))
+        tokens.read(tokens.sign("ads", "c0ffee", 3, "id", -1))
     elsewhere.close()
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.Scal
 
 def raise_alarm(client, at, decision):
     client.post(f"{at}/ask")
-    client.post(f"{at}/tell", json={"decision": decision, "weights": [9.0, 0.0]})
+    client.post(f"{at}/tell", json={"decision": decision, "weights": [190.0, 0.0]})
 
 
 def test_a_command_acknowledges_alarms_and_servers_notice(url):

@@ -265,9 +265,10 @@ def test_a_paused_campaign_takes_answers_and_an_archived_one_nothing(url):
 
 def test_history_and_deadlines(url):
     with serving(url) as client:
-        at = create(client, answer_window=0.3, default=0.0)
+        at = create(client, answers="all", answer_window=3600.0, default=0.0)
         client.post(f"{at}/ask/batch", json={"requests": [{}] * 3})
         client.post(f"{at}/tell", json={"decision": 2, "weights": [0.5, 1.0]})
+        client.put(at, json={"answer_window": 0.1})
         found = until(lambda: (h := client.get(f"{at}/history?resolution=86400").json())["expired"] and h)
         assert (found["expired"], found["waiting"]) == (2, 0)
         keys = "asked", "told", "weight", "learnt", "mean", "expired"
@@ -284,12 +285,12 @@ def test_history_and_deadlines(url):
 def test_weights_beyond_the_scale_raise_an_alarm_once(url):
     with serving(url) as client:
         at = create(client)
-        for decision, weight in enumerate((0.0, 5.0, 9.0), 1):
+        for decision, weight in enumerate((0.0, 150.0, 190.0), 1):
             client.post(f"{at}/ask")
             client.post(f"{at}/tell", json={"decision": decision, "weights": [weight, 0.0]})
         marks = client.get(f"{at}/history").json()["marks"]
         assert [mark["kind"] for mark in marks] == ["created", "alarm"]
-        assert "expects weights in a range of width 1, and was told some from 0 to 5" in marks[1]["text"]
+        assert "may explore too little for weights from 0 to 150" in marks[1]["text"]
         gauges = {"alarms": 1, "scale_warnings": 1, "drift_alarms": 0, "replay_alarms": 0, "stopped": 0}
         assert gauges_of(client, *gauges) == gauges
         (alarm,) = client.get(f"{at}/alarms").json()["alarms"]
@@ -320,7 +321,7 @@ def gauges_of(client, *names):
 def test_observed_weights_count_to_the_scale_as_for_a_learner(url):
     with serving(url) as client:
         at = create(client)
-        answer = client.post(f"{at}/observe", json={"weights": [["boots", 0.0], ["heels", 5.0]]})
+        answer = client.post(f"{at}/observe", json={"weights": [["boots", 0.0], ["heels", 150.0]]})
         assert answer.status_code == 200, answer.text
         assert [mark["kind"] for mark in client.get(f"{at}/history").json()["marks"]] == ["created", "alarm"]
 
@@ -390,7 +391,8 @@ def test_events_and_the_stream(url):
         ("POST", "tell", b'{"decision": 1, "weights": [["boots", 1], ["boots", 1]]}', 422, "DataError"),
         ("POST", "tell", b'{"decision": 1, "weights": [1e999, 0]}', 422, "FeedbackError"),
         ("POST", "tell", b'{"decision": 1, "weights": [1]}', 422, "FeedbackError"),
-        ("POST", "close", b"{}", 400, "MalformedRequestError"),
+        ("POST", "close", b"{}", 422, "DataError"),
+        ("POST", "close", b'{"decision": 1, "before": 2}', 422, "DataError"),
         ("POST", "close", b'{"before": -1}', 404, "UnknownDecisionError"),
         ("POST", "change", b'{"matroid": {"kind": "uniform", "file": "/etc/passwd", "rank": 1}}', 422, "DataError"),
         ("POST", "explain", b'{"item": "nobody"}', 422, "ItemError"),
@@ -475,6 +477,23 @@ def test_every_error_of_the_package_has_a_status():
     _, body = problem_of(exceptions.ItemError("expected an item, got 'x'"))
     assert json.loads(body)["expected"] == "an item"
     assert json.loads(body)["given"] == "'x'"
+    for text, fields in (
+        ("expected a rate, got 'a; b'; did you mean 'a'?", ("a rate", "'a; b'")),
+        (
+            'x[0]: expected one of a, b; got "it\'s; c", or nothing; see /docs',
+            ("one of a, b", '"it\'s; c", or nothing'),
+        ),
+        (
+            "expected a key, as Authorization: Bearer mb_..., got none",
+            ("a key, as Authorization: Bearer mb_...", "none"),
+        ),
+        ("expected a path of the API, got another; see /docs", None),
+        ("expected at most 5 requests a second, got more", None),
+        ("the database does not answer", None),
+    ):
+        found = json.loads(problem_of(exceptions.ItemError(text))[1])
+        assert found["detail"] == text
+        assert (found.get("expected"), found.get("given")) == (fields or (None, None))
     status, body = problem_of(RuntimeError("secret"))
     assert status == 500
     assert b"secret" not in body

@@ -29,8 +29,8 @@ def test_what_a_visit_costs(url, tmp_path, capsys):
         archive = client.service.archive
         with client.service.database.reading() as connection:
             found = [*client.service.database.log(connection, 1)]
-        path, _ = archive.write("front", "0" * 12, "", 1, len(found), [(e.seq, e.at, e.payload) for e in found])
-        archived = path.stat().st_size / (N_VISITS + 50)
+        archive.write("front", "0" * 12, "", 1, len(found), [(e.seq, e.at, e.payload) for e in found])
+        archived = archive.sizes()["front"][1] / (N_VISITS + 50)
     events = 2.0 * stored["event_bytes"] / stored["events"]
     with capsys.disabled():
         print(f"\na visit on {name}: {fresh:.0f} bytes, {events:.0f} of them in events; {archived:.0f} in an archive")

@@ -1,6 +1,6 @@
 """Who changed a campaign, and what came and went."""
 
-from matroid_bandits.service import Database, create_key, resume_campaign
+from matroid_bandits.service import Database, create_key, move_campaign
 from service_kit import create, serving
 
 
@@ -17,7 +17,7 @@ def test_every_change_says_by_whom_and_what_came_and_went(url):
         assert client.post(f"{ads}/change", json={"matroid": matroid}).is_success
         for verb, body in (("restart", {"items": ["boots"]}), ("pause", {}), ("resume", {}), ("pause", {})):
             assert client.post(f"{ads}/{verb}", json=body).is_success
-        resume_campaign(database, "ads")
+        move_campaign(database, "ads", "resume")
         events = client.get(f"{ads}/events").json()["events"]
         kinds = ["created", "changed", "restarted", "paused", "resumed", "paused", "resumed"]
         assert [event["event"] for event in events] == kinds

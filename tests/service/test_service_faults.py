@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import UnavailableError
-from matroid_bandits.service import Database, export_campaign
+from matroid_bandits.service import Database, create_key, export_campaign
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service._operation import Answer, Operation
 from matroid_bandits.service._store import Timeouts
@@ -76,6 +76,42 @@ def test_a_stream_ends_when_the_database_goes_away(postgres):
         assert client.service.n_watchers == 0
 
 
+@pytest.mark.parametrize("fault", ["moved", "deleted", "replaced"])
+@pytest.mark.parametrize("has_key", [False, True])
+def test_nothing_is_acknowledged_once_the_file_is_gone(tmp_path, fault, has_key):
+    """SQLite would go on writing to the file that has no name any more."""
+    file, elsewhere = tmp_path / "campaigns.db", tmp_path / "elsewhere.db"
+    database = Database(str(file))
+    database.open()
+    key = create_key(database, "admin") if has_key else None
+    database.close()
+    with serving(str(file), key) as client:
+        at = create(client)
+        visit(client, at, 3)
+        if fault == "deleted":
+            file.unlink()
+        else:
+            file.rename(elsewhere)
+        if fault == "replaced":
+            file.touch()
+        said = "replaced by another" if fault == "replaced" else "moved or deleted"
+        refused = client.post(f"{at}/ask", headers=fresh_id())
+        assert (refused.status_code, refused.json()["error"]) == (503, "UnavailableError")
+        assert f"the database file {file} was {said}; restart the server" in refused.json()["detail"]
+        check_away(client, at)
+        assert client.get("/healthz").status_code == 200
+        assert said in client.get("/readyz").json()["detail"]
+        if fault == "replaced":
+            assert file.stat().st_size == 0
+            file.unlink()
+        if fault == "deleted":
+            assert not file.exists()
+        else:  # the very file is back in its place
+            elsewhere.rename(file)
+            until(lambda: client.get("/readyz").status_code == 200)
+            assert client.post(f"{at}/ask").json()["decision"] == 4
+
+
 def test_postgresql_goes_away_and_comes_back(postgres):
     url = fresh_postgres(postgres)
     with serving(url) as client:
@@ -103,7 +139,7 @@ def test_postgresql_goes_away_and_comes_back(postgres):
 
 def test_a_client_waits_for_the_database(postgres):
     url = fresh_postgres(postgres)
-    with serving(url) as http, mb.Client(str(http.base_url), "ads") as client:
+    with serving(url) as http, mb.Client(str(http.base_url), "ads", timeout=120.0) as client:
         create(http)
         client.ask()
         server = server_of(url)
@@ -117,7 +153,7 @@ def test_a_client_waits_for_the_database(postgres):
 
 def test_sqlite_locked_by_somebody_else(tmp_path):
     file = tmp_path / "campaigns.db"
-    with serving(str(file), lock_timeout=0.2) as client:
+    with serving(str(file), lock_timeout=1.0) as client:
         at = create(client)
         visit(client, at, 2)
         other = sqlite3.connect(file, isolation_level=None)
@@ -136,12 +172,14 @@ def test_sqlite_locked_by_somebody_else(tmp_path):
 def test_a_server_that_stopped_inside_a_transaction_holds_up_nobody_for_long(postgres):
     """PostgreSQL ends its transaction; until then the campaign is refused, and the others are served."""
     url = fresh_postgres(postgres)
-    with serving(url, lock_timeout=0.3, idle_timeout=2.0) as client:
+    with serving(url, lock_timeout=0.3) as client:
         at, other = create(client), create(client, "other")
         visit(client, at, 2)
-        stopped = Database(url, Timeouts(idle=2.0))
+        stopped = Database(url, Timeouts(idle=600.0))
         with stopped.engine.connect() as connection:
-            stopped.lock(connection, [1])  # and not a word more
+            stopped.lock(connection, [1])
+            idle = "idle_in_transaction_session_timeout"
+            assert connection.exec_driver_sql(f"SHOW {idle}").scalar() == "10min"
             answer = client.post(f"{at}/ask", headers=fresh_id())
             assert (answer.status_code, answer.json()["error"]) == (503, "UnavailableError")
             mine = [Operation(act.ask({}), name, "ask") for name in ("ads", "other")]
@@ -152,6 +190,7 @@ def test_a_server_that_stopped_inside_a_transaction_holds_up_nobody_for_long(pos
                 thread.join()
             assert mine[1].error is None
             visit(client, other, 1)
+            connection.exec_driver_sql(f"SET {idle} = 200")  # as if the ten minutes were over soon
             until(lambda: client.post(f"{at}/ask", headers=fresh_id()).status_code == 200)
             with pytest.raises(DBAPIError, match="idle-in-transaction"):
                 connection.exec_driver_sql("SELECT 1")
@@ -168,7 +207,7 @@ def _call(service, operation):
 def test_a_writer_that_waits_is_not_ready(postgres, monkeypatch):
     monkeypatch.setattr("matroid_bandits.service._writer._MOST_BUSY_S", 0.2)
     url = fresh_postgres(postgres)
-    with serving(url, lock_timeout=2.0) as client:
+    with serving(url, lock_timeout=120.0) as client:
         at = create(client)
         until(lambda: client.get("/readyz").status_code == 200)
         other = Database(url)
@@ -234,18 +273,22 @@ def test_a_client_that_never_reads_holds_up_nobody(url):
 
 def test_the_clock_of_the_server_does_not_matter(url, monkeypatch):
     with serving(url) as client:
+        patient = create(client, "patient", answer_window=36_000.0, default=0.0)
         at = create(client, answer_window=1.0, default=0.0)
-        now, jump = time.time, 0.0
+        now, jump = time.time, 86400.0
         monkeypatch.setattr(time, "time", lambda: now() + jump)
-        client.post(f"{at}/ask")
-        jump = 86400.0
-        time.sleep(0.3)
-        assert client.get(at).json()["waiting"] == 1  # a day has passed for the server, and none for the database
-        jump = -86400.0
+        for each in (patient, at):
+            client.post(f"{each}/ask")
         until(lambda: client.get(at).json()["waiting"] == 0)
-        asked, closed = events_of(client)[1:]
-        assert (closed["event"], closed["expired"]) == ("closed", True)
-        assert closed["at"] - asked["at"] >= 1.0
+        assert client.get(patient).json()["waiting"] == 1  # a day for the server, seconds for the database
+        jump = -86400.0
+        client.post(f"{at}/ask")
+        until(lambda: client.get(at).json()["waiting"] == 0)
+        found = events_of(client)[1:]
+        assert [event["event"] for event in found] == ["asked", "closed"] * 2
+        for asked, closed in (found[:2], found[2:]):
+            assert closed["expired"]
+            assert closed["at"] - asked["at"] >= 1.0
 
 
 def test_half_a_request_is_no_request(url):
@@ -257,5 +300,5 @@ def test_half_a_request_is_no_request(url):
         for cut in (5, len(body) - 1):
             with socket.create_connection(address) as broken:
                 broken.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:cut])
-        time.sleep(0.2)
+        until(lambda: client.gate._n == 1)  # they are closed, all but the client's own
         assert client.get(at).json()["decisions"] == 0

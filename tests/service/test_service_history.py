@@ -2,16 +2,17 @@
 
 import pytest
 
+from matroid_bandits._util.sums import added
 from service_kit import create, serving, until
 
 FIVE_OF_TEN = {"kind": "uniform", "rows": [f"art-{k}" for k in range(10)], "rank": 5}
 
 
 def day(client, at):
-    """The sums of all buckets of a day: asked, weight, learnt, closed, expired; and the history."""
+    """The sums of all buckets of a day: asked, weight, learnt, closed, expired, settled; and the history."""
     history = client.get(f"{at}/history?resolution=86400").json()
-    names = "asked", "weight", "learnt", "closed", "expired"
-    return {name: sum(bucket[name] for bucket in history["buckets"]) for name in names} | {"history": history}
+    names = "asked", "weight", "learnt", "closed", "expired", "settled"
+    return {name: added(bucket[name] for bucket in history["buckets"]) for name in names} | {"history": history}
 
 
 def click(client, at, n_decisions, n_clicks):
@@ -22,15 +23,17 @@ def click(client, at, n_decisions, n_clicks):
     return asked
 
 
-def test_defaults_of_expired_decisions_are_averaged(url):
+@pytest.mark.parametrize(("answers", "ended"), [("all", (400, 0)), ("clicks", (0, 400))])
+def test_defaults_of_decisions_whose_window_has_ended_are_averaged(url, answers, ended):
     """A site that tells clicks only: 90 of them in 400 decisions are 0.225 a decision, not 5."""
     with serving(url) as client:
-        at = create(client, matroid=FIVE_OF_TEN, answer_window=0.5, default=0.0)
+        at = create(client, matroid=FIVE_OF_TEN, answers=answers, answer_window=3600.0, default=0.0)
         click(client, at, 400, 90)
-        until(lambda: client.get(at).json()["waiting"] == 0)
+        client.put(at, json={"answer_window": 0.1})
+        until(lambda: sum(day(client, at)[key] for key in ("expired", "settled")) == 400)
         found = day(client, at)
         assert found["weight"] / found["learnt"] == pytest.approx(0.225, abs=1e-12)
-        assert (found["asked"], found["expired"]) == (400, 400)
+        assert (found["asked"], found["expired"], found["settled"]) == (400, *ended)
     with serving(url) as client:
         assert day(client, at)["history"]["buckets"] == found["history"]["buckets"]
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import matroid_bandits as mb
 from matroid_bandits.exceptions import LimitError
 from matroid_bandits.matroids import UniformMatroid
 from matroid_bandits.service import Settings
@@ -51,6 +52,46 @@ def test_what_a_spec_speaks_of_has_limits(form, words):
         check_sizes(form, SETTINGS)
 
 
+def listed_sets(n_sets):
+    """Sets of 6 of 60 items, in both vocabularies."""
+    sets = [[(k + step) % 60 for step in (0, 7, 13, 29, 31, 44)] for k in range(n_sets)]
+    rows = [{"set": str(k), "item": [str(e) for e in members]} for k, members in enumerate(sets)]
+    stored = mb.ExplicitSets(sets[:60], labels=range(60)).to_dict() | {"sets": sets}
+    return {"constraint": stored}, {"constraint": {"kind": "sets", "rows": rows}}
+
+
+def intersection(n):
+    few = mb.UniformMatroid(2, 1)
+    kinds = mb.MatroidIntersection, mb.QuotaIntersection
+    stored = [kind(few, few).to_dict() | {"one": uniform(n), "two": uniform(n, 2)} for kind in kinds]
+    rows = [{"item": str(e), "category": "x"} for e in range(n)]
+    parts = [
+        {"kind": "uniform", "rows": rows, "rank": 3},
+        {"kind": "partition", "category": "category", "rows": rows},
+    ]
+    return [{"constraint": form} for form in [*stored, {"kind": "intersection", "parts": parts}]]
+
+
+def test_items_are_counted_once_and_sets_are_no_items():
+    for form in (*listed_sets(166), *intersection(1000)):
+        check_sizes(form, SETTINGS)
+    plenty = SETTINGS.model_copy(update={"max_work": 10_000_000})
+    for form in listed_sets(34_000):
+        check_sizes(form, plenty)
+        with pytest.raises(LimitError, match="items in listed sets, sets times items; got 34,000 x 60"):
+            check_sizes(form, SETTINGS)
+    rows = [{"item": str(k % 500), "partner": str(k)} for k in range(3000)]
+    check_sizes({"constraint": {"kind": "transversal", "rows": rows}}, SETTINGS)
+    for form in intersection(1001):
+        with pytest.raises(LimitError, match=r"at most 1,000, got 1001|at most 1,000 items, got 1,001"):
+            check_sizes(form, SETTINGS)
+    deep = intersection(1000)[0]["constraint"]
+    deep |= {key: nested(deep[key], 4) for key in ("one", "two")}
+    check_sizes({"constraint": deep | {"one": nested(uniform(1000), 3)}}, SETTINGS)
+    with pytest.raises(LimitError, match="10,000 items in all operations of a matroid, got 11,000"):
+        check_sizes({"constraint": deep}, SETTINGS)
+
+
 def test_specs_within_the_limits_pass():
     for form in (
         {"matroid": total([uniform(500), uniform(500)])},
@@ -76,6 +117,10 @@ def test_a_batch_looks_at_no_more_than_it_may():
     with pytest.raises(LimitError, match="104,000 bytes"):
         check_work(20, named, SETTINGS)
     check_work(0, UniformMatroid(0, 0), SETTINGS)
+    budget = mb.KnapsackConstraint([7, 9, 8, 6] * 10, 99)  # 40 items, 100 additions for each
+    check_work(25, budget, SETTINGS)
+    with pytest.raises(LimitError, match="requests times a tenth of the additions within its budget; got 26 x 400"):
+        check_work(26, budget, SETTINGS)
 
 
 def test_over_http_a_limit_is_413_and_says_what_was_asked(tmp_path):

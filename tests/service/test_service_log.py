@@ -24,9 +24,9 @@ from matroid_bandits.service import (
     _snapshots,
     backup,
     export_campaign,
+    move_campaign,
     repair,
     restore,
-    resume_campaign,
     trust_log,
 )
 from matroid_bandits.service import _actions as act
@@ -406,7 +406,7 @@ def test_an_export_is_restored_elsewhere(url, tmp_path):
             restore(database, wrong, name=None if error is CampaignStateError else "wrong")
     with pytest.raises(SerializationError, match="several"):
         restore(database, [*lines, *lines], name="once")
-    resume_campaign(database, "paused")
+    move_campaign(database, "paused", "resume")
     database.close()
     with started(elsewhere) as service:
         assert {name: estimates(service, name) for name in ("ads", "again")} == {"ads": before, "again": before}

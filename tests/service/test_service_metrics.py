@@ -62,7 +62,7 @@ def test_what_happened_to_a_campaign_is_told(url):
 
 def test_what_expired_is_told(tmp_path):
     with serving(str(tmp_path / "campaigns.db")) as client:
-        at = create(client, answer_window=0.05, default=0.0)
+        at = create(client, answers="all", answer_window=0.05, default=0.0)
         client.post(f"{at}/ask")
         until(lambda: figures_of(client)[of("expired_decisions_total")] == 1)
         assert figures_of(client)[of("waiting_decisions")] == 0
@@ -134,7 +134,7 @@ def test_a_history_of_an_earlier_version_has_no_decisions_drawn_at_random():
     form = history.to_dict() | {"sums": [1.0, 2.0, 0.5, 1.0, 0.0, 0.0]}
     form["levels"] |= {"86400": [[0, [3.0, 4.0, 1.5, 2.0, 0.0, 1.0, 5.0]]]}
     again = History.from_dict(form)
-    assert again.totals() == [4.0, 6.0, 2.0, 3.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    assert again.totals() == [4.0, 6.0, 2.0, 3.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
     assert again.buckets(86400)[0]["waiting"] in (0, 5)
 
 

@@ -28,8 +28,7 @@ from hypothesis.stateful import (
 
 import matroid_bandits as mb
 from matroid_bandits.service import Database, Service, create_app, export_campaign
-from matroid_bandits.service._homes import Registry
-from matroid_bandits.service._tables import homes
+from matroid_bandits.service._tables import leases
 from service_databases import fresh_postgres
 from service_injection import Faults
 from service_kit import settings_for
@@ -261,12 +260,12 @@ class Machine(RuleBasedStateMachine):
 
 
 class Process:
-    """A server that is a process, of several with homes."""
+    """A server that is a process, of several with leases."""
 
     def __init__(self, url, nursery):
         (self.port,) = free_ports(1)
         self._nursery, self.n_again = nursery, 0
-        self.pid = nursery.start(url, self.port, takeover=0.5, snapshot_every=7)
+        self.pid = nursery.start(url, self.port, lease=0.5, snapshot_every=7)
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60.0)
         wait_until_ready(self.port)
 
@@ -291,25 +290,23 @@ class Process:
 
 
 class Moves(Machine):
-    """Three processes on one PostgreSQL, killed and replaced, and a home that moves at any time."""
+    """Three processes on one PostgreSQL, killed and replaced, and a lease that moves at any time."""
 
     nursery = None
 
     def open_server(self):
-        if len(self.servers) < 2:  # the third has no front that is asked
+        if len(self.servers) < 2:  # the third is not asked
             self.servers.append(Process(self.url, self.nursery))
         if len(self.servers) == 2 and not hasattr(self, "third"):
             self.third, self.database = Process(self.url, self.nursery), Database(self.url)
 
     @rule(n=st.integers(0, 2))
     def fail_a_statement(self, n):
-        """The home moves to another server, whatever it does."""
-        registry = Registry(self.database, 0.5)
+        """The lease is taken from its holder, whatever it does: another server finds its URL there, or it is free."""
+        ports = [each.port for each in (*self.servers, self.third)]
         with self.database.writing() as connection:
-            connection.execute(sa.update(homes).values(since=0.0))
-        alive = sorted(registry.view().alive(registry.silent))
-        if alive and "ads" in registry.view().homes:
-            registry.place(registry.view().homes["ads"], alive[n % len(alive)])
+            stolen = {"server": "f" * 16, "url": f"http://127.0.0.1:{ports[n % len(ports)]}"}
+            connection.execute(sa.update(leases).values(**stolen, until=self.database.clock + 0.5 * (n % 2)))
 
     @rule()
     def restart_third(self):
@@ -330,7 +327,7 @@ class Moves(Machine):
 @pytest.mark.compiled
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
-def test_servers_whose_homes_move_do_what_a_plain_learner_does(postgres):
+def test_servers_whose_leases_move_do_what_a_plain_learner_does(postgres):
     with nursery() as Moves.nursery:
         Moves.urls = staticmethod(lambda: fresh_postgres(postgres))
         run_state_machine_as_test(Moves, settings=the_settings(max(N_EXAMPLES // 10, 1)))

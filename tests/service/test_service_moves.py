@@ -1,10 +1,11 @@
-"""Three servers with homes that move, under load: killed, stopped, cut off, slow; nothing is lost or doubled.
+"""Three servers with leases that move, under load: killed, stopped, cut off, slow; nothing is lost or doubled.
 
-``make torture`` tries every kind of fault some times (``MATROID_BANDITS_FAULTS``), with stops of a minute
+``make torture`` tries every kind of fault some times (``MATROID_BANDITS_FAULTS``), with stops of up to a minute
 (``MATROID_BANDITS_STOP_S``); ``make test`` tries a few, once.
 """
 
 import contextlib
+import itertools
 import os
 import random
 import signal
@@ -14,8 +15,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import matroid_bandits as mb
+from matroid_bandits.service import Database
+from matroid_bandits.service._tables import leases
 from service_databases import fresh_postgres
 from service_kit import until
 from service_nursery import DIES, STOPS, nursery, wait_until_ready
@@ -25,10 +29,10 @@ from service_visitors import Visitor, check_log, free_ports
 pytestmark = pytest.mark.compiled  # servers are processes of their own
 
 FAULTS = int(os.environ.get("MATROID_BANDITS_FAULTS", "0"))
-STOP_S = float(os.environ.get("MATROID_BANDITS_STOP_S", "1.5"))
-TAKEOVER_S = 1.0
+STOPS_S = [float(each) for each in os.environ.get("MATROID_BANDITS_STOP_S", "1.5").split(",")]
+LEASE_S = 1.0
 
-#: Seconds beyond the takeover time after which an ask must have been answered; a machine that is busy takes most.
+#: Seconds beyond the time of a lease after which an ask must have been answered; a machine that is busy takes most.
 SLACK_S = 30.0
 N_CLIENTS = 6
 
@@ -37,9 +41,9 @@ class Fleet:
     """Three servers of one PostgreSQL that reach each other through proxies; a restarted one has the same ports."""
 
     def __init__(self, url, servers, n=3):
-        self.url, self.servers, self.ports, peers = url, servers, free_ports(n), free_ports(n)
-        self.proxies = {port: Proxy(peer) for port, peer in zip(self.ports, peers, strict=True)}
-        self.pids, self.n_faults = {}, 0
+        self.url, self.servers, self.ports = url, servers, free_ports(n)
+        self.proxies = {port: Proxy(port) for port in self.ports}
+        self.pids, self.stops, self.database = {}, itertools.cycle(STOPS_S), Database(url)
         for port in self.ports:
             self.start(port)
         for port in self.ports:
@@ -47,18 +51,18 @@ class Fleet:
 
     def start(self, port):
         proxy = self.proxies[port]
-        more = {"takeover": TAKEOVER_S, "advertise": f"127.0.0.1:{proxy.port}", "peer_port": proxy.to}
+        more = {"lease": LEASE_S, "advertise": f"127.0.0.1:{proxy.port}"}
         self.pids[port] = self.servers.start(self.url, port, snapshot_every=200, drain=3.0, **more)
 
-    def home(self):
-        """The port of the home of the campaign."""
-        return until(self._home, TAKEOVER_S + SLACK_S)
+    def holder(self):
+        """The port of the server that has the lease of the campaign."""
+        return until(self._holder, LEASE_S + SLACK_S)
 
-    def _home(self):
+    def _holder(self):
         for port in self.ports:
             where = f"http://127.0.0.1:{port}/metrics"
             with contextlib.suppress(OSError), urllib.request.urlopen(where, timeout=5.0) as page:
-                if b'matroid_bandits_home{campaign="ads"} 1.0' in page.read():
+                if b'matroid_bandits_leased{campaign="ads"} 1.0' in page.read():
                     return port
         return None
 
@@ -72,28 +76,33 @@ class Fleet:
             self.servers.end(pid)
         for proxy in self.proxies.values():
             proxy.close()
+        self.database.close()
+
+    def execute(self, statement):
+        with self.database.writing() as connection:
+            connection.execute(statement)
 
 
-# Each fault happens to the home; `served` waits until every client has been served again, and is called where that
-# must be so.
+# Each fault happens to the holder of the lease; `served` waits until every client has been served again, and
+# is called where that must be so.
 
 
 def kill(fleet, port, served):
-    """The home dies, and another server gets its ports."""
+    """The holder dies, and another server gets its ports."""
     fleet.servers.end(fleet.pids[port])
     served()
     fleet.start(port)
 
 
 def kill_and_replace(fleet, port, served):
-    """Another server gets the ports of a home that died before others notice."""
+    """Another server gets the ports of a holder that died before others notice."""
     fleet.servers.end(fleet.pids[port])
     fleet.start(port)
     served()
 
 
 def drain(fleet, port, served):
-    """The home is told to end, and hands its campaign over."""
+    """The holder is told to end, and gives its lease up."""
     fleet.servers.end(fleet.pids[port], signal.SIGTERM)
     served()
     fleet.start(port)
@@ -108,7 +117,7 @@ def die_between_commit_and_answer(fleet, port, served):
 
 
 def stop(fleet, port, served):
-    """The home stops wherever it is, for longer than others wait for it, and goes on."""
+    """The holder stops wherever it is, for longer than others wait for it, and goes on."""
     os.kill(fleet.pids[port], signal.SIGSTOP)
     _go_on(fleet, port, served)
 
@@ -121,7 +130,7 @@ def stop_inside_a_transaction(fleet, port, served):
 
 
 def _go_on(fleet, port, served):
-    end = time.monotonic() + STOP_S
+    end = time.monotonic() + next(fleet.stops)
     served()
     time.sleep(max(end - time.monotonic(), 0.0))
     os.kill(fleet.pids[port], signal.SIGCONT)
@@ -129,7 +138,7 @@ def _go_on(fleet, port, served):
 
 
 def cut_off(fleet, port, served):
-    """No server reaches the home, which lives."""
+    """No server reaches the holder, which lives."""
     fleet.proxies[port].cut()
     time.sleep(0.5)
     fleet.proxies[port].mend()
@@ -137,23 +146,59 @@ def cut_off(fleet, port, served):
 
 
 def slow_down(fleet, port, served):
-    """What servers say to the home takes a while."""
+    """What servers pass on to the holder takes a while."""
     fleet.proxies[port].delay = 0.3
     served()
     fleet.proxies[port].mend()
     served()
 
 
+def cut_the_way_back(fleet, port, served):
+    """What is passed on is executed, and its answers do not come."""
+    fleet.proxies[port].is_mute = True
+    served()
+    fleet.proxies[port].mend()
+    served()
+
+
+def steal_the_lease(fleet, port, served):
+    """The table says that another server has the lease, while the holder takes itself for it."""
+    other = next(each for each in fleet.ports if each != port)
+    stolen = {"server": "f" * 16, "url": f"http://127.0.0.1:{fleet.proxies[other].port}"}
+    fleet.execute(sa.update(leases).values(**stolen, until=2e9))
+    served()
+
+
+def slow_database(fleet, port, served):
+    """Nothing is appended for longer than a lease."""
+    with fleet.database.writing() as connection:
+        connection.exec_driver_sql("LOCK TABLE events IN ACCESS EXCLUSIVE MODE")
+        time.sleep(1.5 * LEASE_S)
+    served()
+
+
+def refuse_commits(fleet, port, served):
+    """Transactions are executed whole, and fail when they are committed."""
+    refuse = "CREATE OR REPLACE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE '%'; END $$"
+    fleet.execute(sa.text(refuse.replace("'%'", "'refused'")))
+    deferred = "AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refused()"
+    fleet.execute(sa.text(f"CREATE CONSTRAINT TRIGGER refused {deferred}"))
+    time.sleep(0.3)
+    fleet.execute(sa.text("DROP TRIGGER refused ON events"))
+    served()
+
+
 KINDS = (
-    kill, kill_and_replace, drain, die_between_commit_and_answer, stop, stop_inside_a_transaction, cut_off, slow_down
+    kill, kill_and_replace, drain, die_between_commit_and_answer, stop, stop_inside_a_transaction, cut_off, slow_down,
+    cut_the_way_back, steal_the_lease, slow_database, refuse_commits,
 )  # fmt: skip
-FEW = die_between_commit_and_answer, stop_inside_a_transaction, cut_off
+FEW = die_between_commit_and_answer, stop_inside_a_transaction, cut_off, steal_the_lease
 
 
 @pytest.mark.long
 @pytest.mark.compiled
 def test_what_was_acknowledged_survives_moves(postgres):
-    """Every kind of fault happens to the home in turns, under load; after each, every client is served again."""
+    """Every kind of fault happens to the holder in turns, under load; after each, every client is served again."""
     chance, is_over = random.Random(0), threading.Event()
     url = fresh_postgres(postgres)
     with nursery() as servers, contextlib.ExitStack() as stack:
@@ -174,16 +219,16 @@ def test_what_was_acknowledged_survives_moves(postgres):
                 lambda: all(
                     e.error is not None or len(e.told) > n + 1 for e, n in zip(visitors, before, strict=True)
                 ),
-                TAKEOVER_S + SLACK_S,
+                LEASE_S + SLACK_S,
             )
             assert [each.error for each in visitors] == [None] * N_CLIENTS
             waits.append((time.monotonic() - began, fault.__name__))
 
         faults = [fault for _ in range(FAULTS) for fault in chance.sample(KINDS, len(KINDS))] or FEW
         for fault in faults:
-            home = fleet.home()
+            holder = fleet.holder()
             time.sleep(chance.uniform(0.05, 0.4))
-            fault(fleet, home, served)
+            fault(fleet, holder, served)
             for port in fleet.ports:
                 wait_until_ready(port)
         is_over.set()

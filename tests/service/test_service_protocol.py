@@ -23,7 +23,7 @@ def file(tmp_path):
 
 def connect(client):
     found = socket.create_connection((client.base_url.host, client.base_url.port))
-    found.settimeout(20.0)
+    found.settimeout(120.0)
     return found
 
 

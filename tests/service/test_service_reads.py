@@ -97,7 +97,7 @@ def test_a_decision_is_explained_by_what_was_believed_then(url, policy):
             assert (then.json()["standing"] == "chosen") == ("boots" in decisions[k])
         missing = client.post(f"{at}/explain", json={"item": "boots", "decision": 99, "as_decided": True})
         assert (missing.status_code, missing.json()["error"]) == (404, "UnknownDecisionError")
-        assert client.post(f"{at}/explain", json={"item": "boots", "as_decided": True}).status_code == 400
+        assert client.post(f"{at}/explain", json={"item": "boots", "as_decided": True}).status_code == 422
 
 
 def test_decisions_drawn_at_random_say_so_and_far_ones_are_refused(tmp_path, monkeypatch):

@@ -53,6 +53,27 @@ def test_answers_come_again_byte_for_byte(url, kind):
         assert [send(n).content for n in range(len(bodies))] == first
 
 
+def test_a_damaged_answer_is_told_and_not_executed_again(url):
+    with serving(url) as client:
+        at, id = create(client), {"Idempotency-Key": "visit 1"}
+        assert client.post(f"{at}/ask", headers=id).status_code == 200
+        (row,) = stored(client)
+        for column, value in (
+            ("answer", row.answer.replace("[1,", "[2,")),
+            ("answer", row.answer[:-1]),
+            ("status", 201),
+        ):
+            with client.service.database.writing() as connection:
+                connection.execute(sa.update(requests).values({column: value}))
+            again = client.post(f"{at}/ask", headers=id)
+            assert (again.status_code, again.json()["error"]) == (409, "RequestIdError")
+            assert "got one that is damaged" in again.json()["detail"]
+            with client.service.database.writing() as connection:
+                connection.execute(sa.update(requests).values(answer=row.answer, status=row.status))
+        assert client.post(f"{at}/ask", headers=id).json()["decision"] == 1
+        assert client.get(at).json()["decisions"] == 1
+
+
 def test_rows_of_early_versions_are_answered(url):
     """They have the id, the digest and the answer in full."""
     with serving(url) as client:
@@ -61,7 +82,8 @@ def test_rows_of_early_versions_are_answered(url):
         digest = hashlib.blake2b(f"POST {at}/ask\n".encode() + body, digest_size=16).hexdigest()
         answer = {"decision": 7, "items": ["boots", "beret"], "full": True, "held_out": False}
         with client.service.database.writing() as connection:
-            row = {"id": id, "campaign": 1, "digest": digest, "status": 200, "answer": json.dumps(answer), "at": 0.0}
+            row = {"id": id, "campaign": 1, "digest": digest, "status": 200, "answer": json.dumps(answer)}
+            row["at"] = client.service.database.now(connection)  # old ones are removed now and then
             connection.execute(sa.insert(requests).values(row))
         headers = {"Idempotency-Key": id, "Content-Type": "application/json"}
         client.event_hooks = {"response": []}  # the answer is an early one, without what is said today

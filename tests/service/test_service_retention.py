@@ -4,6 +4,7 @@ import gzip
 import json
 import threading
 
+import fsspec
 import pytest
 import sqlalchemy as sa
 
@@ -91,6 +92,14 @@ def settled(url):
 @pytest.fixture
 def folder(tmp_path):
     return tmp_path / "old"
+
+
+@pytest.fixture(params=["file", "memory"])
+def object_store(request, tmp_path):
+    """The address of an object store, as fsspec knows it."""
+    yield f"file://{tmp_path}/store" if request.param == "file" else "memory://old-events/store"
+    if request.param == "memory":
+        fsspec.filesystem("memory").store.clear()
 
 
 def test_logs_are_bounded_and_replay_from_the_first_event(url, folder):
@@ -295,6 +304,59 @@ def test_a_log_that_was_cut_is_repaired_and_trusted(url, folder):
         assert client.get(at).json()["seq"] == last - 3
         visit(client, at, 1)
         verify_campaign(client.service.database, "ads", Archive(folder))
+
+
+def test_an_archive_that_is_switched_on_later_acts_at_once(url, folder):
+    with serving(url, snapshot_every=8) as client:
+        at = create(client)
+        visit(client, at, 60)
+        before = estimates(client, at)
+    assert first_kept(url) == 1
+    with serving(url, **kept(folder)) as client:
+        until(lambda: first_kept(url) > 1 and settled(url))  # in this order: it cuts meanwhile
+        assert first_kept(url) == 121 - 12 + 1
+        assert len(rows_of(url, events)) == 12
+        assert estimates(client, at) == before
+        found = verify_campaign(client.service.database, "ads", Archive(folder))
+        assert (found.n_events, found.n_archived) == (121, 109)
+        grow(client, url, at)
+        verify_campaign(client.service.database, "ads", Archive(folder))
+
+
+def test_events_go_to_object_stores(tmp_path, object_store):
+    url = str(tmp_path / "campaigns.db")
+    with serving(url, **kept(object_store)) as client:
+        at = create(client)
+        first = grow(client, url, at)
+        found = verify_campaign(client.service.database, "ads", Archive(object_store))
+        assert found.n_archived == first - 1
+        sizes = client.get(f"{at}/sizes").json()
+        assert (sizes["archives"] > 1, sizes["archive_bytes"] > 100) == (True, True)
+        lines = [json.loads(line) for line in export_campaign(client.service.database, "ads", Archive(object_store))]
+        assert [line["seq"] for line in lines[1:-1]] == [*range(1, found.n_events + 1)]
+    files = fsspec.open_files(f"{object_store}/*/*.jsonl.gz")
+    assert len(files) == sizes["archives"]
+    with fsspec.open(files[0].full_name, "wb") as file:
+        file.write(b"torn")
+    database = Database(url)
+    with pytest.raises(SerializationError, match="damaged"):
+        verify_campaign(database, "ads", Archive(object_store))
+    database.close()
+
+
+def test_a_file_of_an_object_store_appears_whole_or_not_at_all(object_store):
+    archive = Archive(object_store)
+    archive.open()
+    with pytest.raises(SerializationError, match="expected event 2"):
+        archive.write("ads", "a" * 32, "", 1, 2, [(1, 0.5, "{}"), (3, 0.5, "{}")])
+    assert archive.sizes() == {}
+    archive.write("ads", "a" * 32, "", 1, 1, [(1, 0.5, "{}")])
+    assert archive.sizes()["ads"][0] == 1
+
+
+def test_an_address_that_no_package_knows():
+    with pytest.raises(DataError, match="expected the address of an object store"):
+        Archive("nowhere://bucket/old")
 
 
 def test_two_servers_share_an_archive(url, folder):

@@ -158,17 +158,17 @@ def submit(service, operations):
 
     def wait(replica, turn):
         begun.set()
-        go.wait(20.0)
+        go.wait()
 
     for operation in (*operations, first := Operation(wait, "ads")):
         operation.future = concurrent.futures.Future()
     service.writer.submit(first)
-    begun.wait(20.0)
+    begun.wait()
     for operation in operations:
         service.writer.submit(operation)
     go.set()
     for operation in operations:
-        operation.future.exception(20.0)
+        operation.future.exception()
     return [operation.future for operation in operations]
 
 
@@ -306,7 +306,7 @@ def test_campaigns_do_not_wait_for_a_slow_one(two):
 
     def think(replica, turn):
         begun.set()
-        assert go.wait(20.0)
+        go.wait()
         return act.ask({})(replica, turn)
 
     assert ask(service, "slow")["decision"] == 1
@@ -314,12 +314,12 @@ def test_campaigns_do_not_wait_for_a_slow_one(two):
     service.writer.submit(waiting)
     late = Operation(act.ask({}), "slow", "ask", future=concurrent.futures.Future())
     service.writer.submit(late)
-    assert begun.wait(20.0)
+    begun.wait()
     assert [ask(service)["decision"] for _ in range(3)] == [1, 2, 3]
     assert [ask(two[1])["decision"] for _ in range(3)] == [4, 5, 6]
     assert not late.future.done()
     go.set()
-    assert [json.loads(each.future.result(20.0).body)["decision"] for each in (waiting, late)] == [2, 3]
+    assert [json.loads(each.future.result().body)["decision"] for each in (waiting, late)] == [2, 3]
     assert replica_of(service, "slow") is slow
     assert estimates(two[1], "slow") == estimates(service, "slow")
     tell(two[1], 1, [0.5, 0.5], "slow")  # this server looks under the lock from now on
@@ -347,3 +347,20 @@ def test_what_failed_in_a_transaction_that_was_taken_back_is_tried_again(two):
     futures = submit(service, [Operation(act.tell(body), "ads", "change") for _ in range(2)])
     assert [type(future.exception()) for future in futures] == [UnavailableError] * 2
     assert tell(service, 1, [0.5, 0.5])["told"] == 2
+
+
+def test_long_answers_of_a_key_keep_no_other_waiting(two, monkeypatch):
+    """Of each key a transaction takes so many bytes of answers; what is left comes after what others have sent."""
+    monkeypatch.setattr("matroid_bandits.service._writer._MOST_ANSWERED", 1)
+    service, finished = two[0], []
+    batch = [Operation(act.ask({}), "ads", "ask", by="greedy") for _ in range(4)]
+    batch.append(Operation(act.ask({}), "ads", "ask", by="another"))
+    for operation in batch:
+        operation.future = concurrent.futures.Future()
+        operation.future.add_done_callback(lambda _, operation=operation: finished.append(operation))
+    service.writer.submit(
+        Operation(lambda replica, turn: [service.writer.submit(each) for each in batch], "ads", "read")
+    )
+    decisions = [json.loads(each.future.result(20.0).body)["decision"] for each in batch]
+    assert decisions == [1, 3, 4, 5, 2]
+    assert finished == [batch[0], batch[4], *batch[1:4]]

@@ -1,6 +1,7 @@
 """The short way of asks and tells: what it serves is answered as on the long way, and the rest takes that."""
 
 import json
+import math
 import socket
 import time
 
@@ -8,7 +9,6 @@ import httpx
 import pytest
 
 from matroid_bandits.service import create_key, revoke_key
-from matroid_bandits.service._keys import STALE_S
 from matroid_bandits.service._short import ShortWay
 from service_kit import create, fresh_id, serving, until
 
@@ -24,10 +24,16 @@ def ways(monkeypatch):
     return found
 
 
+def read_keys(client):
+    """Read the keys, and let them count as just read, however slow the machine is; until they are read again."""
+    client.service.keys.refresh()
+    client.service.keys._read_at = math.inf
+
+
 def both(client, path, ways, **more):
     """The answers of a request on the short way and on the long one."""
     more.setdefault("headers", {})
-    client.service.keys.refresh()  # on a machine that is slow they may be old by now
+    read_keys(client)
     ways.clear()
     short = client.post(path, **more)
     n_seen = len(ways)
@@ -84,11 +90,11 @@ def test_keys_count_on_the_short_way(url, ways):
         at = create(client)
         database = client.service.database
         keys = {role: create_key(database, role) for role in ("read", "decide")}
-        keys["slow"] = create_key(database, "decide", rate=1.0)
+        keys["slow"] = create_key(database, "decide", rate=0.001)
         keys["other"] = create_key(database, "decide", campaign="ads")
         until(lambda: client.post(f"{at}/ask").status_code == 401)
         bearer = {name: {"Authorization": f"Bearer {key}"} for name, key in keys.items()}
-        client.service.keys.refresh()
+        read_keys(client)
         ways.clear()
         assert [client.post(f"{at}/ask", headers=bearer["decide"]).status_code for _ in range(3)] == [200] * 3
         assert ways == [True] * 3
@@ -98,8 +104,9 @@ def test_keys_count_on_the_short_way(url, ways):
         same(*both(client, f"{at}/ask", ways, headers=wrong))
         statuses = [client.post(f"{at}/ask", headers=bearer["slow"]).status_code for _ in range(3)]
         assert statuses == [200, 429, 429]
+        client.service.keys.refresh()
         revoke_key(database, keys["decide"].split("_")[1])
-        until(lambda: client.post(f"{at}/ask", headers=bearer["decide"]).status_code == 401, 5 * STALE_S)
+        until(lambda: client.post(f"{at}/ask", headers=bearer["decide"]).status_code == 401)
 
 
 def test_an_expired_key_is_refused_between_two_reads(url, ways):
@@ -108,12 +115,12 @@ def test_an_expired_key_is_refused_between_two_reads(url, ways):
         key = {"Authorization": f"Bearer {create_key(client.service.database, 'decide', days=1.0)}"}
         until(lambda: client.post(f"{at}/ask").status_code == 401)
         assert client.post(f"{at}/ask", headers=key).status_code == 200
-        keys = client.service.keys
-        for each in keys._known.values():
+        read_keys(client)
+        for each in client.service.keys._known.values():
             each.until = time.monotonic() - 1.0
         ways.clear()
-        assert client.post(f"{at}/ask", headers=key).status_code in (200, 401)  # 200 where keys were read meanwhile
-        assert all(each.until < time.monotonic() for each in keys._known.values()) == (ways == [False])
+        assert client.post(f"{at}/ask", headers=key).status_code == 401
+        assert ways == [False]
 
 
 def test_pipelines_and_clients_that_go_away(url):

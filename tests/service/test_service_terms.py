@@ -1,17 +1,23 @@
 """What a campaign is besides its log: terms, which are checked wherever they come in, snapshots, and the file."""
 
+import contextlib
 import hashlib
 import json
 import logging
 import os
 import sqlite3
 import stat
+import struct
 
 import pytest
+import sqlalchemy as sa
 
 from matroid_bandits.exceptions import DataError, MatroidBanditsError, SerializationError, UnavailableError
-from matroid_bandits.service import Database, export_campaign, restore
+from matroid_bandits.service import Database, export_campaign, repair, restore, verify_campaign
 from matroid_bandits.service import _snapshots as snapshots
+from matroid_bandits.service._replicas import Replicas
+from matroid_bandits.service._store import chained
+from matroid_bandits.service._tables import campaigns
 from service_kit import create, serving, started, until
 
 
@@ -77,31 +83,135 @@ def test_restore_checks_the_default_against_the_policy(tmp_path, database):
     assert restore(database, resealed(lines, lambda header: header["spec"].update(default=1.0))) == ["ads"]
 
 
-def test_a_window_that_is_none_stops_no_deadlines(tmp_path, caplog):
-    """A row that an earlier version, or a hand, has left in the database."""
+def forget_terms(connection):
+    """Let logs of one event be as versions up to 0.2 wrote them, which kept the terms in the row alone."""
+    found = connection.execute("SELECT campaign, at, payload FROM events WHERE seq = 1").fetchall()
+    for campaign, at, payload in found:
+        form = json.loads(payload)
+        del form["terms"]
+        text = json.dumps(form)
+        connection.execute("UPDATE events SET payload = ? WHERE campaign = ?", (text, campaign))
+        connection.execute("UPDATE campaigns SET digest = ? WHERE id = ?", (chained("", 1, at, text), campaign))
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_terms_that_cannot_be_read_stop_the_campaign(tmp_path, is_early):
+    file, broken = tmp_path / "campaigns.db", ('{"answer_window": "x"}', "[]", '{"title": "Ad', '{"default": "x"}')
+    with serving(str(file)) as client:
+        for number in range(len(broken)):
+            create(client, f"ads-{number}", answer_window=3600)
+        create(client, "sound", answer_window=3600)
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        if is_early:
+            forget_terms(connection)
+            connection.execute("DELETE FROM snapshots")
+        for number, text in enumerate(broken):
+            connection.execute("UPDATE campaigns SET spec = ? WHERE name = ?", (text, f"ads-{number}"))
+    with serving(str(file)) as client:
+        until(lambda: client.get("/readyz").status_code == 200)
+        assert client.get("/v1/campaigns/sound").json()["answer_window"] == 3600
+        for number in range(len(broken)):
+            for answer in (client.get(f"/v1/campaigns/ads-{number}"), client.post(f"/v1/campaigns/ads-{number}/ask")):
+                assert (answer.status_code, answer.json()["error"]) == (503, "CampaignStoppedError")
+                assert f"ads-{number} in its row" in answer.text or f"in the row of ads-{number}" in answer.text
+        assert len(client.get("/v1/campaigns").json()["campaigns"]) == 5
+
+
+def test_the_log_of_an_early_version_leaves_the_terms_to_the_row(tmp_path):
     file = tmp_path / "campaigns.db"
     with serving(str(file)) as client:
-        for name in ("a", "b", "c", "d"):
-            client.post(f"{create(client, name, answer_window=3600)}/ask")
-    with sqlite3.connect(file) as connection:
-        for name, text in (
-            ("a", '{"answer_window": "x"}'),
-            ("b", "[]"),
-            ("c", '{"answer_window": 1, "default": "x"}'),
-        ):
-            connection.execute("UPDATE campaigns SET spec = ? WHERE name = ?", (text, name))
-        connection.execute(
-            "UPDATE campaigns SET spec = ? WHERE name = 'd'", ('{"answer_window": 0.1, "default": 0.0}',)
-        )
-    with caplog.at_level(logging.ERROR, "matroid_bandits"), serving(str(file)) as client:
-        until(lambda: client.get("/v1/campaigns/d").json()["waiting"] == 0)
-        until(lambda: client.get("/v1/campaigns/c").json()["waiting"] == 0)
-        for name in ("a", "b"):
-            assert client.get(f"/v1/campaigns/{name}").json()["answer_window"] is None
-            assert client.get(f"/v1/campaigns/{name}/waiting").json()["waiting"] == 1
-        assert client.get("/readyz").status_code == 200
-        assert client.get("/v1/campaigns").status_code == 200
-    assert "campaign a goes on without its answer_window, which is no number" in caplog.text
+        create(client, title="Ads")
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        forget_terms(connection)
+        connection.execute("DELETE FROM snapshots")
+        connection.execute("UPDATE campaigns SET spec = ?", ('{"title": "Shoes", "answer_window": 60}',))
+    with serving(str(file)) as client:
+        found = client.get("/v1/campaigns/ads").json()
+        assert (found["title"], found["answer_window"]) == ("Shoes", 60)
+        assert verify_campaign(client.service.database, "ads").n_events == 1
+        put = client.put("/v1/campaigns/ads", json={"title": "Boots"})
+        assert put.json()["title"] == "Boots"
+    with serving(str(file)) as client:
+        assert client.get("/v1/campaigns/ads").json()["title"] == "Boots"
+
+
+def flips(value):
+    """Values that differ from one in a bit."""
+    if isinstance(value, str):
+        data = value.encode()
+        for place in range(8 * len(data)):
+            flipped = bytearray(data)
+            flipped[place // 8] ^= 1 << place % 8
+            if b"\0" not in flipped:
+                with contextlib.suppress(UnicodeDecodeError):
+                    yield flipped.decode()
+    elif isinstance(value, float):
+        (bits,) = struct.unpack("<q", struct.pack("<d", value))
+        yield from (struct.unpack("<d", struct.pack("<q", bits ^ 1 << place))[0] for place in range(0, 62, 7))
+    else:
+        yield from (value ^ 1 << place for place in range(0, 40, 3))
+
+
+def test_every_flipped_bit_of_a_row_is_found(tmp_path):
+    """In the terms, the status, the counts and all else: by `campaign verify`; in what is served, by servers too."""
+    file = str(tmp_path / "campaigns.db")
+    with serving(file, snapshot_every=3) as client:
+        at = create(client, title="Ads", about="Shoes", answer_window=3600, default=0.5)
+        for number in (1, 2, 3):
+            client.post(f"{at}/ask")
+            client.post(f"{at}/tell", json={"decision": number, "weights": [1.0, 0.0]})
+        client.post(f"{at}/ask")
+        client.put(at, json={"title": "Hats"})
+        client.post(f"{at}/pause")
+        with client.service.database.reading() as connection:
+            row = client.service.database.get(connection, "ads")._asdict()
+    database = Database(file)
+    with (
+        contextlib.closing(sqlite3.connect(file)) as connection,
+        connection,
+    ):  # what refuses statements of old servers
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+    n_flips = 0
+
+    def set_to(field, value):
+        with database.writing() as connection:
+            connection.execute(sa.update(campaigns).values({field: value}))
+
+    for field in (column.name for column in campaigns.c):
+        for value in flips(row[field] if row[field] is not None else "stopped?"):
+            n_flips += 1
+            set_to(field, value)
+            with pytest.raises(MatroidBanditsError):
+                verify_campaign(database, "ads")
+            if field in ("spec", "status", "reason", "trusted"):
+                with pytest.raises(MatroidBanditsError):
+                    Replicas(database, snapshot_every=100).find("ads")
+            set_to(field, row[field])
+    assert n_flips > 900
+    assert verify_campaign(database, "ads").n_events == 10
+    database.close()
+
+
+def test_a_row_that_is_damaged_under_a_running_server_stops_the_campaign(url):
+    with serving(url) as client:
+        at, other = create(client, title="Ads"), create(client, "other")
+        client.post(f"{at}/ask")
+        with client.service.database.writing() as connection:
+            of_it = sa.update(campaigns).where(campaigns.c.name == "ads")
+            spec = connection.execute(sa.select(campaigns.c.spec).where(campaigns.c.name == "ads")).scalar_one()
+            connection.execute(of_it.values(spec=spec.replace("Ads", "Adz")))
+        refused = client.post(f"{at}/ask")
+        assert (refused.status_code, refused.json()["error"]) == (503, "CampaignStoppedError")
+        assert "the row of ads has another spec than its log leads to" in refused.json()["detail"]
+        assert client.post(f"{other}/ask").status_code == 200
+        saved = []
+        assert repair(client.service.database, "ads", saved.extend) == 2
+        assert saved == []
+        until(lambda: client.get("/readyz").status_code == 200 and client.get(at).status_code == 200)
+        assert client.get(at).json()["title"] == "Ads"
+        assert client.post(f"{at}/ask").json()["decision"] == 2
+        assert verify_campaign(client.service.database, "ads").n_events == 3
 
 
 @pytest.mark.parametrize("place", ["full", "nowhere"])
@@ -139,8 +249,10 @@ def test_titles_have_a_length_and_lists_are_short(tmp_path):
             assert f"{key}: expected at most {most:,} characters, got {most + 1:,}" in answer.json()["detail"]
         assert client.post("/v1/campaigns", json=body | {"title": "x" * 200, "about": "x" * 2000}).status_code == 201
         lines = list(export_campaign(client.service.database, "ads"))
-    with sqlite3.connect(file) as connection:  # as an earlier version could
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:  # as an earlier version could
         long = json.dumps({"title": "x" * 900_000, "about": "", "answer_window": None, "default": None})
+        forget_terms(connection)
+        connection.execute("DELETE FROM snapshots")
         connection.execute("UPDATE campaigns SET spec = ?", (long,))
     with serving(str(file)) as client:
         listed = client.get("/v1/campaigns")

@@ -1,10 +1,12 @@
-"""One command with several processes: limits and figures of all of them, workers that die or stop, and its end."""
+"""One command with several processes: each is a server of its own; workers and parents that die or stop."""
 
 import collections
 import contextlib
 import os
 import re
 import signal
+import socket
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from service_visitors import free_ports
 
 pytestmark = pytest.mark.compiled  # servers are processes of their own
 
-TAKEOVER = 3.0
+LEASE = 1.0
 
 
 class Command:
@@ -32,16 +34,19 @@ class Command:
         self.database.open()
         self.keys = {role: create_key(self.database, role) for role in ("admin", "read")}
         self.keys["slow"] = create_key(self.database, "read", rate=0.001)
-        (self.port,) = free_ports(1)
-        more = {"takeover": TAKEOVER, "max_streams_per_key": 2, "snapshot_every": 1000, "drain": 5.0}
+        self.port, self.first = free_ports(1)[0], two_in_a_row()
+        more = {"lease": LEASE, "max_streams_per_key": 2, "snapshot_every": 1000, "drain": 5.0}
+        more["worker_port"] = self.first
         self.pid = servers.start(url, self.port, workers=2, **more)
         self._servers, self._clients = servers, []
-        wait_until_ready(self.port, 120.0)
+        for port in (self.first, self.first + 1):
+            wait_until_ready(port, 120.0)
 
-    def client(self, key="admin"):
-        """A client with a connection of its own."""
+    def client(self, key="admin", worker=None):
+        """A client with a connection of its own, to any worker or to one of them."""
         headers = {"Authorization": f"Bearer {self.keys[key]}"}
-        self._clients.append(httpx.Client(base_url=f"http://127.0.0.1:{self.port}", headers=headers, timeout=60.0))
+        port = self.port if worker is None else self.first + worker
+        self._clients.append(httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60.0))
         return self._clients[-1]
 
     def ask(self, n):
@@ -71,6 +76,8 @@ def test_workers_of_one_command(kind, tmp_path, request):
         check_limits(command)
         n_asked = check_figures(command)
         n_asked = check_deaths(command, n_asked)
+        check_memory(command)
+        n_asked = check_a_stopped_parent(command, n_asked)
         many = command.client().post("/v1/campaigns/ads/ask/batch", json={"requests": [{}] * 100})
         assert len(many.json()["decisions"]) == 100
         command.end()
@@ -78,28 +85,40 @@ def test_workers_of_one_command(kind, tmp_path, request):
 
 
 def check_limits(command):
-    """Rates and streams are counted for all workers together."""
-    statuses = collections.Counter(command.client("slow").get("/v1/campaigns").status_code for _ in range(8))
+    """Rates and streams are counted where requests are executed."""
+    client = command.client("slow", worker=0)
+    statuses = collections.Counter(client.get("/v1/campaigns").status_code for _ in range(8))
     assert statuses == {200: 1, 429: 7}
-    with contextlib.ExitStack() as stack:
-        opened = [stack.enter_context(command.client("read").stream("GET", "/v1/campaigns/ads/stream"))
-                  for _ in range(4)]  # fmt: skip
+    until(lambda: is_passed_on(command))
+    with contextlib.ExitStack() as stack:  # all of them at the holder of the lease
+        opened = [
+            stack.enter_context(command.client("read", worker=n % 2).stream("GET", "/v1/campaigns/ads/stream"))
+            for n in range(4)
+        ]
         assert sorted(answer.status_code for answer in opened) == [200, 200, 413, 413]
-    until(lambda: figure(command.client(), "streams") == 0.0)
-    with command.client("read").stream("GET", "/v1/campaigns/ads/stream") as again:
-        assert again.status_code == 200
+    until(lambda: all(figure(command.client(worker=n), "streams") == 0.0 for n in range(2)))
+
+
+def is_passed_on(command):
+    """Whether one of the workers knows that the other has the lease."""
+    for n in range(2):
+        client = command.client(worker=n)
+        assert client.get("/v1/campaigns/ads").status_code == 200
+        if 'passed_on_requests_total{result="answered"}' in client.get("/metrics").text:
+            return True
+    return False
 
 
 def check_figures(command):
-    """Any worker answers for all of them; connections are shared evenly, and so are their requests."""
-    clients = [command.client() for _ in range(8)]
+    """Each worker tells its own figures; those of a campaign come from the holder of its lease."""
+    clients = [command.client(worker=n % 2) for n in range(8)]
     answers = [client.post("/v1/campaigns/ads/ask", json={}) for client in clients for _ in range(3)]
     assert [answer.json()["decision"] for answer in answers] == list(range(1, 25))
-    name = r'requests_total{endpoint="POST /v1/campaigns/\{name\}/ask",status="200"}'
-    assert {figure(client, name) for client in clients} == {24.0}
-    assert {figure(client, 'home{campaign="ads"}') for client in clients} == {1.0}
-    assert figure(clients[0], "ready") == 1.0
-    assert figure(clients[0], "batch_size_sum") >= 24.0
+    pages = [command.client(worker=n).get("/metrics").text for n in range(2)]
+    name = r'matroid_bandits_requests_total{endpoint="POST /v1/campaigns/{name}/ask",status="200"} 24.0'
+    assert [name in page for page in pages] == ['leased{campaign="ads"} 1.0' in page for page in pages]
+    assert sorted('events{campaign="ads"} 25.0' in page for page in pages) == [False, True]
+    assert sorted('passed_on_requests_total{result="answered"}' in page for page in pages) == [False, True]
     return 24
 
 
@@ -112,11 +131,48 @@ def check_deaths(command, n_asked):
         os.kill(victim, sig)
         n_asked += 1
         assert command.ask(n_asked) == n_asked
-        until(lambda victim=victim: victim not in children(command.pid) and len(children(command.pid)) == 2)
-        wait_until_ready(command.port, 120.0)
+        until(lambda victim=victim: victim not in children(command.pid) and len(children(command.pid)) == 2, 240.0)
+        for n in range(2):
+            wait_until_ready(command.first + n, 120.0)
         read_stream(command, seen, n_asked + 1)
     assert set(children(command.pid)).isdisjoint(workers)
     return n_asked
+
+
+def check_memory(command):
+    """Workers share no memory by files, which a full folder could not back."""
+    for pid in children(command.pid):
+        mapped = Path(f"/proc/{pid}/maps").read_text()
+        assert tempfile.gettempdir() + "/matroid" not in mapped
+        assert "/dev/shm/" not in mapped
+
+
+def check_a_stopped_parent(command, n_asked):
+    """Workers go on while their parent is stopped."""
+    workers = children(command.pid)
+    os.kill(command.pid, signal.SIGSTOP)
+    for _ in range(20):
+        n_asked += 1
+        assert command.ask(n_asked) == n_asked
+    assert children(command.pid) == workers
+    os.kill(command.pid, signal.SIGCONT)
+    return n_asked
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers in /proc")
+def test_workers_of_a_killed_parent_end_and_free_the_port(tmp_path):
+    with nursery() as servers:
+        command = Command(str(tmp_path / "ads.db"), servers)
+        create(command.client())
+        assert command.ask(1) == 1
+        workers = children(command.pid)
+        servers.end(command.pid)
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), 60.0)
+        with socket.create_server(("127.0.0.1", command.port)):
+            pass
+        for client in command._clients:
+            client.close()
+    check_log(command.database, 1, has_snapshot=False)
 
 
 def read_stream(command, seen, last):
@@ -131,15 +187,15 @@ def read_stream(command, seen, last):
                     return
 
 
-def check_log(database, n_asked):
-    """The log has every decision once, and a snapshot of its end."""
+def check_log(database, n_asked, *, has_snapshot=True):
+    """The log has every decision once, and there is a snapshot of its end."""
     lines = [*export_campaign(database, "ads")]
     decisions = [int(n) for line in lines for n in re.findall(r'"event":"asked","decision":(\d+)', line)]
     assert decisions == list(range(1, n_asked + 1))
     with database.reading() as connection:
         (row,) = connection.execute(sa.select(campaigns)).all()
         assert row.seq == n_asked + 1
-        assert row.seq in connection.execute(sa.select(snapshots.c.seq)).scalars().all()
+        assert not has_snapshot or row.seq in connection.execute(sa.select(snapshots.c.seq)).scalars().all()
     database.close()
 
 
@@ -147,3 +203,11 @@ def figure(client, name):
     text = client.get("/metrics").text
     found = re.search(rf"^matroid_bandits_{name} (\S+)$", text, re.MULTILINE)
     return float(found[1])
+
+
+def two_in_a_row():
+    """The first of two free ports, one behind the other."""
+    while True:
+        (port,) = free_ports(1)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port + 1)):
+            return port

@@ -17,8 +17,8 @@ import worker_policies
 from matroid_bandits.compiled import Settings
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation import named_executor
-from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import run_jobs
+from matroid_bandits.simulation._jobs import Job
 from worker_policies import Dying, Endless, Failing, Greedy, Slow, ctrl_c_once, simulate
 
 pytestmark = [

@@ -49,6 +49,8 @@ KNOWN = {
     "soft normal policy": "5694d1cd94ac7639",
     "CLUCB policy": "9122069f9e893430",
     "floors policy": "a27fdb6e6bdf3641",
+    "budget policy": "358ba67bd823b666",
+    "steady policy": "29514bf90917c999",
 }
 
 

@@ -1,6 +1,5 @@
 """Runs on threads, processes and executors of one's own: the same bits, errors, interruption, workers that die."""
 
-import math
 import multiprocessing
 import os
 import pickle
@@ -9,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
@@ -23,12 +21,11 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 from matroid_bandits.compiled import Settings, Slice
 from matroid_bandits.exceptions import SimulationError
-from matroid_bandits.simulation import _execute, _sharing, _worker, named_executor
-from matroid_bandits.simulation._cutting import Job
+from matroid_bandits.simulation import _worker, named_executor
 from matroid_bandits.simulation._execute import run_jobs
-from matroid_bandits.simulation._local import Processes, _lifeline
+from matroid_bandits.simulation._jobs import Job
 from matroid_bandits.simulation._play import play
-from matroid_bandits.simulation._progress import Reporter
+from matroid_bandits.simulation._processes import Processes, _lifeline
 from worker_policies import (
     POLICIES,
     PROBLEM,
@@ -163,50 +160,6 @@ def test_slices_that_take_too_long_are_cut(executor, monkeypatch):
         assert np.array_equal(part.regret, whole.regret[part.first : part.last])
 
 
-class Kept(Greedy):
-    """Holds what cannot be sent to another process."""
-
-    def __init__(self):
-        super().__init__()
-        self.lock = threading.Lock()
-
-
-class Placed(Greedy):
-    """Says in its first episodes which process it is in; slow enough to be measured."""
-
-    def __init__(self, folder):
-        super().__init__()
-        self.folder = str(folder)
-
-    def indices(self, state, request):
-        if request.episode < 3:
-            (Path(self.folder) / str(os.getpid())).touch()
-        time.sleep(0.0005)
-        return super().indices(state, request)
-
-
-@pytest.mark.parametrize("kind", [Placed, Kept])
-def test_a_long_job_whose_threads_would_wait_goes_to_processes(kind, monkeypatch, tmp_path):
-    """But not a policy that cannot be sent there; the numbers are the same."""
-    monkeypatch.setattr(_execute, "n_threads", lambda: 2)
-    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    monkeypatch.setattr(_sharing, "LEAST_SAVED_S", -math.inf)
-    monkeypatch.setattr(_sharing, "LEAST_SAVED", -math.inf)
-    policy = Placed(tmp_path) if kind is Placed else Kept()
-    world = Settings(PROBLEM, 600, 4, 0, "observe", np.array([600]), "auto")
-    done = []
-    report = Reporter(lambda n, total: done.append(n), 4 * 600)
-    parts = [part for _, part in run_jobs([Job(0, world, "x", policy, 0, 4)], report=report)]
-    assert sorted(run for part in parts for run in range(part.first, part.last)) == list(range(4))
-    whole = play_alone(Greedy(), world, 0, 4)
-    for part in parts:
-        assert np.array_equal(part.regret, whole.regret[part.first : part.last])
-    assert done[-1] == 4 * 600
-    assert done == sorted(done)
-    if kind is Placed:
-        assert {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}
-
-
 def test_nothing_to_play():
     assert list(run_jobs([])) == []
     assert list(run_jobs([Job(0, SETTINGS, "x", mb.OMM(), 3, 3)], 2)) == []
@@ -305,6 +258,17 @@ def test_ctrl_c_ends_processes(tmp_path):
     assert simulate({"OMM": mb.OMM()}, executor=2) == simulate({"OMM": mb.OMM()})
 
 
+def test_a_pool_that_still_plays_is_not_kept(tmp_path):
+    """Ctrl-C between a submission and the note of it leaves a slice of which only the pool knows."""
+    processes = Processes(2)
+    pid = processes._executor.submit(os.getpid).result()
+    asleep = processes._executor.submit(time.sleep, 600)
+    assert wait_until(asleep.running)
+    processes.close([])
+    assert wait_until(lambda: not is_alive(pid))
+    assert simulate({"OMM": mb.OMM()}, executor=2) == simulate({"OMM": mb.OMM()})
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
 def test_ctrl_c_leaves_the_users_pool_idle(tmp_path, pool, race):
     with ctrl_c_once(tmp_path), pytest.raises(KeyboardInterrupt):
@@ -346,8 +310,9 @@ def test_workers_end_with_their_caller(state, number, tmp_path):
         awaited = "playing\n" if state == "busy" else "idle\n"
         assert awaited in iter(caller.stdout.readline, "")
         caller.send_signal(number)
-        caller.communicate(timeout=100.0)
+        said = caller.communicate()[0]  # also of the process that removes the semaphores, once it has
         assert caller.returncode == -number
+    assert "leaked" not in said
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
@@ -374,7 +339,7 @@ def test_a_process_that_is_killed_is_replaced(tmp_path):
 @pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
 def test_a_process_that_is_killed_after_idle_time_is_replaced(tmp_path, monkeypatch):
-    monkeypatch.setattr("matroid_bandits.simulation._local._IDLE_S", 0.1)
+    monkeypatch.setattr("matroid_bandits.simulation._processes._IDLE_S", 0.1)
     simulate(executor=1)
     key = os.getpid(), 1
     assert wait_until(lambda: key not in Processes._kept)  # its workers have been ended

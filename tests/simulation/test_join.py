@@ -1,9 +1,14 @@
 """Results that are joined are those of one simulation; what does not belong together is refused. Time per policy."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 import matroid_bandits as mb
+from matroid_bandits._util.sums import added
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.simulation._result_file import load
 
@@ -35,8 +40,8 @@ def test_joined_runs_are_one_simulation(sizes):
     backwards = simulate(dict(reversed(POLICIES.items())), n_runs=sizes[0])
     assert backwards.join(*parts[1:])["OMM"].regret.tolist() == whole["OMM"].regret.tolist()
     joined = parts[0].join(*parts[1:])
-    assert joined.seconds == pytest.approx(sum(part.seconds for part in parts))
-    assert joined.wall_time == pytest.approx(sum(part.wall_time for part in parts))
+    assert joined.seconds == pytest.approx(added(part.seconds for part in parts))
+    assert joined.wall_time == pytest.approx(added(part.wall_time for part in parts))
 
 
 def test_joined_runs_without_curves_are_one_simulation_but_for_rounding():
@@ -127,6 +132,32 @@ def test_time_per_policy(tmp_path, executor):
     assert np.array_equal(load(mb.SimulationResult, tmp_path / "race.npz").seconds, result.seconds)
     assert result.summary().splitlines()[3].endswith("seconds")
     assert ">seconds<" in result._repr_html_()
+
+
+class Compiling(Loop):
+    """Compiles for 1,000 seconds in every episode, by a clock that is a microsecond later whenever it is read."""
+
+    now = 0.0
+
+    def indices(self, state, request):
+        with global_compiler_lock:
+            Compiling.now += 1000.0
+        return super().indices(state, request)
+
+    @classmethod
+    def clock(cls):
+        cls.now += 1e-6
+        return cls.now
+
+
+@pytest.mark.parametrize("executor", [None, "pool"])
+def test_time_per_policy_does_not_count_the_compiler(monkeypatch, executor):
+    """In threads that find out how many of them pay, and in a pool of the caller's."""
+    monkeypatch.setattr(time, "perf_counter", Compiling.clock)
+    with ThreadPoolExecutor(1) as pool:
+        result = simulate({"slow": Compiling()}, executor=pool if executor else None)
+    assert 0.0 < result.seconds[0] < 1.0
+    assert result.wall_time > 1000.0
 
 
 def test_time_per_policy_of_sweeps(tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import reference
 import strategies
+from matroid_bandits._util.sums import added
 from matroid_bandits.agent import Agent
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import InvalidEnvironmentError
@@ -139,8 +140,8 @@ def test_omm_plays_as_the_obvious_model(pair, minimize, start, engine, has_ties,
         for t, A in enumerate(sets, 1):
             order = sorted(available(t), key=lambda e: (-sign * means[e], e))
             best = reference.greedy(order, is_independent)
-            returns += sum(draw(t, A).tolist())
-            regret += sign * (sum(means[best].tolist()) - sum(means[A].tolist()))
+            returns += added(draw(t, A).tolist())
+            regret += sign * (added(means[best].tolist()) - added(means[A].tolist()))
             np.add.at(choices, np.array(A, np.int64), 1)
         assert result.final_returns[0, run] == returns
         assert result.final_regret[0, run] == regret
@@ -246,13 +247,13 @@ def race(hard):
 
 
 def test_slices_do_not_change_a_run(hard, race, monkeypatch):
-    monkeypatch.setattr("matroid_bandits.simulation._execute._MAX_SLICE_CELLS", 8)
+    monkeypatch.setattr("matroid_bandits.simulation._jobs._MAX_SLICE_CELLS", 8)
     assert simulate(hard) == race
 
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_threads_do_not_change_a_run(hard, race, monkeypatch, n):
-    for module in ("matroid_bandits._util.threads", "matroid_bandits.simulation._execute"):
+    for module in ("matroid_bandits._util.threads", "matroid_bandits.simulation._executors"):
         monkeypatch.setattr(f"{module}.n_threads", lambda: n)
     assert simulate(hard) == race
 
@@ -322,6 +323,6 @@ class Broken(Environment):
     ],
 )
 def test_broken_worlds(world, message, wrap, monkeypatch):
-    monkeypatch.setattr("matroid_bandits.simulation._execute.n_threads", lambda: 1)
+    monkeypatch.setattr("matroid_bandits.simulation._executors.n_threads", lambda: 1)
     with pytest.raises(InvalidEnvironmentError, match=message):
         simulate(mb.Problem(mb.UniformMatroid(3, 1), wrap(world)), [mb.OMM()], n_runs=2)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import matroid_bandits as mb
 import reference
 import strategies
+from matroid_bandits._util.sums import added
 from matroid_bandits.exceptions import (
     InvalidEnvironmentError,
     ProblemError,
@@ -108,8 +109,8 @@ def test_regret_is_against_the_best_set_of_each_episode(pair, minimize, kind, ch
             items = range(n) if mask is None else np.flatnonzero(mask[0]).tolist()
             best = reference.greedy(sorted(items, key=lambda e: (-sign * means[e], e)), is_independent)
             played = sorted(diary.asked.get((run, t), []))
-            optima[run, t - 1] = sum(means[sorted(best)].tolist())
-            regret += sign * (optima[run, t - 1] - sum(means[played].tolist()))
+            optima[run, t - 1] = added(means[sorted(best)].tolist())
+            regret += sign * (optima[run, t - 1] - added(means[played].tolist()))
         assert result.final_regret[0, run] == pytest.approx(regret, abs=1e-12)
         assert result.final_regret[0, run] >= -1e-12
     so_far = optima.mean(axis=0).cumsum() / np.arange(1, n_episodes + 1)

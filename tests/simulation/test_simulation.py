@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pickle
+import random
 import re
 import signal
 import subprocess
@@ -16,9 +17,11 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
+from matroid_bandits._util.sums import added
 from matroid_bandits.exceptions import (
     MissingDependencyError,
     PolicyError,
+    RandomnessWarning,
     SeedError,
     SerializationError,
     SimulationError,
@@ -28,7 +31,7 @@ from samples import BEST, GRAPH, POLICIES, PROBLEM
 
 
 def set_threads(monkeypatch, n):
-    for module in ("matroid_bandits._util.threads", "matroid_bandits.simulation._execute"):
+    for module in ("matroid_bandits._util.threads", "matroid_bandits.simulation._executors"):
         monkeypatch.setattr(f"{module}.n_threads", lambda: n)
 
 
@@ -71,7 +74,7 @@ def test_the_number_of_runs_does_not_change_a_run(race):
 
 
 def test_batches_do_not_change_a_run(race, monkeypatch):
-    monkeypatch.setattr("matroid_bandits.simulation._execute._MAX_SLICE_CELLS", 8)
+    monkeypatch.setattr("matroid_bandits.simulation._jobs._MAX_SLICE_CELLS", 8)
     assert simulate() == race
 
 
@@ -351,14 +354,23 @@ def test_progress_in_a_file_is_a_line_now_and_then(tmp_path):
     program = """
 import matroid_bandits as mb
 from matroid_bandits._util import progress
+from matroid_bandits.simulation import _progress as simulation
 
-class Mine(mb.Policy):  # without a compiled form, which would be done at once
+class Clock:
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+clock = progress.time = simulation.time = Clock()
+
+class Mine(mb.Policy):  # without a compiled form
     def indices(self, state, request):
+        clock.now += 0.004
         return state.means
 
 problem = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1]))
-mb.simulate(problem, Mine(), n_episodes=1000, n_runs=2, seed=1, progress=True)  # soon done: no line
-progress.EVERY_S = 0.05
+mb.simulate(problem, Mine(), n_episodes=1000, n_runs=2, seed=1, progress=True)  # done in eight seconds: no line
 for play in (mb.simulate, mb.sweep):
     play(problem, Mine(), n_episodes=10_000, n_runs=2, seed=1, progress=True)
     print("done")
@@ -538,13 +550,14 @@ def test_smallest_problems(matroid, means, minimize, start):
     features = np.ones((matroid.n_items, 2))
     policies = POLICIES | {"CombLinUCB": mb.CombLinUCB(features), "CombLinTS": mb.CombLinTS(features)}
     policies["optimal"] = mb.FixedSet(problem.optimal_basis)
+    policies["budget"] = mb.Budget(mb.OMM(0.3), np.arange(matroid.n_items), 4.0)
     for n_runs in (1, 3):
         result = simulate(policies, problem, n_episodes=5, n_runs=n_runs, start=start)
         assert (result.final_regret == 0.0).all()
         assert (result.choices.sum(axis=1) == 5 * n_runs * matroid.rank).all()
         assert np.isnan(result.regret_se).all() == (n_runs == 1)
         assert result.summary()
-        assert result.optimal_value == sum(means[e] for e in problem.optimal_basis)
+        assert result.optimal_value == added(means[e] for e in problem.optimal_basis)
 
 
 def test_one_run_has_no_standard_error(tmp_path):
@@ -609,3 +622,55 @@ def test_a_problem_stays_read_only_when_it_travels():
     again = pickle.loads(pickle.dumps(problem))
     for array in (again.optimal_basis, again.gains, again.optimal_order, again.environment.mean_weights):
         assert not array.flags.writeable
+
+
+class Width(mb.Policy):
+    """Keeps its argument where nothing finds it."""
+
+    def __init__(self, width):
+        self.__width = width
+
+    def indices(self, state, request):
+        return state.means + self.__width * state.radii
+
+
+def test_policies_that_hide_an_argument_are_named_in_a_dict():
+    problem = mb.Problem(mb.UniformMatroid(4, 2), mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1]))
+    hidden = "expected Width to keep its argument 'width' in an attribute of that name, width or _width"
+    with pytest.raises(SimulationError, match=hidden):
+        mb.simulate(problem, [Width(1.0), Width(2.0)], n_episodes=10, n_runs=2, seed=0)
+    named = mb.simulate(problem, {"1": Width(1.0), "9": Width(9.0)}, n_episodes=300, n_runs=20, seed=0)
+    assert named.regret[0, -1] < named.regret[1, -1]
+
+
+class Dice(mb.Policy):
+    """Draws from a global generator, or from the stream."""
+
+    def __init__(self, draw):
+        self.draw = draw
+
+    def indices(self, state, request):
+        return self.draw(state, request)
+
+
+def test_draws_from_a_global_generator_are_a_warning(recwarn):
+    problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.1]))
+    settings = {"n_episodes": 20, "n_runs": 2, "seed": 0}
+    draws = {
+        "np.random": lambda state, request: np.random.random(state.counts.shape),  # noqa: NPY002
+        "random": lambda state, request: np.full(state.counts.shape, random.random()),
+    }
+    for module, draw in draws.items():
+        before = random.getstate()
+        np.random.seed(7)  # noqa: NPY002
+        text = f"an episode of 'Dice' drew from {module}, which `seed` does not set"
+        with pytest.warns(RandomnessWarning, match=text) as said:
+            mb.simulate(problem, Dice(draw), **settings)
+        assert said[0].filename == __file__
+        random.setstate(before)
+    restless = mb.ExposureFloors(Dice(draws["np.random"]), {0: 0.1})
+    with pytest.warns(RandomnessWarning, match="an episode of 'ExposureFloors' drew from np.random"):
+        mb.simulate(problem, restless, **settings)
+    own = Dice(lambda state, request: request.stream.uniform(request.episode, np.arange(3)))
+    mb.simulate(problem, [own, mb.ThompsonSampling()], **settings)
+    assert not recwarn.list

@@ -117,29 +117,55 @@ def test_half_of_the_runs_choose_and_the_others_tell():
     np.testing.assert_allclose(best.regret_se, stats.sem(noise[p, 4:]))
 
 
-def test_heavy_tails_are_told():
+def share_of_few(values):
+    """The share of the sum of distances from the median that the farthest 5% of values have; 20, 40, ... of them."""
+    distances = sorted((abs(x - float(np.median(values))) for x in values), reverse=True)
+    return math.fsum(distances[: len(values) // 20]) / math.fsum(distances)
+
+
+def test_results_are_skewed_where_a_few_runs_dominate_the_mean():
     rng = np.random.default_rng(6)
-    calm = rng.normal(10, 1, size=(300, 30))
-    # skewness of normal samples is beyond three standard errors in about 0.5% (its tails are a little heavy)
-    assert sum(enough_runs(sample) > 0 for sample in calm) <= 8
-    locked = np.append(rng.normal(10, 1, 95), rng.normal(200, 1, 5))
-    needed = enough_runs(locked)
-    assert 25 * stats.skew(locked, bias=False) ** 2 == pytest.approx(needed, abs=1)
-    assert needed > 100
-    warning = own.tail_warning("OMM, scale=0.3", locked)
-    assert warning.startswith("OMM, scale=0.3: ± misleads, as few of 100 runs decide the regret (median ")
-    assert f"some {float(f'{needed:.2g}'):,.0f} runs would do" in warning
-    many = np.tile(locked, 10)
-    assert enough_runs(many) == 0  # 1,000 runs are more than that
-    for few in ([1.0], [1.0, 2.0], [5.0, 5.0, 5.0, 5.0], [0.0, 0.0, 1.0]):
+    samples = [*rng.gamma(1.0, 1.0, (100, 40)), *rng.gamma(0.5, 1.0, (100, 100)), *-rng.gamma(0.5, 1.0, (100, 20))]
+    shares = [share_of_few(sample) for sample in samples]
+    assert [enough_runs(sample) > 0 for sample in samples] == [share > 0.25 for share in shares]
+    assert 50 < sum(share > 0.25 for share in shares) < 250
+    for sample in samples:
+        assert enough_runs(sample) in (0, math.ceil(25 * stats.skew(sample, bias=False) ** 2))
+
+
+def test_skewness_that_does_not_harm_the_interval_is_not_called_skewed():
+    rng = np.random.default_rng(7)
+    for sample in (*rng.normal(size=(400, 100)), *rng.gamma(4.0, 1.0, (400, 200))):  # skewness 0, and 1
+        assert enough_runs(sample) == 0
+
+
+def test_of_few_runs_the_farthest_counts_in_part():
+    assert enough_runs(np.array([0.0] * 4 + [9.0])) == 0  # 5% of five runs is a quarter of one, which has it all
+    assert enough_runs(np.array([0.0] * 5 + [9.0])) == math.ceil(25 * 6)  # the skewness is the square root of six
+    for few in ([1.0], [1.0, 2.0], [5.0, 5.0, 5.0, 5.0], [0.0, 0.0, 1.0], [1.0, 2.0, math.nan]):
         assert enough_runs(np.array(few)) == 0
 
 
-def test_the_summary_says_what_the_error_is_and_where_it_misleads(result):
+def test_the_warning_names_a_number_of_runs_where_it_is_at_least_double():
+    locked = np.array([10.0] * 95 + [200.0] * 5)
+    needed = enough_runs(locked)
+    assert 200 <= needed < 1000
+    assert own.tail_warning("OMM, scale=0.3", locked) == (
+        "OMM, scale=0.3 is skewed: a few runs dominate the mean; see quantiles (regret of 100 runs: median 10, mean"
+        f" 19.5, largest 200; some {float(f'{needed:.2g}'):,.0f} runs would be enough for ±)."
+    )
+    assert own.tail_warning("OMM", np.tile(locked, 10), "return", "worlds") == (
+        "OMM is skewed: a few worlds dominate the mean; see quantiles (return of 1,000 worlds: median 10, mean 19.5,"
+        " largest 200)."
+    )
+    assert own.tail_warning("OMM", np.arange(100.0)) == ""
+
+
+def test_the_summary_says_what_the_error_is_and_what_is_skewed(result):
     assert result.summary().splitlines()[0].endswith("; ± is one standard error")
     heavy = mb.simulate(PROBLEMS["gap 0.2"], mb.OMM(), n_episodes=60, n_runs=30, seed=1)
     object.__setattr__(heavy, "final_regret", np.append(np.ones(29), 1000.0)[None])
-    assert "OMM: ± misleads" in heavy.summary().splitlines()[-1]
+    assert "OMM is skewed: a few runs dominate the mean" in heavy.summary().splitlines()[-1]
 
 
 def test_mistakes(result):

@@ -3,12 +3,12 @@
 import os
 import random
 import signal
-import time
 
 import pytest
 
 from sweep_worlds import files, overlaps, starter
 from sweep_worlds import play_long as play
+from worker_policies import wait_until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills processes by signal")
 
@@ -80,18 +80,16 @@ def test_two_processes_on_one_store(tmp_path):
 @pytest.mark.compiled
 def test_a_cell_of_a_dead_process_is_taken_over(tmp_path):
     store = tmp_path / "store"
-    process = starter().Process(target=play, args=(store, 4000))
+    process = starter().Process(target=play, args=(store, 20_000))  # it is killed long before it has played them
     process.start()
-    deadline = time.monotonic() + 60
-    while not files(store) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert wait_until(lambda: files(store))
     os.kill(process.pid, signal.SIGSTOP)  # it has claimed what it plays, and lives
     other = starter().Process(target=play, args=(store, 20))
     other.start()
     other.join(1.0)
     assert other.exitcode is None  # waits for what the first one plays
     os.kill(process.pid, signal.SIGKILL)
-    other.join(60)
+    other.join()
     process.join()
     assert other.exitcode == 0
     assert not overlaps(store)

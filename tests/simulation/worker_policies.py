@@ -114,7 +114,7 @@ def is_alive(pid):
     return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
-def wait_until(condition, seconds=60.0):
+def wait_until(condition, seconds=600.0):
     """Whether a condition comes true."""
     end = time.monotonic() + seconds
     while not condition():

@@ -1,4 +1,4 @@
-"""Matchings, paths, directed trees, intersections and lists of sets in problem files and campaigns."""
+"""Matchings, paths, directed trees, quotas, budgets and lists of sets in problem files and campaigns."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,22 @@ FORESTS = [
     },
     {"kind": "partition", "rows": [{"item": "ab", "category": "1"}, {"item": "bc", "category": "1"}]},
 ]
+NOTES = [
+    {"item": "intro", "tokens": 30, "source": "wiki"},
+    {"item": "faq", "tokens": 50},
+    {"item": "table", "tokens": 60, "source": "wiki"},
+]
 TABLES = {
+    "two quotas": (
+        {"kind": "quotas", "rows": STORIES, "most": {"topic": 2, "seller": {"x": 1, "y": 2}}, "total": 6},
+        mb.QuotaIntersection,
+        "p",
+    ),
+    "budget": (
+        {"kind": "knapsack", "rows": NOTES, "budget": 100, "cost": "tokens", "group": "source", "at_most": 2},
+        mb.KnapsackConstraint,
+        "intro",
+    ),
     "assignment": ({"kind": "assignment", "rows": PAIRS}, mb.AssignmentConstraint, "ann-x"),
     "path": ({"kind": "path", "rows": ARCS, "begin": "a", "end": "d"}, mb.PathConstraint, "a-b"),
     "arborescence": ({"kind": "arborescence", "rows": ARCS, "root": "a"}, mb.ArborescenceConstraint, "a-b"),
@@ -77,6 +92,31 @@ def test_csv_files(tmp_path):
     assert plan.description.startswith("AssignmentConstraint of 3 items, at most 2 in a set")
 
 
+def test_quotas_and_budgets_name_columns_of_csv_files(tmp_path):
+    (tmp_path / "shop.csv").write_text(
+        "item,section,brand,cents,rate\na,shoes,x,30,0.5\nb,shoes,x,20,0.75\nc,hats,y,60,0.25\nd,hats,,50,0.5\n"
+    )
+    weights = '[weights]\nfamily = "bernoulli"\nmean = "rate"\n'
+    quotas = '[constraint]\nkind = "quotas"\nfile = "shop.csv"\nmost = { section = 2, cents = 1 }\n'
+    plan = read_simulation(write_problem(tmp_path, HEAD + quotas + weights + OMM))
+    assert plan.problem.constraint.in_words() == "at most 2 of each section, at most 1 of each cents"
+    budget = '[constraint]\nkind = "knapsack"\nfile = "shop.csv"\nbudget = 100\ncost = "cents"\ngroup = "brand"\n'
+    plan = read_simulation(write_problem(tmp_path, HEAD + budget + weights + OMM))
+    assert plan.problem.constraint.groups == {"a": "x", "b": "x", "c": "y", "d": None}
+    assert plan.problem.optimal_basis.tolist() == [1, 3]
+    assert mb.simulate(plan.problem, plan.policies, n_episodes=5, n_runs=2).regret.shape[-1] > 0
+    for text, words in [
+        (quotas.replace("cents", "brand"), r"shop.csv:5: expected something in column 'brand', got an empty cell"),
+        (quotas.replace("cents", "brnd"), "shop.csv:1: expected a column 'brnd', got .*; did you mean 'brand'"),
+        (quotas.replace("2,", "{ shoes = 1 },"), "most.section: expected a capacity for every category, got n"),
+        (budget.replace('cost = "cents"', 'cost = "rate"'), "shop.csv:2: expected a whole number in column 'rate', "
+         "got 0.5: scale costs and budget, to cents for example"),
+        (budget.replace("100", "-1"), "constraint.budget: "),
+    ]:  # fmt: skip
+        with pytest.raises(DataError, match=words):
+            read_simulation(write_problem(tmp_path, HEAD + text + weights + OMM))
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -98,6 +138,12 @@ def test_csv_files(tmp_path):
             {"kind": "intersection", "parts": [QUOTAS[0], TABLES["sets"][0]]},
             "expected a matroid, of which others can",
         ),
+        ({**TABLES["two quotas"][0], "most": {"topic": 1}}, "the columns of two kinds of categories, got 1"),
+        (
+            {**TABLES["two quotas"][0], "most": {"topic": 1, "seller": 1, "item": 1}},
+            "got 3: three kinds of quotas at once are NP-hard",
+        ),
+        ({**TABLES["budget"][0], "budget": 99.5}, r"constraint\.budget"),
         ({"kind": "sets", "rows": [{"set": "1", "item": ["s", "s"]}]}, "item 's' is already in the set, "),
     ],
 )

@@ -400,7 +400,7 @@ def test_strangers_neither_read_files_nor_import_code(tmp_path, monkeypatch):
         if "x-reads-file" in json.dumps(about)
     }
     tables = ("UniformSpec", "PartitionSpec", "LaminarSpec", "GraphicSpec", "TransversalSpec", "LinearSpec")
-    tables += ("AssignmentSpec", "PathSpec", "ArborescenceSpec", "SetsSpec")
+    tables += ("AssignmentSpec", "PathSpec", "ArborescenceSpec", "QuotasSpec", "KnapsackSpec", "SetsSpec")
     weights = ("BernoulliSpec", "ExponentialSpec", "GaussianSpec", "BetaSpec")
     assert reading == {(name, "file") for name in (*tables, *weights)} | {("ObservationsSpec", "observations")}
     assert text.count("x-imports-code") == 2  # of policies and of constraints

@@ -22,7 +22,7 @@ REFACTORED = "comb-lin"
 
 
 def test_every_release_has_its_samples():
-    assert mb.__version__ in VERSIONS
+    assert ".dev" in mb.__version__ or mb.__version__ in VERSIONS
 
 
 @pytest.fixture(params=VERSIONS)
@@ -48,7 +48,7 @@ LEARNERS = [(path.parent.name, path.stem) for path in sorted(HERE.glob("*.*.*/*.
 
 
 def test_there_is_a_learner_for_every_policy():
-    assert {name for version, name in LEARNERS if version == mb.__version__} == set(POLICIES)
+    assert {name for version, name in LEARNERS if version == VERSIONS[-1]} == set(POLICIES)
 
 
 @pytest.mark.parametrize(("version", "name"), LEARNERS)

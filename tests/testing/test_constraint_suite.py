@@ -10,7 +10,7 @@ import matroid_bandits as mb
 from matroid_bandits.exceptions import ContractError
 from matroid_bandits.testing import ConstraintSuite, MatroidSuite, check_constraint
 from samples import MATROIDS
-from samples_constraints import CONSTRAINTS, Matching, Routes
+from samples_constraints import CONSTRAINTS, Matching, Routes, TopKWithinBudget
 
 
 class TestMatroids(MatroidSuite):
@@ -28,6 +28,12 @@ class TestConstraints(ConstraintSuite):
     @pytest.fixture(autouse=True, params=CONSTRAINTS.values(), ids=CONSTRAINTS)
     def _given(self, request):
         self.constraint = request.param
+
+
+class TestWrittenFromThePage(ConstraintSuite):
+    """A budgeted top-k as a reader of the page about extending writes it."""
+
+    constraint = TopKWithinBudget([3, 5, 6, 2, 4, 1, 0], 12, 3)
 
 
 class TestManyItems(ConstraintSuite):

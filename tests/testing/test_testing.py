@@ -1,6 +1,5 @@
 """The checks must pass what is right and catch what is not."""
 
-import os
 import re
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import ContractError, PolicyError
+from matroid_bandits.kernels import compiling
 from matroid_bandits.testing import PolicySuite, check_environment, check_matroid, check_policy
 from samples import MATROIDS, WORLDS
 
@@ -165,6 +165,7 @@ BUILT_IN = [
     mb.SoftMinimum(deviation=0.5),
     mb.CLUCB(0.1),
     mb.ExposureFloors(mb.ThompsonSampling("normal"), {0: 0.3}),
+    mb.Steady(mb.ThompsonSampling("normal"), 0.3),
 ]
 
 
@@ -518,7 +519,7 @@ def test_errors_of_a_policy_come_through():
 # Environments
 
 
-N_DRAWS = 200 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 20_000
+N_DRAWS = 200 if compiling._chosen_tier() == "interpreted" else 20_000
 
 
 @pytest.mark.parametrize("name", WORLDS)

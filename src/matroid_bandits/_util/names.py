@@ -13,7 +13,9 @@ import numpy as np
 from matroid_bandits._typing import IntArray
 from matroid_bandits.exceptions import InvalidMatroidError, SerializationError
 
-_CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+#: What a campaign may be called, as JSON Schema says it.
+CAMPAIGN_NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_CAMPAIGN = re.compile(CAMPAIGN_NAME)
 
 
 def is_campaign_name(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 
-def t_quantile(p: float, df: int) -> float:
+def t_quantile(p: float, df: float) -> float:
     r"""The p-quantile of Student's t distribution with `df` degrees of freedom, for 0.5 <= p < 1.
 
     Newton's method on :math:`P(T \le t) = 1 - I_{df / (df + t^2)}(df / 2, 1 / 2) / 2`, kept between bounds that
@@ -35,7 +35,7 @@ def t_quantile(p: float, df: int) -> float:
     return t
 
 
-def t_tail(t: float, df: int) -> float:
+def t_tail(t: float, df: float) -> float:
     """The probability of more than t >= 0.
 
     Examples

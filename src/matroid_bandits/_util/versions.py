@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib import metadata
 
 from matroid_bandits._version import __version__
@@ -19,7 +20,13 @@ def versions(*libraries: str) -> dict[str, str]:
     found = {"matroid-bandits": __version__, "python": platform.python_version()}
     for name in ("numpy", "numba", *libraries):
         try:
-            found[name] = metadata.version(name)
+            found[name] = _version(name)
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+@cache
+def _version(name: str) -> str:
+    """The version of an installed library, whose metadata is parsed once a process."""
+    return metadata.version(name)

@@ -7,7 +7,6 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,7 +36,7 @@ Trust = Annotated[
 ]
 ArchiveOption = Annotated[
     str | None,
-    setting("archive", "Folder of archived events, as given to serve --archive.", "DIR"),
+    setting("archive", "Folder or object store of archived events, as given to serve --archive.", "DIR"),
 ]
 
 
@@ -110,7 +109,7 @@ def apply_file(
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Apply an edited campaign file: policy, hold-out, items, title, answer window, default.
+    """Apply an edited campaign file: policy, hold-out, items, title, answers, answer window, default.
 
     Every difference is printed. Past observations are kept; settings missing in the file get their defaults.
     """
@@ -252,7 +251,7 @@ def resume(name: Name, trust_log: Trust = False, db: DbOption = None, config: Co
     from matroid_bandits import service
 
     with opened(db, config) as database:
-        (service.trust_log if trust_log else service.resume_campaign)(database, name)
+        service.trust_log(database, name) if trust_log else service.move_campaign(database, name, "resume")
     typer.echo(f"{name} goes on.")
 
 
@@ -294,39 +293,19 @@ def verify(
 @campaign_app.command(epilog="Example: matroid-bandits campaign uplift front-page")
 def uplift(
     name: Name,
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print JSON, with the band over time.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", metavar="", help="Print JSON, with all windows and other intervals.")
+    ] = False,
     db: DbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Print the learner's uplift over its control, with an interval that is valid at every look."""
+    """Print the learner's uplift over its control in the last 7 days: the sentence of the campaign's page."""
     from matroid_bandits.service import campaign_uplift
 
     with opened(db, config) as database:
         found = campaign_uplift(database, name)
-    typer.echo(json.dumps(found, indent=1) if as_json else _uplift_in_words(found))
-
-
-def _uplift_in_words(found: dict[str, Any]) -> str:
-    """The state of a comparison, in a few lines."""
-    if found["value"] is None:
-        return "Nothing to compare yet: no decision that could have been held out is settled."
-    unit = f"values of {found['unit']}" if found["unit"] else "settled decisions"
-    lines = [
-        f"Uplift per decision: {found['value']:.4g} over {found['decisions']:,} {unit}, {found['control']:,} of the "
-        "control."
-    ]
-    for key, words in (
-        ("sequence", "valid at any time"),
-        ("exact", "the same without asymptotics"),
-        ("single", "of one look that was planned"),
-    ):
-        ends = "not known yet" if found[key] is None else f"{found[key][0]:.4g} to {found[key][1]:.4g}"
-        lines.append(f"  {found['level']:.0%} interval, {words}: {ends}")
-    lines.append(f"  a bet on no difference is lost at the level {found['p_better']:.2g}")
-    if found["excludes_zero_since"] is not None:
-        day = datetime.fromtimestamp(found["excludes_zero_since"], UTC)
-        lines.append(f"The interval has excluded zero since {day:%Y-%m-%d %H:%M} UTC.")
-    return "\n".join(lines)
+    lines = [found["sentence"], *found["notes"], *filter(None, [found["shown"]])]
+    typer.echo(json.dumps(found, indent=1) if as_json else "\n".join(lines))
 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign repair front-page rest.jsonl")

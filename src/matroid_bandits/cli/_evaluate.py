@@ -46,7 +46,8 @@ def evaluate(
         typer.Option(
             metavar="TARGET",
             help="Target to evaluate: random, set:a,b,c, best (the best set at the end), learner (frozen at the end)"
-            " or learner@EVENT; may be given several times. By default random and best.",
+            " or learner@EVENT; may be given several times. By default random, unless the hold-out has a control, and"
+            " best.",
         ),
     ] = None,
     method: Annotated[
@@ -70,6 +71,10 @@ def evaluate(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="DIR", help="Write an HTML report to this folder.")
     ] = None,
+    details: Annotated[
+        bool,
+        typer.Option("--details", metavar="", help="Show all windows of the uplift, other intervals and p values."),
+    ] = False,
     archive: ArchiveOption = None,
     db: DbOption = None,
     config: ConfigOption = None,
@@ -77,7 +82,8 @@ def evaluate(
     """Estimate the value of other policies from a log with a hold-out, and compare the learner with its control.
 
     Prints a table, or JSON; --report writes a page. Estimates are unbiased if the weight of an item does not depend
-    on the other items of its set.
+    on the other items of its set. A target that the log cannot value has a row without a value, and a sentence that
+    says why.
     """
     from matroid_bandits.evaluation import evaluate as valued
     from matroid_bandits.evaluation import read_log
@@ -87,13 +93,16 @@ def evaluate(
     began = time.perf_counter()
     with _source(log, archive, db, config) as (source, earlier):
         table = read_log(source, earlier)
-    targets = {text: _target(table, text) for text in dict.fromkeys(policy or ["random", "best"])}
-    found = valued(table, targets, method=method.value, unit=unit, by=by or (), categories=True, seed=seed)
+    usual = ["random", "best"] if all(each.control is None for each in table.decisions) else ["best"]
+    targets = {text: _target(table, text) for text in dict.fromkeys(policy or usual)}
+    found = valued(
+        table, targets, method=method.value, unit=unit, by=by or (), categories=True, seed=seed, strict=False
+    )
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=1))
     if page is None and as_json:
         return
-    chapter = _chapter(found, log, targets, time.perf_counter() - began)
+    chapter = _chapter(found, log, targets, details, time.perf_counter() - began)
     if not as_json:
         from matroid_bandits.reporting import open_console, print_chapter
 
@@ -160,7 +169,7 @@ def _labels(log: Log, text: str) -> list[Any]:
     return wanted
 
 
-def _chapter(found: Evaluation, log: str, targets: dict[str, Any], seconds: float) -> Chapter:
+def _chapter(found: Evaluation, log: str, targets: dict[str, Any], details: bool, seconds: float) -> Chapter:
     from matroid_bandits.reporting import evaluation_chapter
 
     name = "".join(letter if letter.isalnum() else "-" for letter in Path(log).name.split(".")[0]).strip("-") or "log"
@@ -171,5 +180,6 @@ def _chapter(found: Evaluation, log: str, targets: dict[str, Any], seconds: floa
         title=Path(log).name,
         source=f"The log {log}.",
         best="best" if "best" in targets else None,
+        details=details,
         wall_time=seconds,
     )

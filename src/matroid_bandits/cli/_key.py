@@ -24,7 +24,10 @@ app.add_typer(key_app, name="key")
 def create(
     role: Annotated[str, typer.Argument(metavar="read|decide|admin", help="Role of the key: read, decide or admin.")],
     campaign: Annotated[
-        str | None, typer.Option("--campaign", metavar="NAME", help="Restrict the key to one campaign.")
+        str | None,
+        typer.Option(
+            "--campaign", metavar="NAME", help="Restrict the key to one campaign, which may be created later."
+        ),
     ] = None,
     rate: Annotated[
         float | None, typer.Option("--rate", metavar="N", help="Rate limit in requests per second, for each server.")

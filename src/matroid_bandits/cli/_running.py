@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,6 +53,26 @@ def run_jobs(names: Sequence[str], load: Callable[[], Iterable[Job]], report: Re
     console.print(
         styled((str(report.folder / "index.html"), "bold"), (f"  {report.wall_time:.0f} s", "dim")), soft_wrap=True
     )
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Say the warnings of a sweep and of simulations in a sentence each."""
+    from matroid_bandits.exceptions import ScaleWarning, SweepWarning
+
+    with warnings.catch_warnings():
+        for category in (ScaleWarning, SweepWarning):
+            warnings.simplefilter("always", category)
+        usual = warnings.showwarning
+
+        def tell(message: Any, category: Any, *rest: Any, **more: Any) -> None:
+            if issubclass(category, (ScaleWarning, SweepWarning)):
+                complain(f"{message}.")
+            else:
+                usual(message, category, *rest, **more)
+
+        warnings.showwarning = tell
+        yield
 
 
 def typed_command() -> str:

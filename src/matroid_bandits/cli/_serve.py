@@ -181,19 +181,34 @@ def serve(
     workers: Annotated[
         str | None, setting("workers", "Number of server processes, or auto for one per core; by default 1.")
     ] = None,
-    takeover: Annotated[
-        float | None, setting("takeover", "Seconds until another server takes over from a dead one; by default 5.")
+    lease: Annotated[
+        float | None,
+        setting("lease", "Seconds until another server takes the campaigns of a dead one; by default 5."),
     ] = None,
     advertise: Annotated[
         str | None,
-        setting("advertise", "HOST:PORT at which other servers of the same PostgreSQL reach this one.", "HOST:PORT"),
+        setting(
+            "advertise",
+            "HOST:PORT at which other servers of the same database reach this one; by default its host and port.",
+            "HOST:PORT",
+        ),
     ] = None,
-    peer_port: Annotated[
-        int | None, setting("peer_port", "Port to listen on for other servers; by default that of --advertise.")
+    worker_port: Annotated[
+        int | None,
+        setting(
+            "worker_port",
+            "First of the loopback ports of --workers: worker K is reached, and scraped, at PORT + K; by default "
+            "any that are free.",
+        ),
     ] = None,
     archive: Annotated[
         str | None,
-        setting("archive", "Folder that old events are moved to; by default they stay in the database.", "DIR"),
+        setting(
+            "archive",
+            "Folder that old events are moved to, or an object store such as s3://bucket/folder; by default they "
+            "stay in the database.",
+            "DIR",
+        ),
     ] = None,
     keep_events: Annotated[
         int | None,

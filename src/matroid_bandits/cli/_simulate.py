@@ -9,7 +9,7 @@ import typer
 
 from matroid_bandits.cli._app import app
 from matroid_bandits.cli._options import DeviceOption, EpisodesOption, ExecutorOption, RunsOption, SeedOption
-from matroid_bandits.cli._running import Job, run_jobs, typed_command
+from matroid_bandits.cli._running import Job, run_jobs, typed_command, warnings_told
 
 if TYPE_CHECKING:
     from matroid_bandits.cli._progress import Update
@@ -48,7 +48,7 @@ def simulate(
     spec = read_simulation(problem).resized(n_episodes=episodes, n_runs=runs, seed=seed)
     folder = Path("report") / spec.name if out is None else out
     report = Report(folder, spec.title, _LEAD, typed_command())
-    with named_executor(executor) as where:
+    with named_executor(executor) as where, warnings_told():
         run_jobs([spec.name], lambda: [_job(spec, where, device)], report)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +9,7 @@ import typer
 
 from matroid_bandits.cli._app import EXIT_INTERRUPTED, app, complain
 from matroid_bandits.cli._options import DeviceOption, EpisodesOption, ExecutorOption, RunsOption, SeedOption
-from matroid_bandits.cli._running import Job, run_jobs, typed_command
+from matroid_bandits.cli._running import Job, run_jobs, typed_command, warnings_told
 
 if TYPE_CHECKING:
     from matroid_bandits.cli._progress import Update
@@ -57,7 +54,7 @@ def sweep(
     plan = read_sweep(file).resized(n_episodes=episodes, n_runs=runs, seed=seed)
     folder = Path("report") / plan.name if out is None else out
     report = Report(folder, plan.title, _LEAD, typed_command())
-    with named_executor(executor) as where, _warnings_told():
+    with named_executor(executor) as where, warnings_told():
         run_jobs([plan.name], lambda: [_job(plan, store, where, device)], report)
 
 
@@ -97,22 +94,3 @@ def _job(plan: SweepPlan, store: Path | None, executor: Any, device: Any) -> Job
         )
 
     return Job(plan.name, plan.title, play, write)
-
-
-@contextmanager
-def _warnings_told() -> Iterator[None]:
-    """Say in a sentence that a store holds results of other settings."""
-    from matroid_bandits.exceptions import SweepWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", SweepWarning)
-        usual = warnings.showwarning
-
-        def tell(message: Any, category: Any, *rest: Any, **more: Any) -> None:
-            if issubclass(category, SweepWarning):
-                complain(f"{message}.")
-            else:
-                usual(message, category, *rest, **more)
-
-        warnings.showwarning = tell
-        yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -36,8 +37,10 @@ class Client(Methods):
 
     Parameters
     ----------
-    url : str
-        URL of the server, such as ``http://127.0.0.1:8080``.
+    url : str or sequence of str
+        URL of the server, such as ``http://127.0.0.1:8080``; or of several servers that share their campaigns. The
+        one that answered last is asked first. One that cannot be reached, does not answer within 0.7 seconds or
+        answers 502 to 504 is passed over: the same request is sent to the next.
     campaign : str
         The name of the campaign.
     key : str, optional
@@ -71,7 +74,7 @@ class Client(Methods):
 
     def __init__(
         self,
-        url: str,
+        url: str | Sequence[str],
         campaign: str,
         *,
         key: str | None = None,
@@ -108,7 +111,18 @@ class Client(Methods):
             return value
 
     def _attempt(self, step: Attempt, deadline: Deadline) -> httpx.Response | httpx.RequestError:
-        request = _request(self._url, step, self._headers, deadline)
+        outcome: httpx.Response | httpx.RequestError
+        for url, patience in self._addresses.round(step.number):
+            outcome = self._send(url, step, deadline if patience is None else deadline.within(patience))
+            if not self._addresses.is_elsewhere(outcome):
+                self._addresses.answered(url)
+                break
+            if deadline.is_over():
+                break
+        return outcome
+
+    def _send(self, url: str, step: Attempt, deadline: Deadline) -> httpx.Response | httpx.RequestError:
+        request = _request(url, step, self._headers, deadline)
         try:
             with deadline:
                 return self._http.request(**request, extensions={"trace": trace})
@@ -158,7 +172,7 @@ class AsyncClient(Methods):
 
     def __init__(
         self,
-        url: str,
+        url: str | Sequence[str],
         campaign: str,
         *,
         key: str | None = None,
@@ -197,7 +211,18 @@ class AsyncClient(Methods):
             return value
 
     async def _attempt(self, step: Attempt, deadline: Deadline) -> httpx.Response | Exception:
-        request = _request(self._url, step, self._headers, deadline)
+        outcome: httpx.Response | Exception
+        for url, patience in self._addresses.round(step.number):
+            outcome = await self._send(url, step, deadline if patience is None else deadline.within(patience))
+            if not self._addresses.is_elsewhere(outcome):
+                self._addresses.answered(url)
+                break
+            if deadline.is_over():
+                break
+        return outcome
+
+    async def _send(self, url: str, step: Attempt, deadline: Deadline) -> httpx.Response | Exception:
+        request = _request(url, step, self._headers, deadline)
         try:
             async with asyncio.timeout(deadline.left()):
                 return await self._http.request(**request)
@@ -232,17 +257,23 @@ class AsyncClient(Methods):
         await self.disconnect()
 
 
-def _checked(url: str, campaign: str, timeout: float, fallback: float | None) -> tuple[str, str, float, float | None]:
+def _checked(
+    url: str | Sequence[str], campaign: str, timeout: float, fallback: float | None
+) -> tuple[list[str], str, float, float | None]:
     if httpx is None:
         raise missing("the client needs httpx", "client")
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")) or not _is_url(url):
-        raise MalformedRequestError(f"expected the address of a server, http://... or https://...; got {shown(url)}")
+    urls: list[Any] = [*url] if isinstance(url, (list, tuple)) and url else [url]
+    for each in urls:
+        if not isinstance(each, str) or not each.startswith(("http://", "https://")) or not _is_url(each):
+            raise MalformedRequestError(
+                f"expected the address of a server, http://... or https://...; got {shown(each)}"
+            )
     if not isinstance(campaign, str) or campaign in ("", ".", "..") or not campaign.isprintable():
         raise MalformedRequestError(f"expected the name of a campaign, got {shown(campaign)}")
     seconds = as_number("timeout", timeout, 0.0, _LONGEST_TIMEOUT, error=MalformedRequestError)
     if fallback is not None:
         fallback = as_number("fallback", fallback, 0.0, _LONGEST_TIMEOUT, error=MalformedRequestError)
-    return url.rstrip("/"), campaign, seconds, fallback
+    return [*dict.fromkeys(each.rstrip("/") for each in urls)], campaign, seconds, fallback
 
 
 def _is_url(url: str) -> bool:

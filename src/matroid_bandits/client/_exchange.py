@@ -6,6 +6,7 @@ drives it sends and waits in its own way, blocking or not, and sends back the an
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -44,12 +45,13 @@ _jitter = random.Random()
 
 @dataclass(frozen=True)
 class Attempt:
-    """One HTTP request."""
+    """One HTTP request, and how often it was sent before."""
 
     method: str
     path: str
     content: bytes | None
     headers: dict[str, str]
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ def fresh_id() -> str:
 
 def _send(method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Steps[Any]:
     pause = _FIRST_PAUSE
-    while True:
-        outcome = yield Attempt(method, path, content, headers)
+    for number in itertools.count():
+        outcome = yield Attempt(method, path, content, headers, number)
         least = 0.0
         if isinstance(outcome, Exception):
             error = _unreachable(outcome)
@@ -118,6 +120,7 @@ def _send(method: str, path: str, content: bytes | None, headers: dict[str, str]
             least = asked_pause(outcome)
         yield Pause(max(least, pause * _jitter.uniform(0.5, 1.0)), error)
         pause = min(2.0 * pause, _LONGEST_PAUSE)
+    raise AssertionError("counting ends never")
 
 
 def error_of(answer: httpx.Response) -> MatroidBanditsError:

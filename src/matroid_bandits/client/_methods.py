@@ -12,6 +12,7 @@ from matroid_bandits._typing import ArrayLike
 from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits._util.names import decode
 from matroid_bandits.client import _wire as wire
+from matroid_bandits.client._addresses import Addresses
 from matroid_bandits.client._exchange import Limit, Steps, fresh_id, get, post, put, read
 from matroid_bandits.client._later import AsyncLater, Later
 from matroid_bandits.client._remote import remote, remote_property
@@ -24,7 +25,7 @@ from matroid_bandits.exceptions import (
     UnknownDecisionError,
 )
 from matroid_bandits.identification import Confidence, as_delta
-from matroid_bandits.learner import BestSet, Decision, Estimates, Explanation, Holdout
+from matroid_bandits.learner import Answers, BestSet, Decision, Default, Estimates, Explanation, Holdout
 from matroid_bandits.policies import Policy
 
 #: An answer of the server as it is, where a `Learner` has nothing like it.
@@ -43,8 +44,8 @@ class Methods:
 
     _later: Later | AsyncLater
 
-    def __init__(self, url: str, campaign: str, timeout: float, fallback: float | None = None) -> None:
-        self._url, self._name, self._fallback = url, campaign, fallback
+    def __init__(self, urls: list[str], campaign: str, timeout: float, fallback: float | None = None) -> None:
+        self._addresses, self._name, self._fallback = Addresses(urls), campaign, fallback
         self._best: Form = None  # the best set, and when it is to be read again
         self._best_until = 0.0
         self._path = f"/v1/campaigns/{quote(campaign, safe='')}"
@@ -90,38 +91,38 @@ class Methods:
     @remote
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
         """Record the observed weights of a decision's items, late, in parts and in any order; see `Learner.tell`."""
-        weights = wire.weights_form(weights)
-        if not _is_fallback(decision):
-            id = yield from self._id_of(decision)
-            yield from self._post("tell", {"decision": id, "weights": weights})
+        id = None if _is_fallback(decision) else (yield from self._id_of(decision))
+        form = wire.weights_form(weights, decision)
+        if id is not None:
+            yield from self._post("tell", {"decision": id, "weights": form})
 
     @remote
     def tell_batch(self, answers: Iterable[tuple[Decision | int, Any]]) -> Steps[None]:
         """Record the observed weights of several decisions, given as pairs of decision and weights; all or none."""
         listed, has_fallbacks = [], False
         for decision, weights in answers:
-            form = wire.weights_form(weights)
-            if _is_fallback(decision):
-                has_fallbacks = True
-            else:
-                id = yield from self._id_of(decision)
+            id = None if _is_fallback(decision) else (yield from self._id_of(decision))
+            form = wire.weights_form(weights, decision)
+            if id is not None:
                 listed.append({"decision": id, "weights": form})
+            else:
+                has_fallbacks = True
         if listed or not has_fallbacks:
             yield from self._post("tell/batch", {"answers": listed})
 
     @remote
-    def close(self, decision: Decision | int, default: float | None = None) -> Steps[None]:
+    def close(self, decision: Decision | int, default: Default = "answers") -> Steps[None]:
         """Stop waiting for the missing weights of a decision; see `Learner.close`."""
-        form = wire.default_form(default)
+        form = wire.closing_form(default)
         if not _is_fallback(decision):
             id = yield from self._id_of(decision)
-            yield from self._post("close", {"decision": id, "default": form})
+            yield from self._post("close", {"decision": id, **form})
 
     @remote
-    def close_before(self, episode: int, default: float | None = None) -> Steps[int]:
+    def close_before(self, episode: int, default: Default = "answers") -> Steps[int]:
         """Close every outstanding decision made before an episode, and return their number."""
         until = as_integer("episode", episode, error=UnknownDecisionError)
-        form = yield from self._post("close", {"before": until, "default": wire.default_form(default)})
+        form = yield from self._post("close", {"before": until, **wire.closing_form(default)})
         return read(lambda form: int(form["closed"]), form)
 
     @remote
@@ -134,7 +135,7 @@ class Methods:
         self,
         constraint: Constraint | Mapping[str, Any],
         *,
-        priors: Mapping[Any, tuple[float, float]] | str | None = None,
+        priors: Mapping[Any, tuple[float, float]] | str | tuple[str, float] | None = None,
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         forget: Iterable[Any] = (),
     ) -> Steps[None]:
@@ -154,10 +155,13 @@ class Methods:
         *,
         policy: Policy | str | Mapping[str, Any] | None = None,
         holdout: float | Holdout | None = None,
+        answers: Answers | None = None,
         restart: bool = False,
     ) -> Steps[None]:
-        """Change the policy or the hold-out; see `Learner.configure`."""
+        """Change the policy, the hold-out or what answers tell of; see `Learner.configure`."""
         body: dict[str, Any] = {"restart": restart}
+        if answers is not None:
+            body["answers"] = answers
         if policy is not None:
             body["policy"] = wire.policy_form(policy)
         if holdout is not None:
@@ -270,6 +274,7 @@ class Methods:
         priors: Mapping[Any, tuple[float, float]] | None = None,
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         holdout: float | Holdout = 0.0,
+        answers: Answers | None = None,
         title: str = "",
         about: str = "",
         answer_window: float | None = None,
@@ -287,10 +292,12 @@ class Methods:
             As for `Learner`.
         title, about : str
             What people read of the campaign.
+        answers : "all" or "clicks", optional
+            As for `Learner`; by default "clicks" with an `answer_window` and the `default` 0, otherwise "all".
         answer_window : float, optional
             Seconds after which what was not told counts as `default`, or is forgotten without one.
         default : float, optional
-            The weight of what was not told in time.
+            The weight of what was not told in time; with clicks it is 0.
 
         Returns
         -------
@@ -311,6 +318,8 @@ class Methods:
             "priors": wire.priors_form(priors),
             "features": wire.features_form(features),
         }
+        if answers is not None:
+            body["answers"] = answers
         created: Form = yield from post("/v1/campaigns", body)
         self._forget()
         return created
@@ -327,8 +336,9 @@ class Methods:
         Parameters
         ----------
         settings : mapping
-            Any of ``title``, ``about``, ``answer_window``, ``default``, ``policy``, ``holdout``, ``restart``,
-            ``constraint``; or, instead of the last, what comes and goes: ``add`` and ``remove``.
+            Any of ``title``, ``about``, ``answer_window``, ``default``, ``policy``, ``holdout``, ``answers``,
+            ``restart``, ``constraint``; or, instead of the last, what comes, goes and changes: ``add``, ``remove``,
+            ``change``, ``capacities``, ``budget``, see `constraints.edited`.
         dry_run : bool, default False
             Change nothing.
 
@@ -405,7 +415,7 @@ class Methods:
 
     @remote
     def uplift(self) -> Steps[Form]:
-        """Return how much better the learner is than its control: value, intervals, and the band over time."""
+        """Return how much better the learner is than its control: in one sentence, by window, and day by day."""
         return (yield from self._get("uplift"))
 
     @remote
@@ -530,7 +540,7 @@ class Methods:
         return post(f"{self._path}/{what}", body, is_change=is_change)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._url!r}, {self._name!r})"
+        return f"{type(self).__name__}({self._addresses.words!r}, {self._name!r})"
 
 
 def _is_fallback(decision: Any) -> bool:

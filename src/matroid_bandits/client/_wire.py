@@ -123,8 +123,12 @@ def _listed(name: str, items: Any, may_be_mask: bool = False) -> Any:
     return np.asarray(given, bool) if is_mask and may_be_mask else given
 
 
-def weights_form(weights: Any) -> list[Any]:
-    """Weights as the server takes them: a list, or pairs of label and weight."""
+def weights_form(weights: Any, decision: Decision | int = 0) -> list[Any]:
+    """Weights as the server takes them: a list, or pairs of label and weight.
+
+    A list is sent by the labels of a `Decision`, which may have fewer items, in another order, than when it was asked
+    for.
+    """
     named = None if isinstance(weights, np.ndarray) else pairs_of(weights)
     if named is None:
         try:
@@ -133,13 +137,25 @@ def weights_form(weights: Any) -> list[Any]:
                 raise TypeError
         except (TypeError, ValueError):
             raise FeedbackError(f"expected a number per item, got {shown(weights)}") from None
-        return [_weight("a weight", value) for value in values.tolist()]
+        listed = [_weight("a weight", value) for value in values.tolist()]
+        if not isinstance(decision, Decision):
+            return listed
+        labels = decision.labels
+        if len(listed) != len(labels):
+            raise FeedbackError(f"expected {len(labels)} weights, one per item of the basis; got {len(listed)}")
+        return [[encode(label, "label"), weight] for label, weight in zip(labels, listed, strict=True)]
     return [[encode(plain(key), "label"), _weight(shown(key), value)] for key, value in zip(*named, strict=True)]
 
 
 def default_form(default: Any) -> float | None:
     """The weight of what was not told; None for none."""
     return None if default is None else _weight("default", default)
+
+
+def closing_form(default: Any) -> dict[str, Any]:
+    """The weight of what was not told, for a request to close decisions; no key where answers decide it."""
+    is_left = isinstance(default, str) and default == "answers"
+    return {} if is_left else {"default": default_form(default)}
 
 
 def features_form(features: Any) -> list[Any] | None:
@@ -166,7 +182,7 @@ def features_form(features: Any) -> list[Any] | None:
 
 def priors_form(priors: Any) -> Any:
     """Priors as the server takes them: pairs of label and (mean, plays), or a word."""
-    if priors is None or isinstance(priors, str):
+    if priors is None or isinstance(priors, (str, tuple)):
         return priors
     try:
         return [[encode(plain(key), "label"), [float(mean), float(plays)]] for key, (mean, plays) in priors.items()]

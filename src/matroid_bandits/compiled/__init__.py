@@ -1,6 +1,8 @@
 """Compiled simulations: whole episodes in compiled kernels, for the CPU, and the forms shared with the GPU."""
 
-from matroid_bandits.compiled._choice import choose, explain
+from matroid_bandits.compiled._background import compiling
+from matroid_bandits.compiled._choice import Rival, choose, explain
+from matroid_bandits.compiled._costs import agent_seconds, compiled_seconds, playing_time
 from matroid_bandits.compiled._forms import (
     Misfit,
     Optimum,
@@ -22,13 +24,14 @@ from matroid_bandits.compiled._slices import (
     check_totals,
     described,
 )
-from matroid_bandits.compiled._warm import warm_up
+from matroid_bandits.compiled._warm import prepare
 
 __all__ = [
     "Misfit",
     "Optimum",
     "Part",
     "ProblemForms",
+    "Rival",
     "Rows",
     "Schedule",
     "Settings",
@@ -36,13 +39,17 @@ __all__ = [
     "Start",
     "Stopped",
     "World",
+    "agent_seconds",
     "check_length",
     "check_returns",
     "check_totals",
     "choose",
+    "compiled_seconds",
+    "compiling",
     "described",
     "explain",
     "play",
+    "playing_time",
     "powers_of",
-    "warm_up",
+    "prepare",
 ]

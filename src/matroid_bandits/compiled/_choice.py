@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
-from matroid_bandits._util.threads import n_threads
 from matroid_bandits.compiled import _ready
+from matroid_bandits.compiled._background import begin, is_allowed, is_under_way
+from matroid_bandits.compiled._costs import COMPILED_SHARE, agent_seconds, compiled_seconds, kernel_cost, playing_time
 from matroid_bandits.compiled._families import check_cpu, kernel_of
 from matroid_bandits.compiled._forms import Misfit, ProblemForms
-from matroid_bandits.compiled._slices import Settings
+from matroid_bandits.compiled._slices import Settings, Slice
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.identification import StoppingRule
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
-#: Seconds that a simulation takes, about, from which on a kernel is loaded from disk, and from which on compiled.
-LEAST_LOADED_S, LEAST_COMPILED_S = 0.5, 60.0
-
 #: Why runs that end when they are sure are not compiled.
 UNTIL = "a stopping rule looks at the runs after every episode"
 
-#: Seconds of an episode, about: of each, and of each item in it.
-_EPISODE_S, _ITEM_S = 2e-6, 1e-8
+#: Seconds between two looks at whether a kernel would be sooner than the `Agent` that plays.
+_LOOK_S = 0.1
 
 
 def choose(settings: Settings, policy: Policy) -> tuple[str, str]:
@@ -86,10 +85,10 @@ def explain(
 
 def _choose(forms: ProblemForms, policy: Policy, n_episodes: int, n_runs: int) -> tuple[str, str]:
     if _ready.is_interpreted():
-        return "agent", "kernels are interpreted, as NUMBA_DISABLE_JIT says"
+        return "agent", "kernels are interpreted, as MATROID_BANDITS_KERNELS or NUMBA_DISABLE_JIT says"
     try:
         forms.check(policy, n_episodes)
-        engine, why = _by_time(kernel_of(forms), forms.problem, n_episodes * n_runs)
+        engine, why = _by_time(kernel_of(forms, policy), forms.problem, n_episodes, n_runs)
         if engine == "compiled":
             check_cpu(forms, policy, n_episodes)  # makes arrays, and may compile kernels of the matroid
     except Misfit as misfit:
@@ -99,17 +98,114 @@ def _choose(forms: ProblemForms, policy: Policy, n_episodes: int, n_runs: int) -
     return engine, why
 
 
-def _by_time(kernel: str, problem: Problem, n_episodes: int) -> tuple[str, str]:
-    """Whether a kernel is loaded, or worth being loaded or compiled for `n_episodes` in all."""
+def _by_time(kernel: str, problem: Problem, n_episodes: int, n_runs: int) -> tuple[str, str]:
+    """Whether results are there sooner if a kernel is loaded, by the time that an `Agent` takes on one core.
+
+    What the agents of this process have played so far counts, too: had the kernel been loaded for that, it would have
+    been worth it. Many short simulations load it once, and lose at most about twice the time of loading.
+    """
     if _ready.is_loaded(kernel):
         return "compiled", "the kernel is compiled"
-    seconds = n_episodes * (_EPISODE_S + _ITEM_S * problem.n_items) / n_threads()
     if not _ready.can_be_cached(kernel):
         return "agent", "no folder can be written for compiled kernels; the variable NUMBA_CACHE_DIR names one"
-    if _ready.is_cached(kernel):
-        if seconds < LEAST_LOADED_S:
-            return "agent", "the simulation is shorter than it takes to load the kernel"
+    cost, agent = kernel_cost(kernel), n_episodes * agent_seconds(problem, n_runs)
+    saved = agent - n_episodes * compiled_seconds(problem, n_runs) + (1.0 - COMPILED_SHARE) * _played.get(kernel, 0.0)
+    if _is_on_disk(kernel):
+        if saved < cost.load:
+            return "agent", "the simulations so far are shorter than it takes to load the kernel"
         return "compiled", "the kernel is on disk"
-    if seconds < LEAST_COMPILED_S:
+    if agent + _played.get(kernel, 0.0) < cost.compile:
+        return "agent", "the simulations so far are shorter than it takes to compile the kernel"
+    if is_allowed():
+        return "agent", "the kernel is not on disk yet; a child process compiles it"
+    if saved < cost.compile:
         return "agent", "the simulation is shorter than it takes to compile the kernel"
     return "compiled", "the simulation is long enough to compile the kernel first"
+
+
+def _is_on_disk(kernel: str) -> bool:
+    return _ready.is_cached(kernel) and not is_under_way(kernel)
+
+
+#: Seconds that agents of this process have played what a kernel could have played, by its name.
+_played: dict[str, float] = {}
+_lock = threading.Lock()
+
+
+class Rival:
+    """The kernel that could play a slice in place of the `Agent` that does.
+
+    The agent asks now and then. Where the kernel is on disk and would be done before the agent, it plays the slice
+    from the first episode on, with the same numbers; where it is not on disk, and compiling takes less time than the
+    agent has left, a child process compiles it.
+
+    Parameters
+    ----------
+    slice, settings : Slice, Settings
+        What is played.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.compiled import Rival, Settings, Slice
+    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
+    >>> settings = Settings(problem, 9, 50, seed=1, start="observe", checkpoints=np.array([9]), engine="greedy")
+    >>> Rival(Slice("OMM", mb.OMM(), 0, 50), settings).is_sooner(450)
+    False
+    """
+
+    def __init__(self, slice: Slice, settings: Settings) -> None:
+        self._slice, self._settings = slice, settings
+        self._kernel = self._fitting()
+        self._done, self._total = 0, slice.n_runs * settings.n_episodes
+        self._began = self._looked = playing_time()
+        if self._kernel is not None:
+            problem, n_episodes = settings.problem, settings.n_episodes
+            self._compile(_played.get(self._kernel, 0.0) + n_episodes * agent_seconds(problem, settings.n_runs))
+
+    def _fitting(self) -> str | None:
+        """The name of a kernel that fits, where time alone decides."""
+        settings, forms = self._settings, self._settings.forms
+        if settings.engine != "auto" or settings.until is not None or _ready.is_interpreted():
+            return None
+        try:
+            forms.check(self._slice.policy, settings.n_episodes)
+            kernel = kernel_of(forms, self._slice.policy)
+        except Exception:  # as in `choose`
+            return None
+        return kernel if _ready.can_be_cached(kernel) else None
+
+    def is_sooner(self, n: int) -> bool:
+        """Whether to leave the slice to the kernel, n episodes after the last call."""
+        self._done += n
+        if self._kernel is None:
+            return False
+        now = playing_time()
+        if now - self._looked < _LOOK_S and self._done < self._total:
+            return False
+        with _lock:
+            _played[self._kernel] = _played.get(self._kernel, 0.0) + now - self._looked
+        self._looked = now
+        episode_s = (now - self._began) / self._done
+        left = episode_s * (self._total - self._done)
+        if _ready.is_loaded(self._kernel) or _is_on_disk(self._kernel):
+            load = 0.0 if _ready.is_loaded(self._kernel) else kernel_cost(self._kernel).load
+            return left > load + COMPILED_SHARE * episode_s * self._total and self._fits()
+        self._compile(left)
+        return False
+
+    def _fits(self) -> bool:
+        """Whether the kernel can play; asked once it is on disk, since this makes arrays and calls other kernels."""
+        try:
+            check_cpu(self._settings.forms, self._slice.policy, self._settings.n_episodes)
+        except Exception:  # as in `choose`
+            self._kernel = None
+        return self._kernel is not None
+
+    def _compile(self, seconds: float) -> None:
+        """Have the kernel compiled, unless it is on disk or takes longer than an `Agent` plays."""
+        assert self._kernel is not None
+        folder = _ready.folder_of(self._kernel)
+        if seconds > kernel_cost(self._kernel).compile and folder is not None and not _is_on_disk(self._kernel):
+            begin(self._kernel, self._settings.problem, self._slice.policy, folder)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from matroid_bandits.kernels.forms import (
     WorldForm,
 )
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import FREE, Policy
+from matroid_bandits.policies import FREE, Policy, policy_to_dict
 from matroid_bandits.problem import Problem
 
 #: Kernels count episodes in 32 bits.
@@ -131,7 +133,7 @@ class ProblemForms:
 
     def schedule(self, policy: Policy) -> Schedule:
         """Return the compiled form of a policy on this problem, cached by policy."""
-        schedule: Schedule = self.once(id(policy), lambda: Schedule(policy, self.problem))
+        schedule: Schedule = self.once(id(policy), lambda: schedule_of(policy, self.problem))
         return schedule
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -351,6 +353,8 @@ class Schedule:
     ----------
     form : PolicyForm
         What the policy declares.
+    forget : callable
+        Called when more rows are made than are kept for the next simulation.
 
     Examples
     --------
@@ -364,6 +368,9 @@ class Schedule:
     #: How many numbers an episode may need.
     WIDTH = 3
 
+    #: Rows from which on a schedule is no longer kept for the next simulation.
+    MOST_KEPT = 2**18
+
     def __init__(self, policy: Policy, problem: Problem) -> None:
         name = type(policy).__name__
         form: PolicyForm | None = _declared(policy, FREE)
@@ -373,6 +380,7 @@ class Schedule:
         self._rows, self._n_known = np.zeros((64, self.WIDTH)), 0
         self._error: Exception | None = None
         self._ahead: Iterator[tuple[float, ...]] | None = None
+        self.forget: Callable[[], object] = lambda: None
         if form.episodes is not None:
             known = {"constraint": problem.constraint, "minimize": problem.minimize, "n_items": problem.n_items}
             self._ahead = form.episodes(_Blank(name, **known), _Blank(name))
@@ -387,6 +395,8 @@ class Schedule:
                 room = np.zeros((max(t + n - 1, 2 * self._rows.shape[0]), self.WIDTH))
                 room[: self._n_known] = self._rows[: self._n_known]
                 self._rows = room
+                if room.shape[0] > self.MOST_KEPT:
+                    self.forget()
             if self._error is not None:
                 raise self._error
             try:
@@ -398,6 +408,29 @@ class Schedule:
                 self._error = error
                 raise
             return self._rows[t - 1 : t - 1 + n]
+
+
+#: Schedules of recent simulations by problem and by policy, and how many of one problem are kept.
+_schedules: WeakKeyDictionary[Problem, dict[str, Schedule]] = WeakKeyDictionary()
+_MOST_SCHEDULES = 8
+
+
+def schedule_of(policy: Policy, problem: Problem) -> Schedule:
+    """The schedule of a policy on a problem: one that was made for an equal policy, where there is one.
+
+    Coefficients are asked for one by one, in Python, so the next simulation begins with those that are known. A
+    policy whose class is not the package's has a schedule of its own each time.
+    """
+    if not type(policy).__module__.startswith("matroid_bandits."):
+        return Schedule(policy, problem)
+    key = json.dumps(policy_to_dict(policy))
+    kept = _schedules.setdefault(problem, {})
+    schedule = kept.pop(key, None) or Schedule(policy, problem)
+    kept[key] = schedule  # the most recent one is the last
+    schedule.forget = partial(kept.pop, key, None)
+    while len(kept) > _MOST_SCHEDULES:
+        kept.pop(next(iter(kept)), None)
+    return schedule
 
 
 class _Blank:

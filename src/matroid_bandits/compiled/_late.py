@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
-from matroid_bandits.compiled._frame import COUNTS, believe, enter_plays, inlined, is_counted, kernel, radius
-from matroid_bandits.kernels import discount, random, statistics, window
-from matroid_bandits.kernels.compiling import borrowed
-from matroid_bandits.kernels.forms import DISCOUNTED, WINDOW
+from matroid_bandits.compiled._frame import COUNTS, believe, enter_plays
+from matroid_bandits.kernels import discount, episodes, random, statistics, window
+from matroid_bandits.kernels.compiling import called
+from matroid_bandits.kernels.forms import BETA, DISCOUNTED, FADING, WINDOW
 from matroid_bandits.stream import DELAY
 
 _WORD = np.uint64(0xFFFFFFFF)
@@ -26,26 +26,11 @@ _N_PLACES, _FREE = range(2)
 _WAITING, _ANSWERED = window.WAITING, window.ANSWERED
 
 address, uniform_at, geometric = random.address, random.uniform_at, random.geometric
-add_gain, exact_mean = statistics.add_gain, statistics.exact_mean
+add_gain, exact_mean, radius = statistics.add_gain, statistics.exact_mean, episodes.radius
 discounted_wait, discounted_answer = discount.wait, discount.answer
 
 
-@inlined
-def borrowed_late(late):
-    """What a kernel is told of late answers, whose arrays its caller holds: borrowed."""
-    is_late, last, past, delays, queues = late
-    fixed, never, rate, firsts = delays
-    totals, due, answers, gains, places = queues
-    return (
-        is_late,
-        last,
-        borrowed(past),
-        (borrowed(fixed), borrowed(never), borrowed(rate), borrowed(firsts)),
-        (borrowed(totals), borrowed(due), borrowed(answers), borrowed(gains), borrowed(places)),
-    )
-
-
-@kernel
+@called
 def begin_waiting(queue, weights, is_seen, is_cost):
     """Empty a run's queue; `weights` (L,) are those seen before the first episode."""
     total, due, _, _, places = queue
@@ -59,7 +44,7 @@ def begin_waiting(queue, weights, is_seen, is_cost):
             add_gain(-weights[e] if is_cost else weights[e], total)
 
 
-@kernel
+@called
 def learn_late(
     policy, row, past, state, queue, delays, everything, items, weights, items_room, gains_room, is_cost, seed, t,
     run, last, is_seen,
@@ -76,8 +61,8 @@ def learn_late(
     now = t % due.shape[0]
     place = due[now, _FIRST]
     due[now, _FIRST] = -1
-    if is_counted(policy[0]):  # the episode of a play does not matter
-        sums, counts, means, radii, waiting = state[0], state[1], state[2], state[3], state[9]
+    if policy[0] not in (BETA, FADING, DISCOUNTED, WINDOW):  # the episode of a play does not matter
+        sums, counts, means, radii, waiting = state[0], state[1], state[2], state[3], state[5]
         while place >= 0:
             e = answers[place, _ITEM]
             waiting[e] -= 1
@@ -105,7 +90,7 @@ def learn_late(
         )
 
 
-@kernel
+@called
 def expect(queue, delays, items, weights, is_cost, seed, t, run, last):
     """Put the answers to some plays into the queue, but for those that will not come before the end."""
     _, due, answers, gains, places = queue
@@ -137,11 +122,11 @@ def expect(queue, delays, items, weights, is_cost, seed, t, run, last):
         due[then, _LAST] = place
 
 
-@kernel
+@called
 def wait(policy, row, state, total, everything, items, t):
     """Count plays that wait, as `kernels.statistics.wait` and the policy's `wait` do: radii narrow at once."""
     kind, n = policy[0], items.shape[0]
-    _, counts, means, radii, _, whole, cells, _, _, waiting = state
+    _, counts, means, radii, _, waiting, whole, cells, _, _ = state
     for k in range(n):
         waiting[items[k]] += 1
     if kind == DISCOUNTED:
@@ -162,14 +147,14 @@ def wait(policy, row, state, total, everything, items, t):
             radii[e] = radius(counts[e] + waiting[e])
 
 
-@kernel
+@called
 def answer(policy, row, past, state, total, everything, items, gains, is_cost, seed, then, t, run):
     """Count the gains of plays of episode `then` that waited, as `kernels.statistics.answer` and `observe` do.
 
     Of a policy that keeps something besides.
     """
     kind, length, n = policy[0], policy[2], items.shape[0]
-    sums, counts, means, radii, _, _, cells, _, _, waiting = state
+    sums, counts, means, radii, _, waiting, _, cells, _, _ = state
     for k in range(n):
         waiting[items[k]] -= 1
         counts[items[k]] += 1

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, IntArray
+from matroid_bandits._util.threads import n_threads
 from matroid_bandits.compiled import _ready
-from matroid_bandits.compiled._families import Family, check_cpu, uses_heaps
+from matroid_bandits.compiled._families import Family, check_cpu, kernel_of, room_of, uses_heaps, uses_trees
 from matroid_bandits.compiled._forms import Misfit, Optimum, Rows, World, powers_of
+from matroid_bandits.compiled._kernels import EVERY, QUOTAS, name_of
 from matroid_bandits.compiled._slices import Part, Settings, Slice, Stopped, check_returns
-from matroid_bandits.engines import CountClassesEngine, KineticEngine
+from matroid_bandits.engines import CountClassesEngine
 from matroid_bandits.kernels import discount, statistics
 from matroid_bandits.kernels import forms as codes
 from matroid_bandits.policies import Policy
@@ -21,7 +23,7 @@ from matroid_bandits.policies import Policy
 #: Seconds that a call of a kernel takes, about: what Ctrl-C and progress wait for.
 _CALL_S = 0.1
 
-#: The most items times runs whose state is kept at a time.
+#: The most items times runs whose state is kept at a time, by all threads together.
 _MOST_CELLS = 2**22
 
 #: The most items times episodes whose means are kept at a time, where they change by episode.
@@ -62,7 +64,7 @@ def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     pace, optimum = _Pace(), np.empty(0)
     first = slice.first
     while first < slice.last:
-        size = min(slice.last - first, max(1, _MOST_CELLS // n_cells))
+        size = min(slice.last - first, max(1, _MOST_CELLS // n_threads() // n_cells))
         if not moves:  # else what changes by episode is made once for as many runs as possible
             size = min(size, pace.n_runs(n_episodes))
         group = _Group(family, slice, settings, first, first + size)
@@ -112,7 +114,8 @@ class _Group:
     """Some runs that are played together; `t` is their next episode, `optimum` what best sets were worth by then."""
 
     def __init__(self, family: Family, slice: Slice, settings: Settings, first: int, last: int) -> None:
-        self._kernel, self._settings, self._first = family.kernel, settings, first
+        self._kernel, self._settings, self._first = kernel_of(settings.forms, slice.policy), settings, first
+        self._is_any = self._kernel == name_of(family.name, EVERY)
         self._family = family.arguments
         self._schedule = settings.forms.schedule(slice.policy)
         n_runs, n_items = last - first, settings.problem.n_items
@@ -122,31 +125,31 @@ class _Group:
         n_whole = 4 if form.kind in (codes.WINDOW, codes.FADING, codes.DISCOUNTED) else 0
         n_rows = min(form.window, settings.n_episodes + 1)
         ring = (n_runs, n_rows, settings.problem.rank) if form.kind == codes.WINDOW else (n_runs, 1, 1)
-        self._state = (
+        self._state: tuple[AnyArray, ...] = (
             np.empty(shape),
             np.empty(shape, np.int64),
             np.empty(shape),
             np.empty(shape),
             np.empty((n_runs, n_extra, n_items)),
+            np.empty(shape if settings.forms.is_late else (n_runs, 1), np.int64),
             np.empty((n_runs, n_whole, n_items), np.int64),
             np.empty((n_runs, n_items if form.kind == codes.DISCOUNTED else 1, discount.WIDTH)),
             np.empty(ring, np.int64),
             np.empty(ring),
-            np.empty(shape if settings.forms.is_late else (n_runs, 1), np.int64),
         )
         self._queues = _queues(settings, n_runs)
-        self._room = _room(family, settings, slice.policy, n_runs)
+        self._kept, self._room = self._kept_by(family, slice.policy), room_of(family)
         self._totals = np.zeros((n_runs, 2))
         self.curves = np.empty((n_runs, 2, settings.checkpoints.size))
         self.optimum = Optimum(settings.checkpoints)
         number = float(settings.problem.minimize) if form.kind in codes.UNIT else form.number  # of gains in [-1, 0]
         powers = powers_of(settings.forms, slice.policy, settings.n_episodes)
-        self._policy = (form.kind, number, form.window, powers)
+        self._policy: tuple[Any, ...] = (form.kind, number, form.window, powers)
 
     @property
     def asked(self) -> IntArray:
         """How often each item was asked for, answered or not, (n, L)."""
-        counts, waiting = self._state[1], self._state[9]
+        counts, waiting = self._state[1], self._state[5]
         return counts + waiting if self._settings.forms.is_late else counts
 
     def advance(self, pace: _Pace) -> int:
@@ -164,31 +167,38 @@ class _Group:
             raise Misfit(str(error)) from error
         began = time.perf_counter()
         rows = world.rows(t, n)
-        late = (settings.forms.is_late, settings.n_episodes, past, world.delays.arrays, self._queues)
-        self._call(world, rows, t, schedule, late)
+        self._call(world, rows, t, schedule, past)
         pace.learn(n * self._n_runs, time.perf_counter() - began)
         self.optimum.add(rows.best, t, n)
         self.t += n
         return n * self._n_runs
 
-    def _call(self, world: World, rows: Rows, t: int, schedule: AnyArray, late: tuple[Any, ...]) -> None:
+    def _call(self, world: World, rows: Rows, t: int, schedule: AnyArray, past: AnyArray) -> None:
         settings = self._settings
         minimize = settings.problem.minimize
         point = int(np.searchsorted(settings.checkpoints, t))
-        rest = (world.n_rows, world.table, world.indptr, world.indices)
         seen = world.rows(0, 1) if t == 1 and world.moves else rows  # what is seen before the first episode
+        policy, state = self._policy, self._state
+        rest: tuple[Any, ...] = ()
+        more: tuple[Any, ...] | None = None
+        if self._is_any:
+            rest = (world.n_rows, world.table, world.indptr, world.indices)
+            more = (settings.forms.is_late, settings.n_episodes, past, world.delays.arrays, *self._queues)
+        else:
+            policy, state = policy[:2], state[:6]
         failed = _ready.call(
             self._kernel,
             self._family,
-            self._policy,
+            policy,
             schedule,
             (world.kind, rows.values, rows.spread, *rest),
             (world.kind, seen.values, seen.spread, *rest),
             (rows.means, rows.best, -1.0 if minimize else 1.0),
             (np.uint64(settings.seed), self._first, t, point, t == 1, settings.start == "observe", minimize),
             settings.checkpoints,
-            late,
-            self._state,
+            state,
+            self._kept,
+            more,
             self._room,
             self._totals,
             self.curves,
@@ -196,41 +206,48 @@ class _Group:
         if failed >= 0:
             raise Misfit(f"run {self._first + failed} found less than a basis")
 
+    def _kept_by(self, family: Family, policy: Policy) -> Any:
+        """What a kernel keeps from one call to the next, besides the state."""
+        n_runs, n_items = self._n_runs, self._settings.problem.n_items
+        if family.name != QUOTAS:
+            return np.empty((n_runs, family.n_classes), np.int64)
+        starts, *_, tree_starts, reserve_starts = family.arguments
+        marks = np.empty((n_runs, starts.size - 1, 3))
+        if not self._is_any:
+            return (marks,)
+        n_trees = n_runs if uses_trees(self._settings.forms, policy) else 0
+        has_heaps = uses_heaps(self._settings.forms, policy)
+        n, n_cells = (n_items, starts.size - 1) if has_heaps else (0, 0)
+        heaps = (
+            np.empty((n_runs, n, 4), np.int32),
+            np.empty((n_runs, n)),
+            np.empty((n_runs, n), np.int32),
+            np.empty((n_runs, n + 1)),
+            np.empty((n_runs, n + 1, 3), np.int32),
+            np.empty((n_runs, n_cells), np.int32),
+            np.empty((n_runs, 2), np.int32),
+        )
+        return (
+            marks,
+            np.empty((n_runs, 6)),
+            np.empty((n_trees, n_items), bool),
+            np.empty((n_trees, int(tree_starts[-1]), 4)),
+            np.empty((n_trees, int(reserve_starts[-1])), np.int64),
+            heaps,
+            float(CountClassesEngine.items_per_look(policy)) if has_heaps else 0.0,
+        )
 
-def _queues(settings: Settings, n_runs: int) -> tuple[AnyArray, ...]:
-    """What `_late.py` calls the queues of runs: places for as many answers as may wait at a time."""
+
+def _queues(settings: Settings, n_runs: int) -> tuple[Any, ...]:
+    """What `_late.py` calls the queues of runs, with places for as many answers as may wait at a time; and room."""
+    rank = settings.problem.rank
     n_due = settings.forms.longest_delay(settings.n_episodes) + 1 if settings.forms.is_late else 1
-    n_places = n_due * settings.problem.rank if settings.forms.is_late else 1
-    return (
+    n_places = n_due * rank if settings.forms.is_late else 1
+    queues = (
         np.empty((n_runs, statistics.N_PARTIALS + 2)),
         np.empty((n_runs, n_due, 2), np.int64),
         np.empty((n_runs, n_places, 3), np.int64),
         np.empty((n_runs, n_places)),
         np.empty((n_runs, 2), np.int64),
     )
-
-
-def _room(family: Family, settings: Settings, policy: Policy, n_runs: int) -> Any:
-    """What a kernel keeps from one call to the next, besides the state."""
-    if family.kernel == "play_orders":
-        return np.empty((n_runs, family.n_classes), np.int64)
-    starts, *_, tree_starts, reserve_starts = family.arguments
-    n_items = settings.problem.n_items
-    n_trees = n_runs if n_items >= KineticEngine.LEAST_ITEMS else 0
-    has_heaps = uses_heaps(settings.forms, policy)
-    n, n_cells = (n_items, starts.size - 1) if has_heaps else (0, 0)
-    return (
-        np.empty((n_runs, starts.size - 1, 3)),
-        np.empty((n_runs, 6)),
-        np.empty((n_trees, n_items), bool),
-        np.empty((n_trees, int(tree_starts[-1]), 4)),
-        np.empty((n_trees, int(reserve_starts[-1])), np.int64),
-        np.empty((n_runs, n, 4), np.int32),
-        np.empty((n_runs, n)),
-        np.empty((n_runs, n), np.int32),
-        np.empty((n_runs, n + 1)),
-        np.empty((n_runs, n + 1, 3), np.int32),
-        np.empty((n_runs, n_cells), np.int32),
-        np.empty((n_runs, 2), np.int32),
-        float(CountClassesEngine.items_per_look(policy)) if has_heaps else 0.0,
-    )
+    return queues, np.empty(rank, np.int64), np.empty(rank), np.array([0.0, 1.0, 0.0])

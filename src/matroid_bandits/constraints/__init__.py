@@ -1,11 +1,13 @@
 """Constraints that are not matroids and have exact solvers: matchings, paths, trees, matroid intersections,
-explicit sets."""
+budgets, explicit sets."""
 
 from matroid_bandits.constraints._arborescence import ArborescenceConstraint
 from matroid_bandits.constraints._assignment import AssignmentConstraint
+from matroid_bandits.constraints._edited import edited
 from matroid_bandits.constraints._exact import ExactConstraint
 from matroid_bandits.constraints._explicit import ExplicitSets
 from matroid_bandits.constraints._intersection import MatroidIntersection
+from matroid_bandits.constraints._knapsack import KnapsackConstraint
 from matroid_bandits.constraints._path import PathConstraint
 from matroid_bandits.constraints._quotas import QuotaIntersection
 
@@ -14,7 +16,9 @@ __all__ = [
     "AssignmentConstraint",
     "ExactConstraint",
     "ExplicitSets",
+    "KnapsackConstraint",
     "MatroidIntersection",
     "PathConstraint",
     "QuotaIntersection",
+    "edited",
 ]

@@ -52,7 +52,8 @@ class ArborescenceConstraint(ExactConstraint):
     """
 
     kind = "arborescence"
-    is_hereditary = False
+    per_item = "tails"
+    is_hereditary = fills_up = False
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraints._network import Network, NetworkConstraint, Pinned
 from matroid_bandits.constraints._pairs import check_distinct, read_pairs
 from matroid_bandits.exceptions import InvalidConstraintError
-from matroid_bandits.kernels import flow
+from matroid_bandits.kernels import matching
 
 
 class AssignmentConstraint(NetworkConstraint):
@@ -49,6 +49,7 @@ class AssignmentConstraint(NetworkConstraint):
     """
 
     kind = "assignment"
+    per_item = "rows"
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class AssignmentConstraint(NetworkConstraint):
         super().__init__(row_codes.size, own if labels is None else labels)
         self._row_codes, self._column_codes = frozen(row_codes), frozen(column_codes)
         self._network = self._make_network()
-        self._grid = self._make_grid()
+        self._is_full = self._n_items == len(self._rows) * len(self._columns)
 
     @classmethod
     def between(
@@ -147,15 +148,6 @@ class AssignmentConstraint(NetworkConstraint):
         is_swapped = len(self._rows) > len(self._columns)
         return (self._column_codes, self._row_codes) if is_swapped else (self._row_codes, self._column_codes)
 
-    def _make_grid(self) -> IntArray | None:
-        """The item of each pair, where all pairs exist."""
-        if self._n_items != len(self._rows) * len(self._columns):
-            return None
-        few, many = self._sides()
-        grid = np.empty((int(few.max()) + 1, int(many.max()) + 1), np.int64)
-        grid[few, many] = np.arange(self._n_items)
-        return frozen(grid)
-
     def _around(self, pinned: IntArray | None, is_open: BoolArray) -> Pinned:
         if pinned is not None:  # alone in their rows and columns, they could always be added
             is_beside = np.isin(self._row_codes, self._row_codes[pinned])
@@ -165,10 +157,11 @@ class AssignmentConstraint(NetworkConstraint):
         return Pinned(network, np.zeros(network.tails.size - self._n_items, bool))
 
     def _choose(self, gains: IntArray, is_open: BoolArray, pinned: IntArray | None) -> BoolArray:
-        if self._grid is None or pinned is not None or not is_open.all():
+        if not self._is_full or pinned is not None or not is_open.all():
             return super()._choose(gains, is_open, pinned)
         chosen = np.empty(gains.shape, bool)
-        flow.best_assignments(self._network.tails, self._network.heads, self._grid, gains, chosen)
+        n, m = sorted((len(self._rows), len(self._columns)))
+        matching.best_assignments(*self._sides(), n, m, gains, chosen)
         return chosen
 
     def content(self) -> tuple[Any, ...]:

@@ -8,6 +8,8 @@ import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import WeightsError
+from matroid_bandits.kernels import exact
 
 #: Weights are rounded to this many bits of the largest one.
 _BITS = 40
@@ -50,12 +52,23 @@ class ExactConstraint(Constraint):
     def best_sets(
         self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
     ) -> tuple[IntArray, IntArray]:
-        """Return the canonical best set of each row; see `Constraint.best_sets`."""
+        """Return the canonical best set of each row, also for weights that are +inf; see `Constraint.best_sets`."""
         chosen = self._choose(self._snap(weights), self._opened(available), pinned)
+        if pinned is not None and not self.is_hereditary:
+            chosen[~chosen[:, pinned].all(axis=1)] = False  # no set has all that is pinned
+        if chosen.shape[0] == 1:
+            found = np.flatnonzero(chosen)
+            return found[None], np.array([found.size])
         sizes = chosen.sum(axis=1)
         items = np.zeros((sizes.size, int(sizes.max(initial=0))), np.int64)
         items[np.arange(items.shape[1]) < sizes[:, None]] = np.nonzero(chosen)[1]
         return items, sizes
+
+    def solve(
+        self, weights: FloatArray, *, available: BoolArray | None = None, pinned: IntArray | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """Return the sets of `best_sets`, which takes unseen items itself; see `Constraint.solve`."""
+        return self.best_sets(weights, available=available, pinned=pinned)
 
     def with_unseen(self, weights: FloatArray, unseen: BoolArray) -> FloatArray:
         """Return rounded weights in which unseen items outweigh every set of other items.
@@ -78,12 +91,10 @@ class ExactConstraint(Constraint):
         return min(_BITS, 58 - 2 * int(self._most).bit_length())
 
     def _snap(self, weights: FloatArray) -> IntArray:
-        bits = self._bits
-        largest = np.abs(weights).max(axis=1, keepdims=True, initial=0.0)
-        is_whole = (weights == np.rint(weights)).all(axis=1, keepdims=True)
-        is_whole &= largest <= np.ldexp(2.0 * (self._most + 1), bits)
-        shift = np.where(is_whole, 0, bits - np.frexp(largest)[1])
-        return np.rint(np.ldexp(weights, shift)).astype(np.int64)
+        """The snapped weights, those of unseen items (+inf) as `with_unseen` has them."""
+        gains = np.empty(weights.shape, np.int64)
+        _raise_if_wrong(weights, exact.snap(np.ascontiguousarray(weights), self._bits, self._most, gains))
+        return gains
 
     def _exponents(self, weights: FloatArray) -> IntArray:
         """The power of two above the largest weight of each row, as a column."""
@@ -95,3 +106,12 @@ class ExactConstraint(Constraint):
         if available is None:
             return np.ones((1, self._n_items), bool)
         return np.array(available, bool, ndmin=2)
+
+
+def _raise_if_wrong(weights: FloatArray, place: int) -> None:
+    """Raise `WeightsError` for the weight at this place of the flattened array, if it is not -1."""
+    if place >= 0:
+        run, e = divmod(place, weights.shape[1])
+        raise WeightsError(
+            f"expected finite weights, or +inf for items never seen; got {weights[run, e]} for item {e} of run {run}"
+        )

@@ -41,7 +41,7 @@ class ExplicitSets(ExactConstraint):
     """
 
     kind = "explicit-sets"
-    is_hereditary = False
+    is_hereditary = fills_up = False
 
     def __init__(self, sets: Iterable[Iterable[Label] | IntArray], *, labels: Iterable[Label] | None = None) -> None:
         listed = _listed(sets)

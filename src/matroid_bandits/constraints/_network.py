@@ -56,11 +56,11 @@ class Network(NamedTuple):
         return Flows(chosen, sent, *state)
 
     def change(self, flows: Flows, item: int) -> BoolArray | None:
-        """The best flow for the last row that differs from the canonical one in an item; None where there is none."""
-        used = flows.used.copy()
+        """Turn the last row's flow into the canonical best one that differs in an item; None where there is none."""
+        n_items = flows.chosen.shape[1]
         graph = self.tails, self.heads, self.starts, self.codes
-        more = flow.change(*graph, flows.cost, flows.is_closed, used, flows.potentials, item)
-        return None if more == flow.FAR else used[: flows.chosen.shape[1]]
+        state = flows.cost, flows.is_closed, flows.used, flows.potentials
+        return flows.used[:n_items] if flow.change(*graph, n_items, *state, item) else None
 
 
 class Flows(NamedTuple):
@@ -107,13 +107,9 @@ class NetworkConstraint(ExactConstraint):
         pinned: IntArray | None = None,
     ) -> IntArray | None:
         """Return the best set with an item, or without it, by one shortest path; see `Constraint.force`."""
-        unseen = np.isposinf(weights)[None]
-        filled = weights[None]
-        if unseen.any():
-            filled = self.with_unseen(np.where(unseen, 0.0, weights), unseen)
         is_open = self._opened(available)
         network, is_closed = self._around(pinned, is_open)
-        flows = network.best(self._snap(filled), is_open, is_closed)
+        flows = network.best(self._snap(weights[None]), is_open, is_closed)
         chosen: BoolArray | None = flows.chosen[0]
         assert chosen is not None
         if chosen[item] != is_in and (self.is_hereditary or flows.sent[0] == network.wanted):

@@ -57,7 +57,8 @@ class PathConstraint(NetworkConstraint):
     """
 
     kind = "path"
-    is_hereditary = False
+    per_item = "tails"
+    is_hereditary = fills_up = False
 
     def __init__(
         self,
@@ -194,6 +195,9 @@ class PathConstraint(NetworkConstraint):
     def _snap(self, weights: FloatArray) -> IntArray:
         if self.is_acyclic:
             return super()._snap(weights)
+        unseen = np.isposinf(weights)
+        if unseen.any():
+            weights = self.with_unseen(np.where(unseen, 0.0, weights), unseen)
         # one step of the grid at least, so that no cycle is for nothing
         steps = np.rint(np.ldexp(weights, self._bits - self._exponents(weights)))
         return np.minimum(steps, -1.0).astype(np.int64)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from matroid_bandits._typing import IntArray, Label
-from matroid_bandits.constraint import constraint_from_dict
+from matroid_bandits.constraint import FormSize, constraint_from_dict
 from matroid_bandits.constraints._exact import ExactConstraint
 from matroid_bandits.exceptions import InvalidConstraintError
 from matroid_bandits.matroids import Matroid
@@ -54,11 +54,15 @@ class TwoMatroids(ExactConstraint):
         return {"one": self._matroids[0].to_dict(), "two": self._matroids[1].to_dict()}
 
     @classmethod
+    def _size_of(cls, form: Mapping[str, Any]) -> FormSize:
+        one, two = (cls.form_size(form.get(key, {})) for key in ("one", "two"))
+        n = max(one.n_items, two.n_items)
+        return FormSize(n, n + one.n_items_in_all + two.n_items_in_all, one.n_parts + two.n_parts)
+
+    @classmethod
     def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Self:
         one, two = (_matroid_of(fields.pop(key)) for key in ("one", "two"))
-        if fields:
-            raise TypeError(f"unexpected {sorted(fields)}")
-        return cls(one, two)
+        return cls(one, two, **fields)
 
 
 def _matroid_of(form: Mapping[str, Any]) -> Matroid:

@@ -60,6 +60,10 @@ class Engine(ABC):
             How many items each run has chosen.
         """
 
+    def decide_open(self, request: Request) -> tuple[IntArray, IntArray]:
+        """Return what `decide` does for a request that bars and pins nothing, which need not be looked up then."""
+        return self.decide(request)
+
     def refresh(self, runs: IntArray, items: IntArray) -> None:  # noqa: B027 - only engines that remember need to know
         """Mark the statistics of `items` (n,) in `runs` (n,) as changed since the last decision."""
 

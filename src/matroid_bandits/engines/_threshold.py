@@ -56,15 +56,23 @@ class ThresholdEngine(Engine):
 
     def decide(self, request: Request) -> tuple[IntArray, IntArray]:
         """Return the sets of the request's episode; requests with masks or pins are scanned."""
-        if not request.is_open:
-            return self.scan(request)
+        return self.decide_open(request) if request.is_open else self.scan(request)
+
+    def decide_open(self, request: Request) -> tuple[IntArray, IntArray]:
         items = np.empty(self._shape, np.int64)
         if self._affine is None or self._lines is None:
             U = evaluate(self.policy, self.state, request)
-            selection.top_of_cells(U, *self._cells, self._marks, *self._scratch, items)
+            selection.top_of_cells.call(U, *self._cells, self._marks, *self._scratch, items)
         else:
-            c = coefficient(self._affine, self.state, request)
-            selection.top_of_lines(*self._lines, c, *self._cells, self._marks, *self._scratch, items)
+            c = self._affine.coefficient(self.state, request)
+            if not (type(c) is float and 0.0 <= c < np.inf):
+                c = coefficient(self._affine, self.state, request)
+            means, radii = self._lines  # one by one, since unpacking in the call takes longer
+            starts, members, room, is_sorted = self._cells
+            floats, integers = self._scratch
+            selection.top_of_lines.call(
+                means, radii, c, starts, members, room, is_sorted, self._marks, floats, integers, items
+            )
         if not self._is_sorted:
             items.sort(axis=1)  # chosen cell by cell
         return items, self._full

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from matroid_bandits._util.sums import added
 from matroid_bandits.evaluation._log import Log, read_log
 from matroid_bandits.exceptions import EvaluationError
 
@@ -74,7 +75,7 @@ def companion_effect(log: Any) -> CompanionEffect:
     (True, True)
     """
     log = log if isinstance(log, Log) else read_log(log)
-    is_answered = [each for each in log.decisions if each.is_answered]
+    is_answered = [each for each in log.decisions if each.is_answered and each.is_settled]
     sums: dict[Any, list[float]] = {}
     for each in is_answered:
         for label, weight in zip(each.labels, each.weights.tolist(), strict=True):
@@ -85,7 +86,7 @@ def companion_effect(log: Any) -> CompanionEffect:
     for place, each in enumerate(is_answered):
         if each.is_held_out and each.control is None and each.items.size > 1:
             worth = [sums[label][1] / sums[label][0] for label in each.labels]
-            total = sum(worth)
+            total = added(worth)
             rows += [
                 (place, label, x, total - own)
                 for label, x, own in zip(each.labels, each.weights.tolist(), worth, strict=True)

@@ -9,17 +9,25 @@ unit, such as a visitor, are added up before.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from statistics import NormalDist
+from math import ceil, inf
 from typing import Literal
 
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.student import t_quantile
 from matroid_bandits.exceptions import EvaluationError
 
 Method = Literal["dr", "snips", "iips"]
 METHODS: tuple[Method, ...] = ("dr", "snips", "iips")
+
+#: The least effective size for an interval, per unit of the kurtosis of the weights. With fewer than about ten clicks
+#: among the plays that count, a log says little about its own error.
+_LEAST_SIZE = 10.0
+
+#: Larger degrees of freedom are replaced by this number; the quantiles are the same to four digits.
+_MOST_FREEDOM = 1e6
 
 
 @dataclass(frozen=True)
@@ -126,13 +134,17 @@ class Estimate:
         "dr", "snips" or "iips".
     warnings : tuple of str
         Why the log may not be able to answer.
+    freedom : float
+        The effective degrees of freedom of the error: the number of units over the kurtosis of what they contribute.
+        0 where the log is too short for an interval: where `effective_size` is less than ten times the kurtosis of
+        the weights.
 
     Examples
     --------
     >>> from matroid_bandits.evaluation import Estimate
-    >>> found = Estimate(2.0, 0.5, 100, 5, 100, 80.0, 9.0, 0.1, 0.02, 0.3, "dr")
-    >>> [round(end, 2) for end in found.interval()]
-    [1.02, 2.98]
+    >>> found = Estimate(2.0, 0.5, 100, 5, 100, 80.0, 9.0, 0.1, 0.02, 0.3, "dr", freedom=30.0)
+    >>> round(found.low, 2), round(found.high, 2)
+    (0.98, 3.02)
     """
 
     value: float
@@ -147,19 +159,35 @@ class Estimate:
     balance: float
     method: str
     warnings: tuple[str, ...] = ()
+    freedom: float = inf
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95% confidence interval; -inf where the log is too short."""
+        return self.interval()[0]
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95% confidence interval; inf where the log is too short."""
+        return self.interval()[1]
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the confidence interval for a single look, by the normal distribution.
+        """Return the confidence interval for a single look, by Student's t distribution.
+
+        It is infinite where the log is too short: where `freedom` is 0.
 
         Examples
         --------
         >>> from matroid_bandits.evaluation import Estimate
         >>> found = Estimate(2.0, 0.5, 100, 5, 100, 80.0, 9.0, 0.1, 0.02, 0.3, "dr")
-        >>> [round(end, 2) for end in found.interval()]
-        [1.02, 2.98]
+        >>> [round(end, 2) for end in found.interval(0.9)]
+        [1.18, 2.82]
         """
         level = as_number("level", level, 0.0, 1.0, error=EvaluationError)
-        half = NormalDist().inv_cdf(0.5 + level / 2.0) * self.error if level < 1.0 else np.inf
+        if self.freedom == 0.0 or level == 1.0:
+            return -inf, inf
+        freedom = min(max(self.freedom, 1.0), _MOST_FREEDOM)
+        half = t_quantile(0.5 + level / 2.0, freedom) * self.error
         return self.value - half, self.value + half
 
 
@@ -217,17 +245,38 @@ def estimate(log: Decisions, target: Target, method: Method = "dr") -> Estimate:
         balance=_balance(totals - target.sizes, units),
         method=method,
     )
-    return replace(found, warnings=_warnings(found, log))
+    needed = _LEAST_SIZE * _kurtosis(log.weights)
+    freedom = 0.0 if found.effective_size < needed else _freedom(residuals, units)
+    return replace(found, freedom=freedom, warnings=_warnings(found, log, needed))
 
 
 def _error(residuals: FloatArray, units: IntArray | None) -> float:
     """The standard error of the mean of decisions whose residuals add up by unit."""
     n = residuals.size
-    if units is not None:
-        place = np.unique(units, return_inverse=True)[1].ravel()
-        residuals = np.bincount(place, residuals).astype(np.float64)
+    residuals = _by_unit(residuals, units)
     m = residuals.size
     return float(np.sqrt(np.square(residuals).sum() * _ratio(m, m - 1)) / n) if m > 1 else np.inf
+
+
+def _by_unit(residuals: FloatArray, units: IntArray | None) -> FloatArray:
+    if units is None:
+        return residuals
+    place = np.unique(units, return_inverse=True)[1].ravel()
+    totals: FloatArray = np.bincount(place, residuals).astype(np.float64)
+    return totals
+
+
+def _freedom(residuals: FloatArray, units: IntArray | None) -> float:
+    """The effective degrees of freedom of a standard error: the number of units over their kurtosis."""
+    squares = np.square(_by_unit(residuals, units))
+    return _ratio(squares.sum() ** 2, np.square(squares).sum()) or inf
+
+
+def _kurtosis(weights: FloatArray) -> float:
+    """The kurtosis of weights, at least 1; where all are equal, their number, about that with one that differs."""
+    squares = np.square(weights - weights.mean())
+    spread = float(squares.sum()) ** 2
+    return _ratio(squares.size * float(np.square(squares).sum()), spread) if spread else float(weights.size)
 
 
 def _balance(differences: FloatArray, units: IntArray | None) -> float:
@@ -239,13 +288,18 @@ def _ratio(a: float, b: float) -> float:
     return float(a / b) if b else 0.0
 
 
-def _warnings(found: Estimate, log: Decisions) -> tuple[str, ...]:
-    """Why the log may not be able to answer, in words."""
+def _warnings(found: Estimate, log: Decisions, needed: float) -> tuple[str, ...]:
+    """Why the log may not be able to answer, in words; `needed` is the least effective size for an interval."""
     said = []
-    if found.effective_size < 100.0:
+    if found.effective_size < needed:
         said.append(
-            f"the log holds {found.effective_size:.0f} plays' worth of information about this target, of the 100 "
-            "that an interval needs"
+            f"the log holds {found.effective_size:.0f} plays' worth of information about this target; an interval "
+            f"needs {ceil(needed)} of weights like these"
+        )
+    elif found.effective_size < 100.0:
+        said.append(
+            f"the log holds {found.effective_size:.0f} plays' worth of information about this target; from 100 on "
+            "an interval can be relied on"
         )
     if found.largest_share > 0.1:
         said.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from matroid_bandits.evaluation._laws import FrozenTarget, Propensities, RandomS
 from matroid_bandits.evaluation._log import Log, LoggedDecision, read_log
 from matroid_bandits.evaluation._parts import Categories, by_value, of_decisions
 from matroid_bandits.evaluation._uplift import Look, UpliftSequence
-from matroid_bandits.exceptions import EvaluationError
+from matroid_bandits.evaluation._windows import UpliftSummary, UpliftSums, holdout_notes, shown_words, unit_hash
+from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError
 
 if TYPE_CHECKING:
     import pandas
@@ -44,16 +46,18 @@ class Evaluation:
         The same of the sets that were played, held-out decisions included.
     learner : Estimate
         The same of the sets that the learner chose as it learnt, or would have chosen where others were played.
-    uplift : Look, or None
-        The learner against its control, in gains: positive is better, also where weights are costs. Decisions count
-        in the order in which they were settled, those of the control at the end. None where nothing was held out.
+    uplift : UpliftSummary, or None
+        The learner against its control: averages per decision, in windows up to the last event of the log. Decisions
+        count since the control, or the tag of the hold-out, was last changed. None where nothing was held out.
     looks : tuple of Look
-        The same along the log, at about 200 decisions evenly apart.
+        The same, valid at any time: in gains, of decisions in the order in which they were settled, of each unit the
+        first; at about 200 decisions evenly apart.
     parts : dict of str to dict of str to dict of str to Estimate
         Estimates, those of the sets that were played among them as "as played", by the values of each tag that was
         asked for, and by "category".
     n_open, n_lost : int
-        Decisions that were left out: those that still wait for answers, and those that were closed without some.
+        Decisions that were left out: those that still wait for answers, and those that were closed without any. One
+        that was closed after an answer counts with what was told.
     method : str
         The estimator.
     minimize : bool
@@ -73,7 +77,7 @@ class Evaluation:
     estimates: dict[str, Estimate]
     played: Estimate
     learner: Estimate
-    uplift: Look | None
+    uplift: UpliftSummary | None
     n_open: int
     n_lost: int
     method: str
@@ -90,7 +94,8 @@ class Evaluation:
             "n_lost": self.n_lost,
             "played": _form(self.played),
             "learner": _form(self.learner),
-            "uplift": None if self.uplift is None else _plain(asdict(self.uplift)),
+            "uplift": None if self.uplift is None else _plain(self.uplift.to_dict()),
+            "sequence": _plain(asdict(self.looks[-1])) if self.looks else None,
             "estimates": {name: _form(found) for name, found in self.estimates.items()},
             "parts": {
                 by: {part: {name: _form(found) for name, found in row.items()} for part, row in table.items()}
@@ -104,9 +109,8 @@ class Evaluation:
 
         rows = {PLAYED: self.played} | self.estimates
         frame = pd.DataFrame([asdict(found) for found in rows.values()], index=pd.Index(rows, name="target"))
-        ends = [found.interval() for found in rows.values()]
-        frame.insert(2, "low", [low for low, _ in ends])
-        frame.insert(3, "high", [high for _, high in ends])
+        frame.insert(2, "low", [found.low for found in rows.values()])
+        frame.insert(3, "high", [found.high for found in rows.values()])
         return frame.drop(columns="method")
 
 
@@ -122,6 +126,7 @@ def evaluate(
     n_redraws: int | None = None,
     n_draws: int = 100_000,
     seed: int = 0,
+    strict: bool = True,
 ) -> Evaluation:
     """Estimate the value of other policies from a log with a hold-out.
 
@@ -154,6 +159,9 @@ def evaluate(
         See `inclusion_probabilities`.
     seed : int, default 0
         Of those draws.
+    strict : bool, default True
+        Whether a target that the log cannot value is an error. Otherwise its value is NaN, and the `warnings` of its
+        estimate say why.
 
     Returns
     -------
@@ -188,23 +196,26 @@ def evaluate(
     random = RandomSets(n_draws, seed)
     parts = Categories() if categories else None
     frozen = {name: FrozenTarget(target, random) for name, target in named.items()}
-    table = _Table(log, frozen, random, n_redraws, parts)
+    table = _Table(log, frozen, random, n_redraws, parts, strict)
     settled = table.decisions(_units(table.kept, unit))
     estimates = {}
     for name in named:
+        if name in table.refused:
+            estimates[name] = table.nothing(settled, name, method)
+            continue
         found = estimate(settled, table.target(name), method)
         if found.warnings and (share := table.needed_share(name)) is not None:
             said = f"a hold-out of {share:.1%} over as many decisions would be enough for any of its items"
             found = replace(found, warnings=(*found.warnings, said))
         estimates[name] = found
-    looks = _uplift(_by_settlement(log), unit, log.minimize, weights)
+    uplift, looks = _uplift(log, unit, weights)
     return Evaluation(
         estimates=estimates,
         played=table.played(settled),
         learner=estimate(settled, table.target(_OWN), method),
-        uplift=looks[-1] if looks else None,
+        uplift=uplift,
         n_open=sum(not each.is_settled for each in log.decisions),
-        n_lost=sum(each.is_settled and not each.is_answered for each in log.decisions),
+        n_lost=sum(each.is_settled and not each.is_counted for each in log.decisions),
         method=method,
         minimize=log.minimize,
         looks=looks,
@@ -236,8 +247,11 @@ class _Table:
         random: RandomSets,
         n_redraws: int | None,
         categories: Categories | None,
+        is_strict: bool,
     ) -> None:
         self.kept: list[LoggedDecision] = []
+        self.refused: dict[str, str] = {}  # why targets cannot be valued
+        self._is_strict = is_strict
         self._targets, self._categories = targets, categories
         self._p: list[FloatArray] = []
         self._f: list[FloatArray] = []
@@ -252,7 +266,7 @@ class _Table:
             n_followed = max(n_followed, number - 1)
             if places is not None:
                 known.add(decision, places)
-            elif decision.is_answered:
+            elif decision.is_counted:
                 p, q = propensities.of(decision)
                 self._add(decision, p, propensities.own, known.of(decision.constraint), q)
         self._n_redraws = propensities.n_redraws
@@ -268,25 +282,33 @@ class _Table:
         self._codes.append(codes[items])
         self._columns[_OWN].add(own, items, f, codes)
         for name, target in self._targets.items():
-            e = target.of(decision)
-            missing = np.flatnonzero((e > 0.0) & (p <= 0.0))
-            if missing.size:
-                raise EvaluationError(
-                    f"the log cannot value {name}: {labels_of(decision.constraint, missing)} could not have been "
-                    f"chosen at decision {decision.id}; a hold-out of random sets would have shown every item at "
-                    "times"
-                )
+            if name in self.refused:
+                continue
+            try:
+                e = target.of(decision)
+                missing = np.flatnonzero((e > 0.0) & (p <= 0.0))
+                if missing.size:
+                    raise EvaluationError(
+                        f"the log cannot value {name}: {labels_of(decision.constraint, missing)} could not have been "
+                        f"chosen at decision {decision.id}; a hold-out of random sets would have shown every item at "
+                        "times"
+                    )
+            except MatroidBanditsError as error:
+                if self._is_strict:
+                    raise
+                self.refused[name] = str(error)
+                continue
             self._columns[name].add(e, items, f, codes)
             self._least_q[name] = min(self._least_q[name], float(q[(e > 0.0) & (q > 0.0)].min(initial=1.0)))
 
     def decisions(self, units: IntArray | None) -> Decisions:
         if not self.kept:
             raise EvaluationError(
-                "expected at least one decision whose items are all answered, got a log without any"
+                "expected at least one decision that is answered, or closed with an answer; got a log without any"
             )
         return Decisions(
             np.repeat(np.arange(len(self.kept)), [each.items.size for each in self.kept]),
-            np.concatenate([each.weights for each in self.kept]),
+            np.nan_to_num(np.concatenate([each.weights for each in self.kept])),  # what was never told counts nothing
             np.concatenate(self._p),
             np.concatenate(self._f),
             np.array([each.is_held_out for each in self.kept], bool),
@@ -303,6 +325,14 @@ class _Table:
         inclusions = inclusions * (np.concatenate(self._codes) == category)
         return Target(inclusions, _sums(column.sizes, category), _sums(column.predicted, category))
 
+    def nothing(self, settled: Decisions, name: str, method: Method) -> Estimate:
+        """The row of a target that cannot be valued."""
+        nan, n_held_out = float("nan"), int(settled.is_held_out.sum())
+        n_units = len(settled) if settled.units is None else np.unique(settled.units).size
+        return Estimate(
+            nan, nan, len(settled), n_held_out, n_units, 0.0, nan, nan, nan, nan, method, (self.refused[name],), 0.0
+        )
+
     def played(self, settled: Decisions, chosen: FloatArray | None = None) -> Estimate:
         """The value of the sets that were played, or of some of their items: weights of 1."""
         ones = np.ones(settled.weights.size)
@@ -314,7 +344,7 @@ class _Table:
     def parts(self, settled: Decisions, method: Method, tags: list[str]) -> dict[str, dict[str, dict[str, Estimate]]]:
         """Estimates by the values of tags and by category."""
         found: dict[str, dict[str, dict[str, Estimate]]] = {}
-        names = [*self._targets]
+        names = [name for name in self._targets if name not in self.refused]
         for tag in tags:
             if not any(tag in each.tags for each in self.kept):
                 raise EvaluationError(f"expected decisions with the tag {tag!r}, got none")
@@ -403,50 +433,100 @@ def _units(kept: list[LoggedDecision], unit: str | None) -> IntArray | None:
     return np.array(found, np.int64)
 
 
-def _by_settlement(log: Log) -> list[LoggedDecision]:
-    """The decisions that were answered under the control of the end, in the order of their last answers."""
-    control = log.holdout.control
-    last = {id(decision): number for number, decision, places in log.steps if places is not None}
-    answered = [each for each in log.decisions if each.is_answered and each.control == control]
-    return sorted(answered, key=lambda each: last.get(id(each), 0))
-
-
 def _uplift(
-    kept: list[LoggedDecision], unit: str | None, minimize: bool, weights: tuple[float, float] | None
-) -> tuple[Look, ...]:
-    """Learner against hold-out along the log; with units, by the first decision of each."""
+    log: Log, unit: str | None, weights: tuple[float, float] | None
+) -> tuple[UpliftSummary | None, tuple[Look, ...]]:
+    """The learner against its control as at the end of the log: the headline, and looks at the sequence."""
+    since, policy_days = _stretch(log)
+    asked = {id(each): number for number, each, places in log.steps if places is None}
+    chosen = [each for each in log.decisions if asked[id(each)] > since and 0.0 < each.share < 1.0]
+    settled = sorted((each for each in chosen if each.settled_by), key=lambda each: each.settled_by)
+    if not settled:
+        return None, ()
+    sums = UpliftSums(unit, log.minimize)
+    for changed in policy_days:
+        sums.change_policy(changed)
+    for each in settled:
+        day = _day(each.asked_at)
+        if not each.is_counted:
+            sums.lose(day, each.is_held_out)
+            continue
+        known = each.weights[~np.isnan(each.weights)]
+        sums.are_clicks = sums.are_clicks and bool(np.isin(known, (0.0, 1.0)).all())
+        value = each.tags.get(unit) if unit is not None else None
+        hashed = None if unit is None else unit_hash(unit, each.id if value is None else value)
+        sums.add(day, each.value, each.is_held_out, each.items.size, hashed)
+    counted = [each for each in settled if each.is_counted]
+    looks, shown = _sequence(log, _first_of_units(counted, unit), weights)
+    today = _day(log.events[-1].at)
+    notes = holdout_notes(log.holdout, log.constraint)
+    return sums.summary(today, notes, shown, with_points=True), looks
+
+
+def _day(at: float) -> int | None:
+    """The day of a time, counted from 1970 in UTC; None of a log without a clock."""
+    return int(at // 86_400) if np.isfinite(at) else None
+
+
+def _stretch(log: Log) -> tuple[int, list[int]]:
+    """The last event that changed what decisions are compared with, and the days of changes of the policy since."""
+    since, days = 0, list[int]()  # of events from 1 on
+    for (before, was, earlier), (event, holdout, control) in pairwise(log.settings):
+        if (earlier, was.by) != (control, holdout.by):
+            since, days = event.number, []
+        if before.form["policy"] != event.form["policy"] and (day := _day(event.at)) is not None:
+            days.append(day)
+    return since, days
+
+
+def _first_of_units(counted: list[LoggedDecision], unit: str | None) -> list[LoggedDecision]:
+    """The first decision of each unit; all where each is a unit of its own."""
     met: set[str] = set()
     first = []
-    for each in kept:
+    for each in counted:
         if unit is not None and unit in each.tags:
             value = repr(each.tags[unit])
             if value in met:
                 continue
             met.add(value)
-        if 0.0 < each.share < 1.0:
-            first.append(each)
+        first.append(each)
+    return first
+
+
+def _sequence(
+    log: Log, first: list[LoggedDecision], weights: tuple[float, float] | None
+) -> tuple[tuple[Look, ...], str]:
+    """Looks at the confidence sequence along the log, and since when it has excluded zero, in words."""
     if not first:
-        return ()
+        return (), ""
     low, high = weights if weights is not None else (0.0, 1.0)
     largest = max(each.items.size for each in first)
     if weights is None:
-        low = min(low, *(each.weights.min(initial=0.0) for each in first))
-        high = max(high, *(each.weights.max(initial=0.0) for each in first))
-    sign = -1.0 if minimize else 1.0
+        low = min(low, *(float(np.nanmin(each.weights, initial=0.0)) for each in first))
+        high = max(high, *(float(np.nanmax(each.weights, initial=0.0)) for each in first))
+    sign = -1.0 if log.minimize else 1.0
     ends = sign * largest * min(low, 0.0), sign * largest * max(high, 0.0)
     sequence = UpliftSequence(min(ends), max(ends))
-    values: FloatArray = np.array([sign * each.weights.sum() for each in first])
+    values: FloatArray = np.array([sign * each.value for each in first])
     arms: BoolArray = np.array([each.is_held_out for each in first], bool)
     shares, looks = np.array([each.share for each in first]), []
+    since: int | None = None  # the place of the first decision after which the sequence excluded zero
     for part in np.array_split(np.arange(len(first)), min(_LOOKS, len(first))):
-        sequence.add(values[part], arms[part], shares[part])
+        found = sequence.trace(values[part], arms[part], shares[part]).sequence
+        holds_zero = np.flatnonzero((found[:, 0] <= 0.0) & (found[:, 1] >= 0.0))
+        if holds_zero.size:
+            since = None
+            part, found = part[holds_zero[-1] + 1 :], found[holds_zero[-1] + 1 :]
+        if since is None and part.size:
+            since = int(part[0])
         looks.append(sequence.look())
-    return tuple(looks)
+    if since is None:
+        return tuple(looks), ""
+    return tuple(looks), shown_words(looks[-1].sequence[0] > 0.0, log.events[first[since].settled_by - 1].at)
 
 
 def _form(found: Estimate) -> dict[str, Any]:
-    low, high = found.interval()
-    form: dict[str, Any] = _plain(asdict(found) | {"low": low, "high": high})
+    form: dict[str, Any] = _plain(asdict(found) | {"low": found.low, "high": found.high})
     return form
 
 

@@ -89,8 +89,8 @@ class Propensities:
         n = (self._n_redraws or _REDRAWS) if decision.control.samples else 1
         self.n_redraws = max(self.n_redraws, n if n > 1 else 0)
         sets, sizes = self._learner.redraws(n, **_request(decision), is_control=True)
-        shares: FloatArray = _count(sets, sizes, decision.constraint.n_items) / n
-        return shares
+        hits = _count(sets, sizes, decision.constraint.n_items)
+        return _smoothed(hits, n) if n > 1 else hits.astype(np.float64)
 
     def _own(self, decision: LoggedDecision, q: FloatArray) -> FloatArray:
         """The chance (L,) of each item to be in the learner's set."""
@@ -103,13 +103,12 @@ class Propensities:
             assert items is not None
             return _indicator(items, n_items)
         h, least = decision.share, float(q[q > 0.0].min(initial=1.0))
-        n = self._n_redraws or (_REDRAWS if h == 0.0 else min(ceil(25.0 / (h * least)), _MOST_REDRAWS))
+        is_alone = h == 0.0 or decision.control is not None  # no random sets, in which every item has its chance
+        n = self._n_redraws or (_REDRAWS if is_alone else min(ceil(25.0 / (h * least)), _MOST_REDRAWS))
         self.n_redraws = max(self.n_redraws, n)
         sets, sizes = learner.redraws(n, **_request(decision))
         hits = _count(sets, sizes, n_items)
-        # Without a hold-out, (n + 1) / (hits + 1) is all but unbiased for 1 / p, while n / hits may be infinite.
-        shares = hits / n if h > 0.0 else (hits + 1.0) / (n + 1.0)
-        return shares.astype(np.float64)
+        return _smoothed(hits, n) if is_alone else hits / n
 
 
 def propensities(
@@ -222,6 +221,11 @@ def _indicator(items: IntArray, n_items: int) -> FloatArray:
     found = np.zeros(n_items)
     found[items] = 1.0
     return found
+
+
+def _smoothed(hits: IntArray, n: int) -> FloatArray:
+    """The share of hits among n redraws; its inverse is finite, and all but unbiased for 1 / p."""
+    return ((hits + 1.0) / (n + 1.0)).astype(np.float64)
 
 
 def _count(sets: IntArray, sizes: IntArray, n_items: int) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -16,7 +17,8 @@ from matroid_bandits._util.extras import missing, pandas_for
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.evaluation._sources import read_forms
-from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError
+from matroid_bandits.evaluation._windows import control_key
+from matroid_bandits.exceptions import EvaluationError, LogWarning, MatroidBanditsError
 from matroid_bandits.learner import Holdout, Learner
 from matroid_bandits.policies import Policy, policy_from_dict
 
@@ -95,6 +97,9 @@ class LoggedDecision:
         Whether it is the default of a decision that was closed.
     is_closed : bool
         Whether no more answers will come.
+    settled_by : int
+        The number of the event that answered the last item or closed the decision, or, where answers are clicks and
+        windows end, that ended its window; 0 while it waits.
 
     Examples
     --------
@@ -123,6 +128,7 @@ class LoggedDecision:
     told_at: FloatArray
     is_default: BoolArray
     is_closed: bool = False
+    settled_by: int = 0
 
     @property
     def labels(self) -> list[Label]:
@@ -137,8 +143,21 @@ class LoggedDecision:
 
     @property
     def is_settled(self) -> bool:
-        """Whether no more feedback can arrive."""
-        return self.is_closed or self.is_answered
+        """Whether no more feedback can arrive, and its window has ended where answers are clicks.
+
+        Clicks come early: without the windows, decisions with clicks on all items would count before the others.
+        """
+        return self.settled_by > 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is settled with an answer: whole, or closed with what was told of some items."""
+        return self.is_settled and (not self.weights.size or not bool(np.isnan(self.weights).all()))
+
+    @property
+    def value(self) -> float:
+        """The sum of what is known of its items."""
+        return float(np.nansum(self.weights))
 
 
 @dataclass(eq=False)
@@ -158,6 +177,8 @@ class Log:
     steps : list of (int, LoggedDecision, int array or None)
         Decisions (None) and answers to the given places of one, in the order in which they happened, each with the
         number of its event.
+    settings : list of (Event, Holdout, str or None)
+        The events that gave settings, the hold-out from then on, and what tells its control from another.
     may_sample : bool
         Whether a policy of the log draws random numbers.
 
@@ -174,9 +195,14 @@ class Log:
     decisions: list[LoggedDecision] = field(default_factory=list)
     steps: list[tuple[int, LoggedDecision, IntArray | None]] = field(default_factory=list)
     minimize: bool = False
+    settings: list[tuple[Event, Holdout, str | None]] = field(default_factory=list)
     may_sample: bool = False
     holdout: Holdout = field(default_factory=Holdout)
     _open: dict[int, LoggedDecision] = field(default_factory=dict)
+    _early: dict[int, LoggedDecision] = field(default_factory=dict)  # told whole, before their windows have ended
+    _has_windows: bool = False
+    _answers: str | None = None  # None where the log does not say
+    _forgotten: list[tuple[int, set[Label]]] = field(default_factory=list)
     _constraint: Constraint | None = None
     _policy: Policy | None = None
 
@@ -307,11 +333,18 @@ class Log:
         if event.kind == "created":
             self._constraint = constraint_from_dict(form["constraint"])
             self.minimize = form["minimize"]
-            self._configure(form)
+            self._configure(event)
         elif event.kind == "changed":
-            self._constraint = constraint_from_dict(form["constraint"])
+            before, self._constraint = self.constraint, constraint_from_dict(form["constraint"])
+            left = {*before.labels}.difference(self._constraint.labels)  # which may be forgotten later
+            self._forgotten.append((len(self.decisions), left.union(map(decode, form["forget"]))))
         elif event.kind == "configured":
-            self._configure(form)
+            self._configure(event)
+            if form["restart"]:
+                self._forgotten.append((len(self.decisions), {*self.constraint.labels}))
+        elif event.kind == "restarted":
+            items = self.constraint.labels if form["items"] is None else map(decode, form["items"])
+            self._forgotten.append((len(self.decisions), {*items}))
         elif event.kind == "asked":
             self._ask(event)
         elif event.kind == "told":
@@ -319,9 +352,12 @@ class Log:
         elif event.kind == "closed":
             self._close(event)
 
-    def _configure(self, form: Mapping[str, Any]) -> None:
+    def _configure(self, event: Event) -> None:
+        form = event.form
         self._policy, self.holdout = policy_from_dict(form["policy"]), Holdout.of(form["holdout"])
+        self.settings.append((event, self.holdout, control_key(self.holdout.control, self.constraint)))
         self.may_sample |= self._policy.samples
+        self._answers = form.get("answers")
 
     def _ask(self, event: Event) -> None:
         form, constraint = event.form, self.constraint
@@ -357,31 +393,81 @@ class Log:
             np.zeros(items.size, bool),
         )
         self.decisions.append(decision)
-        self._open[decision.id] = decision
+        if items.size:
+            self._open[decision.id] = decision
+        else:  # settled at once, worth 0
+            decision.settled_by = event.number
         self.steps.append((event.number, decision, None))
 
     def _tell(self, event: Event) -> None:
+        if self._is_empty(event.form["decision"]):
+            return
         decision, weights = self._open[event.form["decision"]], event.form["weights"]
         if weights and isinstance(weights[0], list):
-            numbers = {e: k for k, e in enumerate(decision.items.tolist())}
-            item = decision.constraint.item
-            places = np.array([numbers[item(decode(label))] for label, _ in weights], np.int64)
-            values = np.array([weight for _, weight in weights], np.float64)
+            place_of = {label: k for k, label in enumerate(decision.labels)}
+            told = [(place_of.get(decode(label)), weight) for label, weight in weights]
+            if any(place is None for place, _ in told):  # of version 0.2.0, which took them after a restart
+                named = next(label for label, (place, _) in zip(weights, told, strict=True) if place is None)[0]
+                warnings.warn(
+                    f"event {event.number} of the log tells {named!r}, which is no item of decision {decision.id}: "
+                    "that answer is left out",
+                    LogWarning,
+                    stacklevel=4,
+                )
+                told = [(place, weight) for place, weight in told if place is not None]
+            places = np.array([place for place, _ in told], np.int64)
+            values = np.array([weight for _, weight in told], np.float64)
         else:
             places, values = np.arange(len(weights)), np.array(weights, np.float64)
+            if not self._is_in_order(decision, values):
+                warnings.warn(
+                    f"event {event.number} of the log has the weights of decision {decision.id} without labels, as "
+                    "version 0.2.0 wrote some of them after a restart: they are read in the order of the decision's "
+                    "items, and that of those which were forgotten may be another",
+                    LogWarning,
+                    stacklevel=4,
+                )
         self._answer(event, decision, places, values, is_default=False)
         if decision.is_answered:
             del self._open[decision.id]
+            if self._answers != "all":
+                self._early[decision.id] = decision
+            if self._answers == "all" or not self._has_windows:
+                decision.settled_by = event.number
+
+    def _is_empty(self, id: int) -> bool:
+        """Whether a decision has no items, so that nothing waits for it; logs of version 0.2.0 answer such ones."""
+        return id not in self._open and 0 < id <= len(self.decisions) and not self.decisions[id - 1].items.size
+
+    def _is_in_order(self, decision: LoggedDecision, values: FloatArray) -> bool:
+        """Whether a list of weights is that of the decision's items; of forgotten ones the order is not known."""
+        lost = set[Label]().union(*(labels for last, labels in self._forgotten if last >= decision.id))
+        unsure = {value for label, value in zip(decision.labels, values.tolist(), strict=True) if label in lost}
+        return len(unsure) < 2
 
     def _close(self, event: Event) -> None:
         form = event.form
-        ids = [id for id in self._open if id < form["before"]] if "before" in form else [form["decision"]]
+        if "before" not in form and self._is_empty(form["decision"]):
+            return
+        ids = [form["decision"]] if "before" not in form else [id for id in self._open if id < form["before"]]
+        if "before" in form:
+            self._end_windows(event)
         for id in ids:
             decision = self._open.pop(id)
-            decision.is_closed = True
+            decision.is_closed, decision.settled_by = True, event.number
             missing = np.flatnonzero(np.isnan(decision.weights))
             if form["default"] is not None and missing.size:
                 self._answer(event, decision, missing, form["default"], is_default=True)
+
+    def _end_windows(self, event: Event) -> None:
+        """Let decisions count that were told whole and whose windows have ended; others wait for theirs."""
+        if not self._has_windows and self._answers != "all" and event.form["default"] == 0.0:
+            self._has_windows = True
+            for early in self._early.values():
+                early.settled_by = 0
+        for id in [id for id in self._early if id < event.form["before"]]:
+            early = self._early.pop(id)
+            early.settled_by = early.settled_by or event.number
 
     def _answer(
         self,

@@ -46,7 +46,7 @@ def matching_replay(log: Any, target: Any) -> Estimate:
     log = log if isinstance(log, Log) else read_log(log)
     frozen, values = FrozenTarget(target, RandomSets(1, 0)), []
     for each in log.decisions:
-        if not (each.is_held_out and each.control is None and each.is_answered):
+        if not (each.is_held_out and each.control is None and each.is_answered and each.is_settled):
             continue
         _check(each.constraint)
         chances = frozen.of(each)

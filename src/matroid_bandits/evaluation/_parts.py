@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from matroid_bandits._typing import BoolArray, IntArray
-from matroid_bandits._util.names import decode
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.evaluation._estimators import Decisions, Target
 from matroid_bandits.evaluation._log import LoggedDecision
@@ -42,12 +41,9 @@ class Categories:
 
 
 def _named(constraint: Constraint) -> list[str]:
-    form = constraint.to_dict()
-    while form.get("kind") in ("truncation", "restriction") and isinstance(form.get("base"), Mapping):
-        form = form["base"]
-    if form.get("kind") == "partition" and len(form["blocks"]) == constraint.n_items:
-        names = [str(decode(name)) for name in form["names"]]
-        return [names[code] for code in form["blocks"]]
+    kinds = constraint.categories()
+    if kinds:
+        return ["(none)" if name is None else str(name) for name in kinds[0]]
     return [_prefix(label) for label in constraint.labels]
 
 

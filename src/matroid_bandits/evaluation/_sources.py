@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import ArchivedEventsError, EvaluationError
 
 #: How many events are fetched from a server at once.
@@ -116,6 +117,11 @@ class _Entries(Iterator[Form]):
             if form is None:
                 continue
             if "event" in form:
+                if not isinstance(form["event"], str):
+                    raise EvaluationError(
+                        f'expected the kind of an event as text after "event", got {shown(form["event"])} in line '
+                        f"{self._n}"
+                    )
                 return form
             self._note(form)
         raise StopIteration

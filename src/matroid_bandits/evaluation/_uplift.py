@@ -10,14 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.checks import as_integer, as_number
 from matroid_bandits.exceptions import EvaluationError
 from matroid_bandits.kernels import uplift as kernels
 
-#: Intervals begin with this decision; before it, the variance is hardly known.
-FIRST_LOOK = 100
+#: Intervals that rest on a variance begin where either arm has this many decisions per unit of its kurtosis: with
+#: clicks, about this many clicks. Before it, the variance is hardly known.
+ENOUGH = 30.0
 _ZETA = 3.1055  # zeta(1.4), of the stitched boundary
+
+# Places of the sums of second and fourth powers of both arms
+_SECOND = np.array([kernels.SECOND_LEARNER, kernels.SECOND_CONTROL])
+_FOURTH = np.array([kernels.FOURTH_LEARNER, kernels.FOURTH_CONTROL])
 
 
 @dataclass(frozen=True)
@@ -28,15 +33,17 @@ class Look:
     ----------
     n_decisions, n_control : int
         Decisions so far, and those of the control among them.
-    value : float
-        The mean over decisions of (value of the learner's set - value of the control's); NaN without decisions.
+    value : float, or None
+        The mean over decisions of (value of the learner's set - value of the control's); None before either arm has
+        30 decisions per unit of the kurtosis of its values: with clicks, about 30 clicks.
     sequence : tuple of float
         A confidence sequence: with the chance `level` the truth is inside at every look at once (asymptotic;
-        Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas 2024).
+        Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas 2024). Infinite as long as there is no value.
     exact : tuple of float
         The same without asymptotics, and wider (empirical Bernstein; Howard, Ramdas, McAuliffe and Sekhon 2021).
     single : tuple of float
-        The ordinary interval, right for one look that was planned in advance and misleading for more.
+        The ordinary interval, right for one look that was planned in advance and misleading for more. Infinite as
+        long as there is no value.
     p_better, p_worse : float
         Level at which a bet against "the learner is never better" (worse) would raise the alarm; valid at any time.
 
@@ -49,7 +56,7 @@ class Look:
 
     n_decisions: int
     n_control: int
-    value: float
+    value: float | None
     sequence: tuple[float, float]
     exact: tuple[float, float]
     single: tuple[float, float]
@@ -60,12 +67,14 @@ class Look:
 class Trace(NamedTuple):
     """Estimated uplift after each of n decisions: the fields of a `Look` as arrays, intervals as (n, 2).
 
+    Values are NaN where a look has none.
+
     Examples
     --------
     >>> import matroid_bandits as mb
     >>> trace = mb.evaluation.UpliftSequence(0, 1).trace([1.0, 0.0], [False, True], 0.5)
     >>> trace.value.tolist(), trace.single.shape
-    ([1.0, 1.125], (2, 2))
+    ([nan, nan], (2, 2))
     """
 
     n_decisions: IntArray
@@ -104,7 +113,7 @@ class UpliftSequence:
     >>> uplift.add(values, is_control, 0.1)
     >>> look = uplift.look()
     >>> round(look.value, 2), [round(end, 2) for end in look.sequence], look.p_better < 0.025
-    (1.07, [0.9, 1.25], True)
+    (1.08, [0.9, 1.25], True)
     """
 
     def __init__(self, low: float, high: float, alpha: float = 0.05, planned: int = 10_000) -> None:
@@ -202,7 +211,7 @@ class UpliftSequence:
         return Look(
             n_decisions=int(seen.n_decisions[0]),
             n_control=int(seen.n_control[0]),
-            value=float(seen.value[0]),
+            value=None if np.isnan(seen.value[0]) else float(seen.value[0]),
             sequence=sequence,
             exact=exact,
             single=single,
@@ -210,11 +219,14 @@ class UpliftSequence:
             p_worse=float(seen.p_worse[0]),
         )
 
-    def band(self) -> tuple[float, float, float]:
-        """Return the current value and the ends of its confidence sequence, a part of `look`."""
+    def band(self) -> tuple[float, float]:
+        """Return the ends of the confidence sequence, a part of `look`."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            value, half = self._state[kernels.SUM] / self._state[kernels.N], self._asymptotic(self._state)
-        return float(value), float(value - half), float(value + half)
+            half = self._asymptotic(self._state)
+        if np.isinf(half):
+            return -np.inf, np.inf
+        mean = self._state[kernels.SUM] / self._state[kernels.N]
+        return float(mean - half), float(mean + half)
 
     def _advance(self, values: ArrayLike, is_control: ArrayLike, shares: ArrayLike, trace: FloatArray) -> None:
         y = np.array(values, np.float64, ndmin=1)
@@ -235,9 +247,11 @@ class UpliftSequence:
     def _seen(self, states: FloatArray) -> Trace:
         """What states (SIZE, n) say."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = states[kernels.SUM] / states[kernels.N]
+            value, mean = self._value(states), states[kernels.SUM] / states[kernels.N]
             halves = self._asymptotic(states), self._bernstein(states), self._wald(states)
-        sequence, exact, single = (np.stack([value - half, value + half], axis=-1) for half in halves)
+            ends = (np.stack([mean - half, mean + half], axis=-1) for half in halves)
+            nothing = np.array([-np.inf, np.inf])
+            sequence, exact, single = (np.where(np.isnan(each), nothing, each) for each in ends)
         return Trace(
             n_decisions=states[kernels.N].astype(np.int64),
             n_control=states[kernels.N_CONTROL].astype(np.int64),
@@ -249,7 +263,16 @@ class UpliftSequence:
             p_worse=np.minimum(1.0, np.exp(-states[kernels.MOST_WORSE])),
         )
 
-    # Half the widths of intervals, of a state (SIZE,) or of several (SIZE, n)
+    # Values and half the widths of intervals, of a state (SIZE,) or of several (SIZE, n)
+
+    def _value(self, states: FloatArray) -> FloatArray:
+        return np.where(self._is_known(states), states[kernels.SUM] / states[kernels.N], np.nan)
+
+    def _is_known(self, states: FloatArray) -> BoolArray:
+        """Whether either arm has decisions enough for a variance."""
+        second, fourth = states[_SECOND], states[_FOURTH]  # n / kurtosis is second**2 / fourth
+        found: BoolArray = ((second > 0.0) & (second * second >= ENOUGH * fourth)).all(axis=0)
+        return found
 
     def _variance(self, states: FloatArray) -> FloatArray:
         n = states[kernels.N]
@@ -258,13 +281,13 @@ class UpliftSequence:
 
     def _wald(self, states: FloatArray) -> FloatArray:
         n, z = states[kernels.N], NormalDist().inv_cdf(1.0 - self.alpha / 2.0)
-        return np.where(n > 1, z * np.sqrt(self._variance(states) / n), np.inf)
+        return np.where(self._is_known(states), z * np.sqrt(self._variance(states) / n), np.inf)
 
     def _asymptotic(self, states: FloatArray) -> FloatArray:
         n = states[kernels.N]
         rho = (-2.0 * log(self.alpha) + log(1.0 - 2.0 * log(self.alpha))) / self.planned
         width = 2.0 * (n * rho + 1.0) / (n * n * rho) * np.log(np.sqrt(n * rho + 1.0) / self.alpha)
-        return np.where(n < FIRST_LOOK, np.inf, np.sqrt(self._variance(states) * width))
+        return np.where(self._is_known(states), np.sqrt(self._variance(states) * width), np.inf)
 
     def _bernstein(self, states: FloatArray) -> FloatArray:
         n = states[kernels.N]

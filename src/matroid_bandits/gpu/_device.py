@@ -51,9 +51,16 @@ def kernel(function, name, **callees):
 
 def _copy(function, callees):
     plain = getattr(function, "py_func", function)
-    copy = FunctionType(plain.__code__, {**plain.__globals__, **callees}, plain.__name__, plain.__defaults__)
+    known = {**plain.__globals__, **callees}
+    if not is_simulated():  # for which a compiled function is Numba's own
+        known |= {name: known[name].dispatcher for name in plain.__code__.co_names if _is_kernel(known.get(name))}
+    copy = FunctionType(plain.__code__, known, plain.__name__, plain.__defaults__)
     copy.__module__ = plain.__module__
     return copy
+
+
+def _is_kernel(value):
+    return isinstance(value, compiling.Kernel)
 
 
 @cache

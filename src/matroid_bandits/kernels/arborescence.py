@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 #: Weights of several limbs are numbers to the base 2**62, the first limb signed, the others from 0 on.
 LIMB = 62
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def perturb(gains, limbs):
     """gains[e] 2**(62 w) plus a bit of its own for each item, larger for smaller items, in w + 1 limbs (L, w + 1)."""
     limbs[:] = 0
@@ -17,7 +17,7 @@ def perturb(gains, limbs):
         limbs[e, 1 + e // LIMB] = np.int64(1) << (LIMB - 1 - e % LIMB)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compare(limbs, d, e):
     for i in range(limbs.shape[1]):
         if limbs[d, i] != limbs[e, i]:
@@ -25,7 +25,7 @@ def _compare(limbs, d, e):
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel(work=lambda tails, heads, n_vertices, root, is_open, limbs, chosen: n_vertices * limbs.size)
 def best_arborescence(tails, heads, n_vertices, root, is_open, limbs, chosen):
     """The spanning arborescence from `root` of largest total of `limbs` (L, words), which are used up.
 

@@ -29,11 +29,12 @@ import math
 import numpy as np
 
 from matroid_bandits.kernels import kinetic, random, statistics
-from matroid_bandits.kernels.compiling import njit, times
+from matroid_bandits.kernels.compiling import inlined, kernel, times
 from matroid_bandits.kernels.forms import AFFINE, KL_SHARE, ONE_NORMAL, SHARE
 
 is_better, push, pop, sift_down = kinetic._is_better, kinetic._push, kinetic._pop, kinetic._sift_down
-kl_bound, log = statistics.kl_bound, random._log  # the logarithm has the same bits everywhere
+kl_bound, log_gamma = statistics.kl_bound, statistics.log_gamma
+log = random._log  # it has the same bits everywhere
 
 #: How far a bound that is found by iteration may fall where the mean grows; they err by less than a hundredth of it.
 SLACK = 1e-9
@@ -42,11 +43,8 @@ _LEFT, _RIGHT, _UP, _TIED = 0, 1, 2, 3
 _ROOT, _MORE, _FEWER = 0, 1, 2
 _MEMBER = -2
 
-_kernel = njit(cache=True, nogil=True, error_model="numpy")
-_inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
-
-@_inlined
+@inlined
 def index(kind, number, x, mean, n):
     """The index of an item of n plays, a float, with this mean gain; x is what the episode and the run are about.
 
@@ -72,13 +70,13 @@ def index(kind, number, x, mean, n):
     return kl_bound(min(max(mean + number, 0.0), 1.0), budget / n) - number
 
 
-@_kernel
+@kernel
 def _value(kind, number, x, mean, n):
     """The `index`, as a function of its own: it is long, and used in several places."""
     return index(kind, number, x, mean, n)
 
 
-@_kernel
+@kernel
 def indices(kind, number, xs, means, plays, out):
     """The index of every item, (R, L), of its mean and its plays, float64 or int64; xs (R,) float64."""
     for run in range(means.shape[0]):
@@ -86,7 +84,7 @@ def indices(kind, number, xs, means, plays, out):
             out[run, e] = index(kind, number, xs[run], means[run, e], np.float64(plays[run, e]))
 
 
-@_kernel
+@kernel
 def beta_quantile(a, b, u):
     """The u-quantile of Beta(a, b), for a and b of at least 1, to 1e-12.
 
@@ -105,7 +103,7 @@ def beta_quantile(a, b, u):
     h, skew = 2.0 / (ra + rb), (z * z - 3.0) / 6.0
     w = -z * math.sqrt(max(h + skew, 0.0)) / h - (rb - ra) * (skew + 5.0 / 6.0 - 2.0 / (3.0 * h))
     x = a / (a + b * math.exp(2.0 * min(max(w, -300.0), 300.0)))
-    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    log_beta = log_gamma(a) + log_gamma(b) - log_gamma(a + b)
     low, high = 0.0, 1.0
     for _ in range(200):
         if not low < x < high:
@@ -125,7 +123,7 @@ def beta_quantile(a, b, u):
     return min(max(x, 0.0), 1.0)
 
 
-@_kernel
+@kernel
 def _beta_cdf(a, b, log_beta, x, u):
     """The probability of less than x under Beta(a, b), less u, and the density at x."""
     front = math.exp(a * math.log(x) + b * math.log1p(-x) - log_beta)
@@ -136,7 +134,7 @@ def _beta_cdf(a, b, log_beta, x, u):
     return below, front / (x * (1.0 - x))
 
 
-@_kernel
+@kernel
 def _beta_fraction(a, b, x):
     """The continued fraction of the incomplete beta function, by Lentz's algorithm, two terms a round."""
     c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1.0))
@@ -155,7 +153,7 @@ def _beta_fraction(a, b, x):
     return fraction
 
 
-@_inlined
+@inlined
 def slack_of(kind):
     """How far an index of this kind may fall where the mean grows."""
     return 0.0 if kind in (AFFINE, SHARE, ONE_NORMAL) else SLACK
@@ -164,7 +162,7 @@ def slack_of(kind):
 # Heaps
 
 
-@_kernel
+@kernel
 def _meld_tied(nodes, a, b):
     """One heap of two of tied items, each given by its root or -1; the caller sets what is above the root."""
     if a < 0 or b < 0:
@@ -184,7 +182,7 @@ def _meld_tied(nodes, a, b):
         a = right
 
 
-@_kernel
+@kernel
 def _meld(nodes, keys, root, rest):
     """One heap by mean of two, each given by its root, above which is nothing, or -1."""
     while rest >= 0:  # a list of heaps, linked through what is above their roots
@@ -224,7 +222,7 @@ def _meld(nodes, keys, root, rest):
     return root
 
 
-@_kernel
+@kernel
 def _take_out(nodes, keys, links, slot, e):
     """Take an item out of the heap of its class."""
     up, left, right = np.int64(nodes[e, _UP]), np.int64(nodes[e, _LEFT]), np.int64(nodes[e, _RIGHT])
@@ -258,7 +256,7 @@ def _take_out(nodes, keys, links, slot, e):
 # Classes
 
 
-@_kernel
+@kernel
 def _slot_of(plays, links, heads, ends, cell, n, near):
     """The class of n plays of a cell, made where there is none; `near` is a class of the cell to look from, or -1."""
     at = near if near >= 0 and plays[near] <= n else np.int64(heads[cell])
@@ -284,7 +282,7 @@ def _slot_of(plays, links, heads, ends, cell, n, near):
     return slot
 
 
-@_kernel
+@kernel
 def _enter(e, n, mean, cell, near, nodes, keys, slots, plays, links, heads, ends):
     """Put an item that is in no class into that of n plays; returns the class."""
     slot = _slot_of(plays, links, heads, ends, cell, n, near)
@@ -294,7 +292,7 @@ def _enter(e, n, mean, cell, near, nodes, keys, slots, plays, links, heads, ends
     return slot
 
 
-@_kernel
+@kernel
 def move(e, n, mean, cell, nodes, keys, slots, plays, links, heads, ends):
     """Take note of an item's number of plays, a float, and its mean, in one run."""
     slot = np.int64(slots[e])
@@ -314,7 +312,7 @@ def move(e, n, mean, cell, nodes, keys, slots, plays, links, heads, ends):
     _enter(e, n, mean, cell, near, nodes, keys, slots, plays, links, heads, ends)
 
 
-@_kernel
+@kernel
 def build(starts, order, counts, means, nodes, keys, slots, plays, links, heads, ends):
     """Put every item of one run into its class.
 
@@ -331,13 +329,13 @@ def build(starts, order, counts, means, nodes, keys, slots, plays, links, heads,
             near = _enter(e, n, means[e], cell, near, nodes, keys, slots, plays, links, heads, ends)
 
 
-@_inlined
+@inlined
 def plays_of(counts, waiting, lost):
     """How many plays are behind a mean, as `State.plays` has it where there are no priors."""
     return counts + waiting if counts > 0 else waiting + lost
 
 
-@_kernel
+@kernel
 def move_all(runs, items, cells, counts, waiting, lost, prior_counts, means, nodes, keys, slots, plays, links, heads,
              ends):  # fmt: skip
     """Take note that the plays and the means of `items` (n,), each in its run (n,), have changed."""
@@ -350,7 +348,7 @@ def move_all(runs, items, cells, counts, waiting, lost, prior_counts, means, nod
              ends[run])  # fmt: skip
 
 
-@_kernel
+@kernel
 def move_some(items, cells, counts, means, nodes, keys, slots, plays, links, heads, ends):
     """Take note of the plays and the means of some items of one run in which no play waits."""
     for i in range(items.shape[0]):
@@ -361,7 +359,7 @@ def move_some(items, cells, counts, means, nodes, keys, slots, plays, links, hea
 # Choices
 
 
-@_kernel
+@kernel
 def best_of_cell(kind, number, x, head, wanted, nodes, keys, slots, plays, links, is_barred, front_values,
                   front_items, tied_values, tied_items, values, items, budget):  # fmt: skip
     """The best of one cell that are not barred, at most `wanted`, as a heap whose root is the worst of them.
@@ -419,7 +417,7 @@ def best_of_cell(kind, number, x, head, wanted, nodes, keys, slots, plays, links
     return n, work
 
 
-@_kernel
+@kernel
 def choose(kind, number, xs, innermost, parent, room, depths, nodes, keys, slots, plays, links, heads, barred,
            is_barred, room_values, room_items, budget, values, best, sizes):  # fmt: skip
     """The best of every cell that are not barred, as many as the `room` (G,) of the groups around it leaves.

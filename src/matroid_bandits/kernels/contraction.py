@@ -14,13 +14,11 @@ edges are of the tree (M,); and room: (3, V + 1) and (2 V,) int64.
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import called, inlined
 from matroid_bandits.kernels.kinetic import index
 
-_kernel = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_kernel
+@called
 def refer(tree, first, order, indices, us, vs, reference):
     """Take the edges of `tree` from `first` on for the reference; `order` are all edges by their indices, best first.
 
@@ -75,7 +73,7 @@ def refer(tree, first, order, indices, us, vs, reference):
                 u = _top(tops, u)
 
 
-@_kernel
+@called
 def contract_best(pool, means, radii, c, us, vs, reference, tree, first, left, left_us, left_vs, indices):
     """Contract what is better than its bound: these edges go into `tree` from `first` on, their number is returned.
 
@@ -108,7 +106,7 @@ def contract_best(pool, means, radii, c, us, vs, reference, tree, first, left, l
     return k, n, n_parts
 
 
-@_kernel
+@called
 def raise_bounds(tree, first, pool, means, radii, c, us, vs, reference):
     """Let edges of `tree` that are not of the reference, whose lines have changed, raise bounds; c is the largest."""
     parents, _, depths, bounds, _, _, is_old, _, _ = reference
@@ -124,7 +122,7 @@ def raise_bounds(tree, first, pool, means, radii, c, us, vs, reference):
                 u = parents[u]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _top(tops, v):
     """The highest vertex that is reached from v by edges that have a bound."""
     while tops[v] != v:

@@ -1,9 +1,9 @@
 """Detectors of changes, a step at a time for many items at once."""
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cusum(gains, counts, means, above, below, n_first, tolerance, threshold, is_alarm):
     """Take a gain (n,) of each item into its counts, means and sums above and below, all (n,); fills `is_alarm`.
 

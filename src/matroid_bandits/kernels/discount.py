@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 PLAYS, SUMS, WAITING, LOST, PRIOR, N_WAITING, SHIFT = range(7)
 #: How many numbers a cell has.
@@ -19,7 +19,7 @@ WIDTH = 7
 LEAST = 2.0**-900
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _catch_up(cell, shift):
     """Divide the weights of a cell by powers of two until they have been divided by 2^shift since the start."""
     if cell[SHIFT] != shift:
@@ -32,14 +32,14 @@ def _catch_up(cell, shift):
         cell[SHIFT] = shift
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _release(cell, weight):
     """Take one waiting play out of a cell."""
     cell[N_WAITING] -= 1.0
     cell[WAITING] = max(cell[WAITING] - weight, 0.0) if cell[N_WAITING] > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _line(run, e, cell, prior_means, means, radii):
     """Bring the mean and the radius of one item up to date with its cell.
 
@@ -63,7 +63,7 @@ def _line(run, e, cell, prior_means, means, radii):
         means[run, e], radii[run, e] = 0.0, np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def answer(runs, items, gains, g, shift, waiting, cells, prior_means, means, radii):
     """Count the gain (n,) of each of `items` (n,) in its run (n,), of plays that weigh 1/g.
 
@@ -81,7 +81,7 @@ def answer(runs, items, gains, g, shift, waiting, cells, prior_means, means, rad
         _line(run, e, cell, prior_means, means, radii)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def wait(runs, items, g, shift, typical, cells, prior_means, means, radii):
     """Count a play of each of `items` (n,) in its run (n,) that weighs 1/g and waits for an answer.
 
@@ -98,7 +98,7 @@ def wait(runs, items, g, shift, typical, cells, prior_means, means, radii):
         _line(run, e, cell, prior_means, means, radii)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def drop(runs, items, g, shift, cells, prior_means, means, radii):
     """Take back a waiting play of each of `items` (n,) in its run (n,) that weighs 1/g and gets no answer."""
     for i in range(items.shape[0]):
@@ -110,7 +110,7 @@ def drop(runs, items, g, shift, cells, prior_means, means, radii):
         _line(run, e, cell, prior_means, means, radii)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def update(shift, cells, prior_means, means, radii):
     """Bring every cell to the present power of two, and every line up to date with its cell."""
     for run in range(means.shape[0]):
@@ -120,7 +120,7 @@ def update(shift, cells, prior_means, means, radii):
             _line(run, e, cell, prior_means, means, radii)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def powers(gamma, g, exponent, mantissas, exponents):
     """Fill in g 2^exponent and its products with gamma, gamma^2, ..., each rounded; returns the next of them."""
     for i in range(mantissas.shape[0]):

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import inlined, kernel
+from matroid_bandits.kernels.statistics import log_gamma
 
 #: Laws of the weights.
 GAUSSIAN, UNIT = 0, 1
@@ -18,7 +19,7 @@ GAUSSIAN, UNIT = 0, 1
 MIXTURE, RATIO, INTERVAL, CLUCB = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _divergence(law, deviation, x, y):
     """How many nats a play with mean x tells against the mean y."""
     if law == GAUSSIAN:
@@ -31,7 +32,7 @@ def _divergence(law, deviation, x, y):
     return max(d, 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _meeting(law, tolerance, n, x, k, y):
     """The mean l of the first item, of n plays with mean x, at which l and l + tolerance of the second fit best.
 
@@ -55,7 +56,7 @@ def _meeting(law, tolerance, n, x, k, y):
     return 0.5 * (low + high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _ratio(law, deviation, tolerance, n, x, k, y):
     """The log likelihood ratio against "the second item is better by more than the tolerance"."""
     if y >= x + tolerance:
@@ -66,7 +67,7 @@ def _ratio(law, deviation, tolerance, n, x, k, y):
     return n * _divergence(law, deviation, x, l) + k * _divergence(law, deviation, y, l + tolerance)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _penalty(law, rho, n, x):
     """What the likelihood of an item's best mean is ahead of a mixture over all means, in nats.
 
@@ -80,16 +81,16 @@ def _penalty(law, rho, n, x):
         best += s * math.log(s / n)
     if s < n:
         best += (n - s) * math.log((n - s) / n)
-    return best - (math.lgamma(s + 0.5) + math.lgamma(n - s + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi))
+    return best - (log_gamma(s + 0.5) + log_gamma(n - s + 0.5) - log_gamma(n + 1.0) - math.log(math.pi))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _effective(law, test, rho, n):
     """The plays that a mixture counts for n plays of normal weights."""
     return n * n / (n + rho) if law == GAUSSIAN and test == MIXTURE else n
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _radius(test, deviation, rho, level, n):
     """Half the width of an interval around a mean of n plays."""
     if test == CLUCB:
@@ -97,7 +98,7 @@ def _radius(test, deviation, rho, level, n):
     return deviation * math.sqrt(2.0 * (n + rho) / (n * n) * (level + 0.5 * math.log1p(n / rho)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _tested(law, test, deviation, rho, tolerance, level, n, x, k, y):
     """The statistic of an exchange, and the threshold that it must exceed."""
     if test in (MIXTURE, RATIO):
@@ -110,7 +111,7 @@ def _tested(law, test, deviation, rho, tolerance, level, n, x, k, y):
     return x - y + tolerance, _radius(test, deviation, rho, level, n) + _radius(test, deviation, rho, level, k)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(work=lambda counts, means, first, last, *others: 20 * int((last - first).sum()))
 def all_pass(counts, means, first, last, leaves, enters, law, test, deviation, rho, tolerance, levels, passes):
     """passes[r]: whether every exchange of row r passes its test at levels[r]; none of an item without plays does."""
     n_items = counts.shape[1]
@@ -142,7 +143,7 @@ def all_pass(counts, means, first, last, leaves, enters, law, test, deviation, r
                 break
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def tested(counts, means, leaves, enters, law, test, deviation, rho, tolerance, level, statistics, thresholds):
     """The statistic and the threshold of every exchange of one row; 0 and infinity of an item without plays."""
     for j in range(leaves.shape[0]):
@@ -155,7 +156,7 @@ def tested(counts, means, leaves, enters, law, test, deviation, rho, tolerance, 
         )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def plays_needed(counts, means, leaves, enters, law, test, deviation, rho, tolerance, level, needed):
     """How many more plays of both items each exchange needs at the means of today; -1 where no number is enough.
 
@@ -185,7 +186,7 @@ def plays_needed(counts, means, leaves, enters, law, test, deviation, rho, toler
         needed[j] = high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def soft_minimum(counts, means, first, last, leaves, enters, law, deviation, gradients):
     """The slope of a soft minimum of the exchanges' likelihood ratios in the plays of each item, (R, L).
 
@@ -215,7 +216,7 @@ def soft_minimum(counts, means, first, last, leaves, enters, law, deviation, gra
             gradients[run, f] += share * _divergence(law, deviation, y, meeting)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def allocation_step(shares, means, leaves, enters, law, deviation, cooling, gradient):
     """The least ratio of the exchanges at these shares of the plays, and the slope (L,) of a softened minimum.
 
@@ -237,5 +238,6 @@ def allocation_step(shares, means, leaves, enters, law, deviation, cooling, grad
         meeting = (shares[e] * means[e] + shares[f] * means[f]) / (shares[e] + shares[f])
         gradient[e] += share * _divergence(law, deviation, means[e], meeting)
         gradient[f] += share * _divergence(law, deviation, means[f], meeting)
-    gradient /= total
+    for e in range(gradient.shape[0]):
+        gradient[e] /= total
     return least

@@ -8,13 +8,13 @@ integers, so all answers are the same on every machine.
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 #: Beyond every distance.
 FAR = np.int64(2**63 - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push(values, nodes, size, value, node):
     i = size
     while i > 0:
@@ -26,7 +26,7 @@ def _push(values, nodes, size, value, node):
     values[i], nodes[i] = value, node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pop(values, nodes, size):
     """Remove the least of `size` entries of a heap; the caller has read it from the first cells."""
     last = size - 1
@@ -45,7 +45,7 @@ def _pop(values, nodes, size):
     values[i], nodes[i] = value, node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shortest(
     tails, heads, starts, codes, cost, is_closed, used, pi, source, goal, without, distance, by, values, nodes
 ):
@@ -84,7 +84,7 @@ def shortest(
     return FAR
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _flip(tails, heads, used, by, source, goal):
     """Send a unit along the path to `goal` that `by` tells."""
     v = goal
@@ -96,7 +96,7 @@ def _flip(tails, heads, used, by, source, goal):
         v = heads[a] if is_back else tails[a]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_potentials(order, tails, heads, cost, is_closed, source, pi):
     """Distances from the source, by a pass over arcs in topological `order`; of other nodes what is large enough."""
     pi[:] = FAR
@@ -115,7 +115,7 @@ def _first_potentials(order, tails, heads, cost, is_closed, source, pi):
             pi[tails[a]] = max(pi[tails[a]], pi[heads[a]] - cost[a])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _components(tails, heads, starts, codes, used, is_settled, component):
     """Strongly connected components of residual arcs that are not settled (Tarjan); returns how many there are."""
     n = component.shape[0]
@@ -169,7 +169,7 @@ def _components(tails, heads, starts, codes, used, is_settled, component):
     return n_components
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def canonical(n_nodes, tails, heads, cost, is_closed, n_items, pi, used):
     """Turn a flow of least cost into that of equal cost which holds the smallest item in which two differ.
 
@@ -240,7 +240,11 @@ def canonical(n_nodes, tails, heads, cost, is_closed, n_items, pi, used):
         used[arcs[i]] = is_used[i]
 
 
-@njit(cache=True, nogil=True)
+def _work(tails, heads, starts, codes, order, source, sink, wanted, gains, *others):
+    return gains.shape[0] * (wanted + 1) * tails.shape[0]
+
+
+@kernel(work=_work)
 def best_flows(
     tails, heads, starts, codes, order, source, sink, wanted, gains, is_open, is_extra_closed, cost, pi, used,
     is_closed, chosen, sent,
@@ -256,7 +260,8 @@ def best_flows(
     distance, by = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     values, nodes = np.empty(2 * m + 2, np.int64), np.empty(2 * m + 2, np.int64)
     cost[:] = 0
-    is_closed[n_items:] = is_extra_closed
+    for i in range(m - n_items):
+        is_closed[n_items + i] = is_extra_closed[i]
     for run in range(gains.shape[0]):
         row = is_open[run if is_open.shape[0] > 1 else 0]
         for a in range(n_items):
@@ -278,16 +283,17 @@ def best_flows(
             _flip(tails, heads, used, by, source, sink)
             n_sent += 1
         canonical(n_nodes, tails, heads, cost, is_closed, n_items, pi, used)
-        chosen[run] = used[:n_items]
+        for a in range(n_items):
+            chosen[run, a] = used[a]
         sent[run] = n_sent
 
 
-@njit(cache=True, nogil=True)
-def change(tails, heads, starts, codes, cost, is_closed, used, pi, item):
-    """Turn a flow of least cost into the best one that differs from it in `item`; returns how much more it costs.
+@kernel
+def change(tails, heads, starts, codes, n_items, cost, is_closed, used, pi, item):
+    """Turn a flow of least cost into the canonical best one that differs from it in `item`.
 
-    One shortest residual path from one end of the item to the other closes the cheapest cycle through it. FAR where
-    there is none.
+    One shortest residual path from one end of the item to the other closes the cheapest cycle through it. Returns
+    whether there is one. The item is closed from then on, and potentials are those of the other arcs.
     """
     m, n_nodes = tails.shape[0], starts.shape[0] - 1
     distance, by = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
@@ -295,103 +301,16 @@ def change(tails, heads, starts, codes, cost, is_closed, used, pi, item):
     u, v = tails[item], heads[item]
     first, goal = (u, v) if used[item] else (v, u)
     if is_closed[item]:
-        return FAR
+        return False
     far = shortest(
         tails, heads, starts, codes, cost, is_closed, used, pi, first, goal, item, distance, by, values, nodes
     )
     if far == FAR:
-        return FAR
-    # what a cycle costs does not depend on potentials; that of a used arc is its reduced cost with the other sign
-    own = cost[item] + pi[u] - pi[v]
-    far += -own if used[item] else own
+        return False
+    for w in range(n_nodes):
+        pi[w] += min(distance[w], far)
     _flip(tails, heads, used, by, first, goal)
     used[item] = not used[item]
-    return far
-
-
-@njit(cache=True, nogil=True)
-def _match_rows(costs, row_duals, column_duals, column_of):
-    """Match every row of `costs` (n, m), n <= m, to a column of its own at least cost, by shortest augmenting paths.
-
-    ``costs[r, c] - row_duals[r] - column_duals[c]`` is at least 0, and 0 for matched pairs; duals of columns are at
-    most 0, and 0 for those that are left.
-    """
-    n, m = costs.shape
-    row_of, way = np.full(m + 1, -1, np.int64), np.empty(m + 1, np.int64)
-    least, left = np.empty(m, np.int64), np.empty(m, np.int64)
-    path_rows, path_columns, at = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    row_duals[:] = 0
-    column_duals[:] = 0
-    for i in range(n):
-        # columns that are not in the tree yet come first in `left`
-        for j in range(m):
-            least[j] = FAR
-            left[j] = j
-        n_left, depth, total = m, 0, np.int64(0)
-        row, came = i, m
-        while True:
-            path_rows[depth], path_columns[depth], at[depth] = row, came, total
-            depth += 1
-            own = total - row_duals[row]
-            nearest, place = FAR, -1
-            for p in range(n_left):
-                j = left[p]
-                value = own + costs[row, j] - column_duals[j]
-                if value < least[j]:
-                    least[j] = value
-                    way[j] = came
-                if least[j] < nearest or (least[j] == nearest and row_of[j] < 0):
-                    nearest, place = least[j], p
-            column = left[place]
-            total = nearest
-            n_left -= 1
-            left[place] = left[n_left]
-            if row_of[column] < 0:
-                break
-            row, came = row_of[column], column
-        for d in range(depth):
-            row_duals[path_rows[d]] += total - at[d]
-            if path_columns[d] < m:
-                column_duals[path_columns[d]] -= total - at[d]
-        while column != m:
-            came = way[column]
-            row_of[column] = row_of[came] if came != m else i
-            column = came
-    for j in range(m):
-        if row_of[j] >= 0:
-            column_of[row_of[j]] = j
-
-
-@njit(cache=True, nogil=True)
-def best_assignments(tails, heads, item_of, gains, chosen):
-    """The canonical best assignment of all rows to columns for each row of `gains` (R, L), where all pairs exist.
-
-    `item_of` (n, m), n <= m, is the item of a row and a column; the network is that of `best_flows`: arcs of items,
-    then of rows, then of columns, whose nodes are 0..n-1, then columns, source and sink. Fills `chosen` (R, L).
-    """
-    n, m = item_of.shape
-    n_items, n_arcs = gains.shape[1], tails.shape[0]
-    costs = np.empty((n, m), np.int64)
-    row_duals, column_duals, column_of = np.empty(n, np.int64), np.empty(m, np.int64), np.empty(n, np.int64)
-    cost, pi = np.zeros(n_arcs, np.int64), np.zeros(n + m + 2, np.int64)
-    used, is_closed = np.empty(n_arcs, np.bool_), np.zeros(n_arcs, np.bool_)
-    for run in range(gains.shape[0]):
-        for r in range(n):
-            for c in range(m):
-                costs[r, c] = -gains[run, item_of[r, c]]
-        _match_rows(costs, row_duals, column_duals, column_of)
-        for a in range(n_items):
-            cost[a] = -gains[run, a]
-        used[:] = False
-        # all rows are matched: no residual arc leads from the source, so its potential only has to be low enough
-        pi[n + m] = 0
-        for r in range(n):
-            pi[r] = -row_duals[r]
-            pi[n + m] = min(pi[n + m], pi[r])
-            used[item_of[r, column_of[r]]] = True
-            used[n_items + r] = True
-            used[n_items + n + column_of[r]] = True
-        pi[n : n + m] = column_duals
-        pi[n + m + 1] = 0
-        canonical(n + m + 2, tails, heads, cost, is_closed, n_items, pi, used)
-        chosen[run] = used[:n_items]
+    is_closed[item] = True  # it stays as it is
+    canonical(n_nodes, tails, heads, cost, is_closed, n_items, pi, used)
+    return True

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import inlined, kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find(parent, v):
     while parent[v] != v:
         parent[v] = parent[parent[v]]
@@ -13,7 +13,7 @@ def _find(parent, v):
     return v
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def greedy_forest(order, length, us, vs, n_taken, limit, tree, size, after, forest):
     """Kruskal along the first `length` entries of `order` (M,) uint64; returns how many edges `forest` has then.
 
@@ -49,7 +49,7 @@ def greedy_forest(order, length, us, vs, n_taken, limit, tree, size, after, fore
     return k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy_forests(orders, lengths, tails, heads, n_vertices, n_taken, limit, forests, sizes):
     """`greedy_forest` along the first lengths[r] entries of each row of `orders` (R, M) int64, into `forests`.
 
@@ -65,7 +65,7 @@ def greedy_forests(orders, lengths, tails, heads, n_vertices, n_taken, limit, fo
         sizes[run] = greedy_forest(order, length, us, vs, n_taken, limit, tree, size, after, forest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contract(taken, tails, heads, n_vertices, new_tails, new_heads):
     """The ends of all edges where each tree of the `taken` ones (P,) is a single vertex; those become self-loops."""
     parent = np.arange(n_vertices)
@@ -75,7 +75,7 @@ def contract(taken, tails, heads, n_vertices, new_tails, new_heads):
         new_tails[e], new_heads[e] = _find(parent, tails[e]), _find(parent, heads[e])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spanned_after(forest, tails, heads, n_vertices, after):
     """after[e]: how many edges of `forest`, in order, until both ends of edge e lie in one tree of them.
 
@@ -106,7 +106,7 @@ def spanned_after(forest, tails, heads, n_vertices, after):
         after[e] = last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _incident(forest, tails, heads, n_vertices):
     """Where the edges of `forest` at each vertex start, and these edges, vertex after vertex."""
     starts = np.zeros(n_vertices + 1, np.int64)
@@ -125,7 +125,7 @@ def _incident(forest, tails, heads, n_vertices):
     return starts, incident
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tree_path(forest, tails, heads, n_vertices, source, target, path):
     """The edges of `forest` between two vertices of one tree, into `path`; returns how many."""
     starts, incident = _incident(forest, tails, heads, n_vertices)
@@ -151,7 +151,7 @@ def tree_path(forest, tails, heads, n_vertices, source, target, path):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tree_exchanges(forest, tails, heads, n_vertices, leaves, enters):
     """All pairs of an edge of a spanning forest and one outside whose ends it lies between; returns their number.
 
@@ -193,7 +193,7 @@ def tree_exchanges(forest, tails, heads, n_vertices, leaves, enters):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def blocks(tails, heads, n_vertices, block):
     """Number the blocks (2-connected components) of the graph: block[e], and -1 for a self-loop.
 
@@ -214,7 +214,8 @@ def blocks(tails, heads, n_vertices, block):
         cursor[tails[e]] += 1
         incident[cursor[heads[e]]] = e
         cursor[heads[e]] += 1
-    cursor[:] = starts[:n_vertices]
+    for v in range(n_vertices):
+        cursor[v] = starts[v]
     depth = np.full(n_vertices, -1, np.int64)
     low = np.empty(n_vertices, np.int64)
     via = np.full(n_vertices, -1, np.int64)  # the tree edge a vertex was reached by

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 WIDTH = 7
 _B0, _A0, _L0, _B1, _A1, _L1, _BOUND = range(WIDTH)
@@ -17,7 +17,7 @@ _B0, _A0, _L0, _B1, _A1, _L1, _BOUND = range(WIDTH)
 _TOLERANCE = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def points(rows, items, sizes, means, variances, b, a):
     """The sums of means and variances over the sets of some rows (n,), in a and b."""
     for k in range(rows.shape[0]):
@@ -27,7 +27,7 @@ def points(rows, items, sizes, means, variances, b, a):
             b[k] += variances[rows[k], items[k, j]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bound(b0, a0, l0, b1, a1, l1):
     """The largest of the lower of two supporting lines, of slopes -l0 and -l1 in the corners, plus sqrt(b)."""
     best = -np.inf
@@ -47,7 +47,7 @@ def _bound(b0, a0, l0, b1, a1, l1):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin(b0, a0, b1, a1, slopes, pieces, n_pieces):
     """One piece for each run, from the corner of slope 0 to that of its largest slope."""
     for r in range(b0.shape[0]):
@@ -58,7 +58,7 @@ def begin(b0, a0, b1, a1, slopes, pieces, n_pieces):
         piece[_BOUND] = _bound(b0[r], a0[r], 0.0, b1[r], a1[r], slopes[r])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pick(pieces, n_pieces, values, known, is_open, which, slopes):
     """For each open run the piece with the largest bound and the slope between its corners; others are closed.
 
@@ -80,7 +80,7 @@ def pick(pieces, n_pieces, values, known, is_open, which, slopes):
         slopes[r] = (piece[_A0] - piece[_A1]) / (piece[_B1] - piece[_B0])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split(rows, b, a, slopes, which, pieces, n_pieces, known, is_open):
     """Put the best points for the slopes of some runs (n,) between the corners of their pieces.
 
@@ -95,7 +95,8 @@ def split(rows, b, a, slopes, which, pieces, n_pieces, known, is_open):
         is_edge = a[k] + slope * b[k] <= level + _TOLERANCE * (1.0 + abs(level)) or not b0 < b[k] < b1
         if is_edge:
             known[r] = max(known[r], _bound(b0, a0, slope, b1, a1, slope))
-            pieces[r, which[r]] = pieces[r, last - 1]
+            for j in range(piece.shape[0]):
+                piece[j] = pieces[r, last - 1, j]
             n_pieces[r] = last - 1
             continue
         if last == pieces.shape[1]:
@@ -110,7 +111,7 @@ def split(rows, b, a, slopes, which, pieces, n_pieces, known, is_open):
         n_pieces[r] = last + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bounds(pieces, n_pieces, values, known, out):
     """What no point exceeds, for each run."""
     for r in range(values.shape[0]):

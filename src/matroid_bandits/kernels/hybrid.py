@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 #: Chances are this far from 0 and 1 at least, and add up to their number within this.
 _LEAST, _SUM = 1e-14, 1e-10
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chances(losses, is_open, starts, members, room, gammas, rate, x):
     """Rows of the x that minimise <losses, x> + (1 / rate) sum(-sqrt x + gamma (1 - x) log(1 - x)) in every quota.
 
@@ -38,7 +38,7 @@ def chances(losses, is_open, starts, members, room, gammas, rate, x):
                 _solve(losses[r], places[:n], float(room[b]), gammas[b], rate, x[r])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve(losses, items, total, gamma, rate, x):
     low, high = losses[items[0]], losses[items[0]]
     middle, nu = 2.0, 0.0
@@ -81,7 +81,7 @@ def _solve(losses, items, total, gamma, rate, x):
         nu = new if low < new < high else 0.5 * (low + high)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw(x, is_open, starts, members, room, u, is_chosen):
     """Mark `room` items of every quota by systematic sampling, by the uniforms u (R, B): item e has chance x_e."""
     for r in range(x.shape[0]):

@@ -6,13 +6,13 @@ another could only enter for one of the members circuits[y, :n_members[y]]. Item
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 #: Items whose bits share a word of the tie-breaking part of a length.
 BITS = 62
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forest_exchanges(tails, heads, n_vertices, in_set, is_fixed, is_open, is_free, circuits, n_members):
     """The exchanges of a set of edges without a cycle; members that are fixed never leave."""
     L = in_set.shape[0]
@@ -65,7 +65,7 @@ def forest_exchanges(tails, heads, n_vertices, in_set, is_fixed, is_open, is_fre
             u = parent[u]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def quota_exchanges(group, parent, capacities, in_set, is_fixed, is_open, is_free, circuits, n_members):
     """The exchanges of a set within nested quotas: an item may enter for a member of the innermost full group."""
     L, G = in_set.shape[0], parent.shape[0]
@@ -103,7 +103,7 @@ def quota_exchanges(group, parent, capacities, in_set, is_fixed, is_open, is_fre
                 n_members[y] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_shorter(lengths, v, u, gain, sign, hops):
     """Whether the path to u by v is shorter than the one known.
 
@@ -123,7 +123,7 @@ def _is_shorter(lengths, v, u, gain, sign, hops):
     return hops[v] + 1 < hops[u]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def augment(gains, in_set, is_free1, circuits1, n_members1, is_free2, circuits2, n_members2, lengths, n_arcs):
     """Enlarge a best common set by one item along the shortest path; returns whether there is one.
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit, times
+from matroid_bandits.kernels.compiling import inlined, kernel, times
 
 BUCKET = 8
 _TINY, _HUGE = 1e-290, 1e100
@@ -36,13 +36,13 @@ def tree_size(n_items: Any) -> Any:
     return -(-(n_buckets + (n_buckets + 1) // 3 + _ROOT) // 4) * 4
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def index(a, b, c):
     """mean + c r, the one formula of an affine index; +inf for an item never seen, whose r is infinite."""
     return np.inf if b == np.inf else a + times(c, b)
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _certificate(ax, bx, ay, by, c, margin):
     """Up to which c, from the present one on, x goes on beating y; the present c when that is not certain.
 
@@ -61,7 +61,7 @@ def _certificate(ax, bx, ay, by, c, margin):
     return max(c, _HUGE if q >= 0.0 else min(_HUGE, -p / q * (1.0 - 1e-15)))
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _play_bucket(node, lo, hi, members, nodes, is_out, means, radii, c, margin):
     """Find the leader of those of members[lo:hi] that are not out, and until which c it is certain."""
     best, value = -1, -np.inf
@@ -81,14 +81,14 @@ def _play_bucket(node, lo, hi, members, nodes, is_out, means, radii, c, margin):
     nodes[node, _WINNER], nodes[node, _A], nodes[node, _B], nodes[node, _UNTIL] = best, a, b, until
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _first_bucket(n_items):
     """The node of a tournament's first bucket."""
     n_buckets = (n_items + BUCKET - 1) // BUCKET
     return (n_buckets + 1) // 3 + _ROOT
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _play_match(node, end, nodes, c, margin):
     """Replay the match of a node's players, those before `end`."""
     first = 4 * node - 8
@@ -111,7 +111,7 @@ def _play_match(node, end, nodes, c, margin):
     nodes[node, _UNTIL] = until
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _play(node, members, nodes, is_out, means, radii, c, margin):
     """Replay a node, bucket or match, of one tournament; `members` are its items."""
     n_items = members.shape[0]
@@ -123,7 +123,7 @@ def _play(node, members, nodes, is_out, means, radii, c, margin):
         _play_match(node, bucket + (n_items + BUCKET - 1) // BUCKET, nodes, c, margin)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _replay_expired(stack, members, nodes, is_out, means, radii, c, margin):
     """Replay every match whose certificate ended before c, players before matches; returns how many."""
     bucket = _first_bucket(members.shape[0])
@@ -148,7 +148,7 @@ def _replay_expired(stack, members, nodes, is_out, means, radii, c, margin):
     return work
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _replay_path(place, members, nodes, is_out, means, radii, c, margin):
     """Replay the matches above the item at `place` of `members`, as far up as anything changes; returns how many."""
     node = _first_bucket(members.shape[0]) + place // BUCKET
@@ -167,7 +167,7 @@ def _replay_path(place, members, nodes, is_out, means, radii, c, margin):
         node = node // 4 + 2
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _enter(place, item, members, nodes, is_out, means, radii, c, margin):
     """Let an item that is out take part again; returns how many nodes were replayed.
 
@@ -187,12 +187,12 @@ def _enter(place, item, members, nodes, is_out, means, radii, c, margin):
     return _replay_path(place, members, nodes, is_out, means, radii, c, margin)
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _is_better(value, item, other_value, other):
     return value > other_value or (value == other_value and item < other)
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _sift_down(values, items, i, n):
     """Restore a heap whose root is the worst, below position i."""
     while True:
@@ -208,7 +208,7 @@ def _sift_down(values, items, i, n):
         i = child
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def build(starts, members, places, tree_starts, reserve_starts, means, radii, c, margin, is_out, nodes, reserves):
     """Play every tournament from scratch, for every run, and move each cell's best into its reserve."""
     for run in range(means.shape[0]):
@@ -234,7 +234,7 @@ def build(starts, members, places, tree_starts, reserve_starts, means, radii, c,
                 _replay_path(places[e], own, tree, out, mean, radius, c, margin)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def advance(starts, members, places, tree_starts, reserve_starts, means, radii, c, margin, is_out, nodes, reserves,
             values, is_changed):  # fmt: skip
     """Bring every reserve up to c: while the leader of the rest beats the worst of the reserve, they change places.
@@ -281,7 +281,7 @@ def advance(starts, members, places, tree_starts, reserve_starts, means, radii, 
     return n_changed, work
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _push(values, items, n, value, item):
     """Add an entry to a heap of n whose root is the worst."""
     while n > 0:
@@ -293,14 +293,14 @@ def _push(values, items, n, value, item):
     values[n], items[n] = value, item
 
 
-@njit(forceinline=True, error_model="numpy")
+@inlined
 def _pop(values, items, n):
     """Take the root out of a heap of n."""
     values[0], items[0] = values[n - 1], items[n - 1]
     _sift_down(values, items, 0, n - 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _list_beaten(item, place, members, nodes, is_out, is_barred, means, radii, c, values, items, n):
     """Add those who lost a match to `item` to a heap of n; returns its new size.
 
@@ -328,7 +328,7 @@ def _list_beaten(item, place, members, nodes, is_out, is_barred, means, radii, c
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _keep_best(reserve, wanted, is_barred, means, radii, c, values, items):
     """Copy the best of a reserve that are not barred, at most `wanted`, to the start of `items`; returns how many."""
     n = 0
@@ -346,7 +346,7 @@ def _keep_best(reserve, wanted, is_barred, means, radii, c, values, items):
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _read_leaders(members, places, nodes, is_out, is_barred, means, radii, c, values, items, budget, leaders):
     """Fill `leaders` with the best of a tournament that are not barred, reading on from its root.
 
@@ -369,7 +369,7 @@ def _read_leaders(members, places, nodes, is_out, is_barred, means, radii, c, va
     return found, budget
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def best_beside(starts, members, places, tree_starts, reserve_starts, innermost, parent, room, means, radii, c,
                 is_out, nodes, reserves, barred, is_barred, budget, best, sizes):  # fmt: skip
     """The best of every cell that are not barred, as many as the `room` (G,) of the groups around it leaves.
@@ -393,7 +393,8 @@ def best_beside(starts, members, places, tree_starts, reserve_starts, innermost,
             while g >= 0:
                 wanted, g = min(wanted, max(room[g], 0)), parent[g]
             n = _keep_best(reserve, wanted, is_barred, mean, radius, c, values, items)
-            best[run, k : k + n] = items[:n]
+            for i in range(n):
+                best[run, k + i] = items[i]
             if n < wanted:
                 found, left = _read_leaders(
                     members[starts[cell] : starts[cell + 1]], places,
@@ -412,17 +413,18 @@ def best_beside(starts, members, places, tree_starts, reserve_starts, innermost,
     return left >= 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(reserves, is_changed, bases):
     """Write the reserves (R, K) of the runs that changed into `bases` (R, K), ascending."""
     for run in range(reserves.shape[0]):
         if is_changed[run]:
             basis = bases[run]
-            basis[:] = reserves[run]
+            for k in range(basis.shape[0]):
+                basis[k] = reserves[run, k]
             basis.sort()
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def touch(runs, items, starts, members, cells, places, tree_starts, means, radii, c, margin, is_out, nodes):
     """Take note that the lines of `items` (n,) in `runs` (n,) changed; those in a reserve are looked at anyway."""
     for i in range(items.shape[0]):
@@ -436,7 +438,7 @@ def touch(runs, items, starts, members, cells, places, tree_starts, means, radii
             )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def indices(items, means, radii, c, out):
     """The index of each of `items` (R, k)."""
     for run in range(items.shape[0]):
@@ -444,7 +446,7 @@ def indices(items, means, radii, c, out):
             out[run, k] = index(means[run, items[run, k]], radii[run, items[run, k]], c)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lines(means, radii, c, out):
     """The index of every item, (R, L)."""
     for run in range(means.shape[0]):

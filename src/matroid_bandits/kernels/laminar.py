@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import inlined, kernel
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def greedy_nested(order, length, group, parent, room, n_taken, limit, left, chosen):
     """Accept items along the first `length` entries of `order` (M,) while their groups have room; returns how many.
 
@@ -34,7 +34,7 @@ def greedy_nested(order, length, group, parent, room, n_taken, limit, left, chos
     return k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy_quotas(orders, lengths, group, parent, room, n_taken, limit, chosen, sizes):
     """`greedy_nested` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen`.
 
@@ -46,10 +46,11 @@ def greedy_quotas(orders, lengths, group, parent, room, n_taken, limit, chosen, 
         sizes[run] = greedy_nested(orders[run], length, group, parent, room, n_taken, limit, left, chosen[run])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def room_beside(taken, group, parent, capacities, room):
     """room[g]: what the `taken` items leave of each group's capacity."""
-    room[:] = capacities
+    for g in range(capacities.shape[0]):
+        room[g] = capacities[g]
     for i in range(taken.shape[0]):
         g = group[taken[i]]
         while g >= 0:
@@ -57,17 +58,15 @@ def room_beside(taken, group, parent, capacities, room):
             g = parent[g]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def full_after(order, group, parent, capacities, after):
     """after[g]: how many items of an independent set, in order, until group g or one around it has no room left.
 
     One more than there are where it still has. Containers come before what they contain.
     """
-    after[:] = order.shape[0] + 1
     left = capacities.copy()
     for g in range(left.shape[0]):
-        if left[g] == 0:
-            after[g] = 0
+        after[g] = 0 if left[g] == 0 else order.shape[0] + 1
     for i in range(order.shape[0]):
         g = group[order[i]]
         while g >= 0:
@@ -80,7 +79,7 @@ def full_after(order, group, parent, capacities, after):
             after[g] = min(after[g], after[parent[g]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def strict_groups(items, group, parent, capacities, is_strict):
     """is_strict[g]: may a group, or one around it, get fewer of the `items` than those within it would leave it?"""
     ranks = np.zeros(parent.shape[0], np.int64)  # of what is in each group
@@ -96,14 +95,14 @@ def strict_groups(items, group, parent, capacities, is_strict):
             is_strict[g] |= is_strict[parent[g]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def least_around(parent, capacities, least):
     """least[g]: the least capacity of a group and those around it; containers come before what they contain."""
     for g in range(parent.shape[0]):
         least[g] = capacities[g] if parent[g] < 0 else min(capacities[g], least[parent[g]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def groups_within(g, parent, is_within):
     """Set is_within[h] for group g and all groups in it; containers come before what they contain."""
     is_within[g] = True

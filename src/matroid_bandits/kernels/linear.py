@@ -7,10 +7,10 @@ residues come as uint64 and are read as int64: products of two stay below 2^62.
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import inlined, kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _inverse(a, p):
     """The inverse of a modulo the prime p (int64, 0 < a < p), by Euclid."""
     old_r, r, old_s, s = p, a, np.int64(0), np.int64(1)
@@ -21,7 +21,7 @@ def _inverse(a, p):
     return old_s % p
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _reduce(y, p, reciprocal):
     """y modulo p for 0 <= y < 2^63, by a product that vectorises where a division would not.
 
@@ -36,7 +36,7 @@ def _reduce(y, p, reciprocal):
     return r
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _remainder(vectors, q, e, echelons, pivots, k, p, width, ys):
     """ys[q] = vector e minus its projection on the first k rows of echelons[q]; returns where it is not 0, or -1.
 
@@ -72,7 +72,7 @@ def _remainder(vectors, q, e, echelons, pivots, k, p, width, ys):
     return pivot
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _absorb(ys, q, pivot, echelons, pivots, k, p):
     """Make ys[q] row k of the reduced echelon form, with a one at `pivot` and zeros above it."""
     n_columns = ys.shape[1]
@@ -92,7 +92,7 @@ def _absorb(ys, q, pivot, echelons, pivots, k, p):
                 echelons[q, i, c] = _reduce(echelons[q, i, c] + factor * echelons[q, k, c], p, reciprocal)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def greedy_residue(order, length, taken, vectors, primes, limit, echelons, pivots, ys, found, is_alive, chosen):
     """Accept vectors along the first `length` entries of `order` (M,), from the `taken` ones on; returns how many.
 
@@ -128,7 +128,11 @@ def greedy_residue(order, length, taken, vectors, primes, limit, echelons, pivot
     return k
 
 
-@njit(cache=True, nogil=True)
+def _work(orders, lengths, taken, vectors, modulus, limit, *others):
+    return orders.size * limit * vectors.shape[-1]
+
+
+@kernel(work=_work)
 def greedy_residues(orders, lengths, taken, residues, primes, limit, chosen, sizes):
     """`greedy_residue` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen`.
 
@@ -150,7 +154,7 @@ def greedy_residues(orders, lengths, taken, residues, primes, limit, chosen, siz
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spanned_residues(basis, residues, primes, is_spanned):
     """is_spanned[e]: does vector e depend on the independent set `basis`, modulo every prime alive there?"""
     n_primes, n_items, n_columns = residues.shape
@@ -175,7 +179,7 @@ def spanned_residues(basis, residues, primes, is_spanned):
                     is_spanned[e] = False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def monic_rows(items, residues, p, rows):
     """rows[i] = the vector of items[i] times what makes its first entry that is not 0 a one, modulo the prime p."""
     for i in range(items.shape[0]):
@@ -187,7 +191,7 @@ def monic_rows(items, residues, p, rows):
             rows[i, c] = entry * scale % p
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def circuits_residues(basis, items, residues, p, is_member):
     """Set is_member[j, i] where basis[i] has a non-zero coefficient in items[j], modulo one prime p.
 
@@ -216,7 +220,7 @@ def circuits_residues(basis, items, residues, p, is_member):
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _eliminate(x, rows, pivots, k, y):
     """y = x after elimination by the first k rows, in order; returns the column of its largest entry."""
     n_columns = y.shape[0]
@@ -236,7 +240,7 @@ def _eliminate(x, rows, pivots, k, y):
     return best
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _append(y, pivot, rows, pivots, k):
     """Make y, scaled to a one at `pivot`, row k."""
     for c in range(y.shape[0]):
@@ -244,7 +248,7 @@ def _append(y, pivot, rows, pivots, k):
     pivots[k] = pivot
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def greedy_float(order, length, taken, is_taken, vectors, tolerance, limit, rows, pivots, y, chosen):
     """As `greedy_residue`: accept vectors while their remainder exceeds `tolerance` somewhere.
 
@@ -268,7 +272,7 @@ def greedy_float(order, length, taken, is_taken, vectors, tolerance, limit, rows
     return k
 
 
-@njit(cache=True, nogil=True)
+@kernel(work=_work)
 def greedy_floats(orders, lengths, taken, vectors, tolerance, limit, chosen, sizes):
     """`greedy_float` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen`.
 
@@ -287,7 +291,7 @@ def greedy_floats(orders, lengths, taken, vectors, tolerance, limit, chosen, siz
         sizes[run] = greedy_float(order, length, taken, is_taken, vectors, tolerance, limit, rows, pivots, y, row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spanned_floats(basis, vectors, tolerance, is_spanned):
     """is_spanned[e]: is vector e within `tolerance` of the span of `basis`?"""
     n_items, n_columns = vectors.shape

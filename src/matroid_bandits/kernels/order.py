@@ -6,7 +6,7 @@ infinities and signed zeros need no thought and the keys can be sorted by radix.
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import called, fast, inlined, kernel
 
 _SIGN = np.uint64(1) << np.uint64(63)
 _ONE = np.uint64(1)
@@ -17,7 +17,7 @@ _LEVELS = 2.0**40
 _FEW = 32
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_nan(weights):
     """Where the first NaN of flat `weights` is, or -1."""
     n_bad = 0
@@ -30,13 +30,12 @@ def first_nan(weights):
     return -1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def fill_keys(weights, scratch, bits, keys):
-    """keys[i] (uint64) ascends along the greedy order of `weights` (float64).
+@inlined
+def fill_keys(weights, n, scratch, bits, keys):
+    """keys[i] (uint64) ascends along the greedy order of the first n `weights` (float64).
 
     `scratch` is float64 like it, and `bits` the same memory as uint64.
     """
-    n = weights.shape[0]
     for i in range(n):
         scratch[i] = weights[i] + 0.0  # -0.0 becomes 0.0: the two are equal weights
     for i in range(n):
@@ -45,110 +44,53 @@ def fill_keys(weights, scratch, bits, keys):
         keys[i] = b if b & _SIGN else ~(b | _SIGN)
 
 
-@njit(cache=True, nogil=True)
-def insertion_sort(keys, order, lo, hi, budget):
-    """Sort order[lo:hi] by (key, item) in place, at most `budget` moves; False when the budget ran out.
-
-    On False the slice is still a permutation of what it was.
-    """
-    for i in range(lo + 1, hi):
-        item = order[i]
-        key = keys[item]
-        j = i - 1
-        while j >= lo:
-            other = order[j]
-            if keys[other] < key or (keys[other] == key and other < item):
-                break
-            order[j + 1] = other
-            j -= 1
-        order[j + 1] = item
-        budget -= i - 1 - j
-        if budget < 0:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def radix_sort(keys, order, scratch_order, counts):
-    """Sort `order` (int64 items, ascending on entry) stably by keys[item]; least significant digit first.
-
-    `counts` is an int64 work array of at least 8 x 256 cells (6 x 2048 from 8192 items on). Digits in which
-    all keys agree cost nothing, so equal weights and small integers are cheaper than the worst case.
-    """
-    n = order.shape[0]
-    bits = np.uint64(8) if n < 8192 else np.uint64(11)
-    n_digits = 8 if n < 8192 else 6
-    size = np.int64(_ONE << bits)
-    mask = (_ONE << bits) - _ONE
-    counts[: n_digits * size] = 0
-    for i in range(n):
-        key = keys[order[i]]
-        for d in range(n_digits):
-            counts[d * size + np.int64((key >> (np.uint64(d) * bits)) & mask)] += 1
-    source, target = order, scratch_order
-    first = keys[order[0]] if n > 0 else np.uint64(0)
-    for d in range(n_digits):
-        shift = np.uint64(d) * bits
-        base = d * size
-        if counts[base + np.int64((first >> shift) & mask)] == n:
-            continue
-        total = 0
-        for c in range(base, base + size):
-            total, counts[c] = total + counts[c], total
-        for i in range(n):
-            item = source[i]
-            cell = base + np.int64((keys[item] >> shift) & mask)
-            target[counts[cell]] = item
-            counts[cell] += 1
-        source, target = target, source
-    if source is not order:
-        order[:] = source
-
-
-@njit(cache=True, nogil=True, forceinline=True, fastmath={"nnan", "nsz"})  # there are no NaNs: the search uses SIMD
-def _ends(weights):
-    """The least and the largest of some weights."""
+@fast  # there are no NaNs: the search uses SIMD
+def _ends(weights, n):
+    """The least and the largest of the first n weights."""
     lo, hi = weights[0], weights[0]
-    for i in range(weights.shape[0]):
+    for i in range(n):
         lo = weights[i] if weights[i] < lo else lo
         hi = weights[i] if weights[i] > hi else hi
     return lo, hi
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _fill_levels(weights, levels):
+@inlined
+def _fill_levels(weights, n, levels):
     """levels[i] (uint64, 40 bits) never descend along the greedy order: weights on an even scale; False if no use.
 
     Weights of both signs spread thinly over the keys, which count exponents on both sides of zero. Subtraction,
     multiplication by a positive number and truncation are monotone, rounding included. Infinities take the ends.
     """
-    lo, hi = _ends(weights)
+    lo, hi = _ends(weights, n)
     if not (-np.inf < lo and hi < np.inf):
         lo, hi = np.inf, -np.inf
-        for i in range(weights.shape[0]):
-            if abs(weights[i]) < np.inf:
-                lo, hi = min(lo, weights[i]), max(hi, weights[i])
+        for i in range(n):
+            x = weights[i]
+            if -np.inf < x < np.inf:
+                lo, hi = x if x < lo else lo, x if x > hi else hi
     is_of_use = lo < 0.0 < hi and 1e-290 < hi - lo < 1e290
     if is_of_use:
         scale = _LEVELS / (hi - lo)
-        for i in range(weights.shape[0]):
-            x = min(max(weights[i], lo), hi)
+        for i in range(n):
+            x = weights[i]
+            x = lo if x < lo else x
+            x = hi if x > hi else x
             levels[i] = np.uint64((hi - x) * scale)
     return is_of_use
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _sort_by_words(codes, keys, item_bits, digit_bits, n_digits, words, counts, order):
+@inlined
+def _sort_by_words(codes, keys, n, item_bits, digit_bits, n_digits, words, counts, order):
     """The items 0..n-1 by (key, item) into `order`; False, with `order` spoilt, when codes are too close together.
 
     `codes` never descend along the keys. A word holds the leading bits of a code above its item, so that sorting
     moves eight bytes and looks nothing up. Its top `n_digits` digits are sorted by radix, from one half of `words`
     (2n,) into the other; they tell most codes apart, and insertion settles the rest by key.
     """
-    n = keys.shape[0]
     least, most = codes[0], codes[0]
     for i in range(n):
-        least, most = min(least, codes[i]), max(most, codes[i])
+        least = codes[i] if codes[i] < least else least
+        most = codes[i] if codes[i] > most else most
     span = most - least
     drop = np.uint64(0)  # bits of a code that find no room in a word
     while span >> drop >> (np.uint64(64) - item_bits) != 0:
@@ -208,28 +150,35 @@ def _sort_by_words(codes, keys, item_bits, digit_bits, n_digits, words, counts, 
     return budget >= 0
 
 
-@njit(cache=True, nogil=True)
-def _sort_close(keys, order):
-    """Sort the items 0..n-1 by (key, item) into `order`, whatever the keys."""
-    n = keys.shape[0]
+@called
+def _sort_close(keys, n, order):
+    """Sort the items 0..n-1 by (key, item) into `order`, whatever the keys, by Shell's method."""
     for i in range(n):
         order[i] = i
-    if n < _FEW:
-        insertion_sort(keys, order, 0, n, n * n)
-    else:
-        radix_sort(keys, order, np.empty(n, np.int64), np.empty(6 * 2048, np.int64))
+    gap = n
+    while gap > 1:
+        gap = 1 if gap < 9 or n < _FEW else gap * 4 // 9
+        for i in range(gap, n):
+            item, j = order[i], i
+            key = keys[item]
+            while j >= gap:
+                other = order[j - gap]
+                if keys[other] < key or (keys[other] == key and other < item):
+                    break
+                order[j] = other
+                j -= gap
+            order[j] = item
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def argsort_row(weights, order, scratch, bits, keys, levels, words, counts):
-    """The greedy order of `weights` (n,) into `order` (n,) int64.
+@called
+def argsort_row(weights, n, order, scratch, bits, keys, levels, words, counts):
+    """The greedy order of the first n `weights` (float64) into `order` (int64).
 
-    Work space: `scratch` (n,) float64 and `bits`, the same memory as uint64; `keys` and `levels` (n,), `words` (2n,)
-    uint64; `counts` (3 x 2048,) uint32. There are no slices of arrays, and none is put in the place of another, since
-    references would be counted for that.
+    Work space of at least n: `scratch` float64 and `bits`, the same memory as uint64; `keys` and `levels`, `words` of
+    2n, uint64; `counts` (3 x 2048,) uint32. There are no slices of arrays, and none is put in the place of another,
+    since references would be counted for that.
     """
-    n = weights.shape[0]
-    fill_keys(weights, scratch, bits, keys)
+    fill_keys(weights, n, scratch, bits, keys)
     is_sorted = False
     if n >= _FEW:
         item_bits = np.uint64(5)
@@ -237,15 +186,19 @@ def argsort_row(weights, order, scratch, bits, keys, levels, words, counts):
             item_bits += _ONE
         digit_bits = np.uint64(7 if n < 256 else 8 if n < 4096 else 11)
         n_digits = np.uint64(2 if n < 65536 else 3)
-        if not _fill_levels(weights, levels):
+        if not _fill_levels(weights, n, levels):
             for i in range(n):
                 levels[i] = keys[i]
-        is_sorted = _sort_by_words(levels, keys, item_bits, digit_bits, n_digits, words, counts, order)
+        is_sorted = _sort_by_words(levels, keys, n, item_bits, digit_bits, n_digits, words, counts, order)
     if not is_sorted:
-        _sort_close(keys, order)
+        _sort_close(keys, n, order)
 
 
-@njit(cache=True, nogil=True)
+def _argsort_plainly(weights, orders):
+    orders[:] = np.argsort(-weights, axis=1, kind="stable")
+
+
+@kernel(plain=_argsort_plainly)
 def argsort_rows(weights, orders):
     """The greedy order of each row of `weights` (R, L) float64, into `orders` (R, L) int64."""
     n = weights.shape[1]
@@ -254,10 +207,10 @@ def argsort_rows(weights, orders):
     keys, levels, words = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(2 * n, np.uint64)
     counts = np.empty(3 * 2048, np.uint32)
     for run in range(weights.shape[0]):
-        argsort_row(weights[run], orders[run], scratch, bits, keys, levels, words, counts)
+        argsort_row(weights[run], n, orders[run], scratch, bits, keys, levels, words, counts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def argsort_open_rows(weights, is_open, orders, lengths):
     """The greedy order of each row's open items alone, into the first lengths[r] cells of each row of `orders`.
 

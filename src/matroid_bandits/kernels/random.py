@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit, times
+from matroid_bandits.kernels.compiling import called, inlined, kernel, times
 
 _WORD = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -43,6 +43,7 @@ _HALF_PI = 1.57079632679489655800e00
 
 _BOOST_BLOCK = np.uint64(254)
 _MAX_ATTEMPTS = 127  # in the blocks below that one; an attempt fails with probability under 0.05
+_FIRST_ATTEMPT = np.int64(0)  # no literal, for which what takes it would be compiled again
 _SMALLEST, _LARGEST = 1e-300, 1e300  # beta parameters for which nothing on the way overflows
 
 
@@ -62,13 +63,21 @@ def philox4x32(c0, c1, c2, c3, k0, k1):
 
 
 # Without forceinline LLVM finds the ten rounds too long to inline, and a call in a loop rules SIMD out.
-_inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-_kernel = njit(cache=True, nogil=True, error_model="numpy")
 
-_philox = _inlined(philox4x32)
+_philox = inlined(philox4x32)
 
 
-@_kernel
+def _uniforms_plainly(seed, runs, t, items, purpose, out):
+    c1, c2, c3, k0 = address(seed, t, purpose)
+    out[:] = uniform_at(items.astype(np.uint64) & _WORD, c1, c2, c3, k0, runs.astype(np.uint64)[:, None])
+
+
+def _exponentials_plainly(seed, runs, t, items, purpose, out):
+    c1, c2, c3, k0 = address(seed, t, purpose)
+    out[:] = exponential_at(items.astype(np.uint64) & _WORD, c1, c2, c3, k0, runs.astype(np.uint64)[:, None])
+
+
+@kernel(plain=_uniforms_plainly)
 def uniforms(seed, runs, t, items, purpose, out):
     """Fill `out` (R, K) float64 with uniforms in [0, 1).
 
@@ -83,7 +92,7 @@ def uniforms(seed, runs, t, items, purpose, out):
             out_row[k] = uniform_at(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
 
 
-@_kernel
+@kernel(plain=_exponentials_plainly)
 def exponentials(seed, runs, t, items, purpose, out):
     """Fill `out` with standard exponentials, -log(1 - u) of the `uniforms` u; arguments as there."""
     c1, c2, c3, k0 = address(seed, t, purpose)
@@ -95,7 +104,7 @@ def exponentials(seed, runs, t, items, purpose, out):
             out_row[k] = exponential_at(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
 
 
-@_kernel
+@kernel
 def normals(seed, runs, t, items, purpose, out):
     """Fill `out` with standard normals, up to 8.57 in size; arguments as in `uniforms`."""
     c1, c2, c3, k0 = address(seed, t, purpose)
@@ -107,7 +116,7 @@ def normals(seed, runs, t, items, purpose, out):
             out_row[k] = normal_at(np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
 
 
-@_kernel
+@kernel
 def betas(seed, runs, t, items, purpose, alpha, beta, out):
     """Fill `out` with beta variates; `alpha` and `beta` are (R, K) or (1, K), the rest as in `uniforms`.
 
@@ -117,27 +126,34 @@ def betas(seed, runs, t, items, purpose, alpha, beta, out):
     shared, same_alpha, same_beta = items.shape[0] == 1, alpha.shape[0] == 1, beta.shape[0] == 1
     bad = -1
     for r in range(out.shape[0]):
-        k1 = np.uint64(runs[r])
-        row, out_row = items[0 if shared else r], out[r]
-        a_row, b_row = alpha[0 if same_alpha else r], beta[0 if same_beta else r]
-        # The first attempt for all in SIMD; -1 where it fails or a parameter is below 1, for the second loop.
-        for k in range(row.size):
-            a, b = a_row[k], b_row[k]
-            x, y, x_fits, y_fits = _gamma_attempt(a, b, 0, np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
-            fits = x_fits & y_fits & (a >= 1.0) & (b >= 1.0) & (a <= _LARGEST) & (b <= _LARGEST)
-            out_row[k] = x / (x + y) if fits else -1.0
-        for k in range(row.size):
-            if out_row[k] < 0.0:
-                a, b = a_row[k], b_row[k]
-                if _SMALLEST <= a <= _LARGEST and _SMALLEST <= b <= _LARGEST:
-                    out_row[k] = beta_at(a, b, np.uint64(row[k]) & _WORD, c1, c2, c3, k0, k1)
-                else:
-                    out_row[k] = np.nan
-                    bad = r * row.size + k
+        a, b = alpha[0 if same_alpha else r], beta[0 if same_beta else r]
+        place = fill_betas(a, b, items[0 if shared else r], c1, c2, c3, k0, np.uint64(runs[r]), out[r])
+        bad = r * out.shape[1] + place if place >= 0 else bad
     return bad
 
 
-@_kernel
+@called
+def fill_betas(alpha, beta, items, c1, c2, c3, k0, k1, out):
+    """`betas` of one run k1 at an `address`; returns -1, or where the last NaN is."""
+    # The first attempt for all in SIMD; -1 where it fails or a parameter is below 1, for the second loop.
+    for k in range(items.shape[0]):
+        a, b = alpha[k], beta[k]
+        x, y, x_fits, y_fits = _gamma_attempt(a, b, _FIRST_ATTEMPT, np.uint64(items[k]) & _WORD, c1, c2, c3, k0, k1)
+        fits = x_fits & y_fits & (a >= 1.0) & (b >= 1.0) & (a <= _LARGEST) & (b <= _LARGEST)
+        out[k] = x / (x + y) if fits else -1.0
+    bad = -1
+    for k in range(items.shape[0]):
+        if out[k] < 0.0:
+            a, b = alpha[k], beta[k]
+            if _SMALLEST <= a <= _LARGEST and _SMALLEST <= b <= _LARGEST:
+                out[k] = beta_at(a, b, np.uint64(items[k]) & _WORD, c1, c2, c3, k0, k1)
+            else:
+                out[k] = np.nan
+                bad = k
+    return bad
+
+
+@kernel
 def geometrics(u, items, never, rate, out):
     """Fill `out` (R, K) int64 with `geometric` numbers of the uniforms u (R, K) of `items` (R, K), or (1, K) for all
     runs alike; `never` and `rate` are (L,)."""
@@ -148,7 +164,7 @@ def geometrics(u, items, never, rate, out):
             out[r, k] = geometric(u[r, k], never[row[k]], rate[row[k]])
 
 
-@_inlined
+@inlined
 def geometric(u, never, rate):
     """A geometric number of a uniform u, k or more with probability exp(-rate k); a share `never` of them is -1."""
     if u < never:
@@ -156,27 +172,27 @@ def geometric(u, never, rate):
     return np.int64(max(-_log((1.0 - u) / (1.0 - never)), 0.0) / rate)
 
 
-@_inlined
+@inlined
 def uniform_at(c0, c1, c2, c3, k0, k1):
     """The uniform in [0, 1) of one address: the item's word and those of `address`."""
     w0, w1, _, _ = _philox(c0, c1, c2, c3, k0, k1)
     return _uniform(w0, w1)
 
 
-@_inlined
+@inlined
 def exponential_at(c0, c1, c2, c3, k0, k1):
     """The standard exponential of one address."""
     return -_log(1.0 - uniform_at(c0, c1, c2, c3, k0, k1))
 
 
-@_inlined
+@inlined
 def normal_at(c0, c1, c2, c3, k0, k1):
     """The standard normal of one address."""
     w0, w1, w2, w3 = _philox(c0, c1, c2, c3, k0, k1)
     return _normal_pair(w0, w1, w2, w3)[0]
 
 
-@_kernel
+@kernel
 def beta_at(a, b, c0, c1, c2, c3, k0, k1):
     """One beta variate: x / (x + y) of gammas x and y, each the first attempt of its own that fits."""
     x, y, x_found, y_found = 1.0, 1.0, False, False
@@ -198,7 +214,7 @@ def beta_at(a, b, c0, c1, c2, c3, k0, k1):
     return (1.0 if log_x >= log_y else ratio) / (1.0 + ratio)
 
 
-@_inlined
+@inlined
 def _gamma_attempt(a, b, attempt, c0, c1, c2, c3, k0, k1):
     """Gammas of shapes a and b, a shape below 1 raised by 1, and whether each passed the rejection step.
 
@@ -213,7 +229,7 @@ def _gamma_attempt(a, b, attempt, c0, c1, c2, c3, k0, k1):
     return x, y, x_fits, y_fits
 
 
-@_inlined
+@inlined
 def _gamma_from(shape, z, u):
     """The candidate that a normal z proposes and whether u in (0, 1] accepts it."""
     shape = shape if shape >= 1.0 else shape + 1.0
@@ -226,20 +242,20 @@ def _gamma_from(shape, z, u):
     return d * v, fits
 
 
-@_inlined
+@inlined
 def address(seed, t, purpose):
     """The words that all items and runs of a call share: counter words 1 to 3, key word 0."""
     t = np.uint64(t)
     return t & _WORD, (np.uint64(purpose) << _PURPOSE_SHIFT) | (t >> _HALF), seed >> _HALF, seed & _WORD
 
 
-@_inlined
+@inlined
 def _uniform(high, low):
     """Two words as a float64 in [0, 1), a multiple of 2**-53: 1 less it is exact."""
     return np.float64(((high << _HALF) | low) >> _SPARE_BITS) * _ULP
 
 
-@_inlined
+@inlined
 def _normal_pair(w0, w1, w2, w3):
     """Two independent standard normals by Box and Muller, sqrt(2 E) (cos, sin) of a uniform angle."""
     radius = math.sqrt(-2.0 * _log(1.0 - _uniform(w0, w1)))
@@ -258,7 +274,7 @@ def _normal_pair(w0, w1, w2, w3):
     return radius * (-sin if turned else cos), radius * (cos if turned else sin)
 
 
-@_inlined
+@inlined
 def _log(x):
     """Natural logarithm of a positive, normal x, to one unit in the last place (after fdlibm)."""
     # x = 2**k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2))
@@ -277,7 +293,7 @@ def _log(x):
     return times(k, _LN2_HIGH) - ((h - (times(s, h + (odd + even)) + times(k, _LN2_LOW))) - f)
 
 
-@_inlined
+@inlined
 def _exp(x):
     """Exponential of x <= 0, to one unit in the last place (after fdlibm); 0 from -708 down."""
     if x < -708.0:

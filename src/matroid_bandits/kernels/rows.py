@@ -6,10 +6,10 @@ array) means whole rows. `taken` (P,) int64 are items that every row starts from
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def complete_backwards(orders, lengths, taken, full):
     """Each row of `full` (R, L), read backwards: the taken items, those the row lists, and the rest ascending."""
     n = full.shape[1]
@@ -34,7 +34,7 @@ def complete_backwards(orders, lengths, taken, full):
                 place -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_rows(orders, lengths, part_of, starts, inside, inside_lengths):
     """What each row lists of every part, in order, numbered from the start of the part on.
 
@@ -51,7 +51,7 @@ def split_rows(orders, lengths, part_of, starts, inside, inside_lengths):
             inside_lengths[i, run] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark(items, sizes, first, start, is_marked):
     """Set is_marked[r, start + e] for the entries e of each row of `items` from `first` on, sizes[r] in all."""
     for run in range(items.shape[0]):
@@ -59,7 +59,7 @@ def mark(items, sizes, first, start, is_marked):
             is_marked[run, start + items[run, i]] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_other(sizes, size):
     """The first row whose size is another; -1 where all are alike."""
     for run in range(sizes.shape[0]):
@@ -68,7 +68,7 @@ def first_other(sizes, size):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_marked(orders, lengths, taken, is_marked, limit, items, sizes):
     """The taken items and what each row lists of the marked ones, `sizes[r]` in all and at most `limit`.
 

@@ -9,7 +9,7 @@ many do, as among ties, the threshold rests for some choices.
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import borrowed, njit
+from matroid_bandits.kernels.compiling import borrowed, called, fast, inlined, kernel
 from matroid_bandits.kernels.kinetic import index
 
 #: Up to this many items are best picked by keeping them sorted during one pass.
@@ -37,7 +37,7 @@ _FIRST_SLACK, _MORE_SLACK = 0.01, 2.0**-30
 FIRST_MARK = (-np.inf, _FIRST_SLACK, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@called
 def _arrange(values):
     """Sort in place, by Shell's method: Numba's own sort takes seconds to compile, once for every caller's caller."""
     n = values.shape[0]
@@ -52,7 +52,7 @@ def _arrange(values):
             values[j] = x
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def sort_set(basis, is_chosen):
     """Sort a set of items in the way that suits its size; `is_chosen` is as for `_sweep`."""
     if basis.shape[0] * 32 < is_chosen.shape[0]:
@@ -61,7 +61,7 @@ def sort_set(basis, is_chosen):
         _sweep(basis, is_chosen)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _sweep(basis, is_chosen):
     """Sort a set of items by going through all items; `is_chosen` has a False per item on entry and on return."""
     size = basis.shape[0]
@@ -76,7 +76,7 @@ def _sweep(basis, is_chosen):
         is_chosen[e] = False
 
 
-@njit(cache=True, nogil=True)
+@called
 def _kth_largest(values, n, k, sample):
     """The k-th largest (k >= 1) of values[:n]; overwrites `values`.
 
@@ -136,7 +136,7 @@ def _kth_largest(values, n, k, sample):
     return rest[n - k]
 
 
-@njit(cache=True, nogil=True)
+@called
 def _fill_sample(values, n, sample):
     """Some of values[:n], n >= 32, evenly spaced and sorted, into `sample`; returns how many."""
     s = 32
@@ -148,7 +148,7 @@ def _fill_sample(values, n, sample):
     return s
 
 
-@njit(cache=True, nogil=True)
+@called
 def _separating(gains, k):
     """A number that exactly k of the gains exceed, or NaN when it is not found soon: ties, infinities, heavy tails.
 
@@ -178,7 +178,7 @@ def _separating(gains, k):
     return np.nan
 
 
-@njit(cache=True, nogil=True)
+@called
 def _fill_few(gains, k, best, out):
     """What `_fill_top` does, for small k: one pass that keeps the best so far, `best` (k,), sorted."""
     k_filled = 0
@@ -203,7 +203,7 @@ def _fill_few(gains, k, best, out):
         out[j] = position
 
 
-@njit(cache=True, nogil=True)
+@called
 def _fill_top(gains, k, sample, values, scratch, positions, out):
     """Positions of the k largest of `gains`, ties by smaller position, ascending into out[:k]; 0 < k < n.
 
@@ -272,7 +272,7 @@ def _fill_top(gains, k, sample, values, scratch, positions, out):
         j += is_tied | (values[i] > threshold)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def top_rows(weights, k, bases):
     """The first k items of each row's greedy order, ascending, into `bases` (R, k); 0 < k < L."""
     n = weights.shape[1]
@@ -285,7 +285,7 @@ def top_rows(weights, k, bases):
         _fill_top(weights[run], k, sample, values, scratch, positions, bases[run])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def top_of_blocks(weights, starts, members, capacities, bases):
     """The best `capacities[b]` items of every block of every row, ascending into `bases` (R, K).
 
@@ -328,7 +328,7 @@ def top_of_blocks(weights, starts, members, capacities, bases):
         sort_set(basis, is_chosen)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def top_open_of_blocks(weights, is_open, starts, members, room, taken, items, sizes):
     """As `top_of_blocks`, of the open items alone and beside taken ones, all of them ascending.
 
@@ -375,7 +375,7 @@ def top_open_of_blocks(weights, is_open, starts, members, room, taken, items, si
 
 
 # there are no NaNs: maxima use SIMD
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True, fastmath={"nnan", "nsz"})
+@fast
 def _fill_maxima(values, first, size, maxima):
     """The largest of every `_GROUP` of `size` values from `first` on into `maxima`; returns the largest of all."""
     most = -np.inf
@@ -396,7 +396,7 @@ def _fill_maxima(values, first, size, maxima):
     return most
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _pick_equal(values, first, size, most, maxima, k, picked):
     """Where the first k values are that are the largest, into `picked`; returns whether there are as many."""
     m, end = 0, first + size
@@ -413,7 +413,7 @@ def _pick_equal(values, first, size, most, maxima, k, picked):
     return m == k
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _collect(values, first, size, least, maxima, gains, places):
     """The values of at least `least` and where they are, ascending, into `gains` and `places`; returns how many."""
     m, end = 0, first + size
@@ -426,7 +426,7 @@ def _collect(values, first, size, least, maxima, gains, places):
     return m
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _rank(gains, n, k, picked):
     """Positions of the k largest of the first n `gains`, ties by smaller position, ascending into `picked`, which has
     room for one more."""
@@ -441,7 +441,7 @@ def _rank(gains, n, k, picked):
         j += n_before < k
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _next_mark(marks, b, least, n_found, k, size):
     """Set the mark of cell b, whose least chosen value is `least`, and in which `n_found` reached the threshold."""
     if n_found < k:
@@ -453,13 +453,13 @@ def _next_mark(marks, b, least, n_found, k, size):
         marks[b, _REST] = _LONG_REST if n_found * 2 > size else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cell_room(n_items):
     """How many floats and how many integers `top_of_cells` and `top_of_lines` need as room."""
     return 5 * n_items + 1024 + 4, 3 * n_items + 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clear_marks(marks):
     """Set the marks (R, B, 3) of every cell of every run to those before the first choice."""
     for run in range(marks.shape[0]):
@@ -467,68 +467,93 @@ def clear_marks(marks):
             marks[run, b, _THRESHOLD], marks[run, b, _SLACK], marks[run, b, _REST] = FIRST_MARK
 
 
-def _choose_cells(row, starts, members, capacities, marks, maxima, gains, places, picked, floats, integers, items):
-    """The best `capacities[b]` items of every cell of one run, whose items have the values `row` (L,).
+@called
+def _fill_soon(gains, k, sample, values, scratch, positions, out):
+    """As `_fill_top`, for thousands of gains at most: two ways to search, which compile in a third of the time."""
+    threshold = _separating(gains, k)
+    if np.isnan(threshold):
+        _fill_few(gains, k, values, out)
+        return
+    j = 0
+    for i in range(gains.shape[0]):
+        if j == k:
+            break
+        out[j] = i  # overwritten unless i is chosen: no branch on it
+        j += gains[i] > threshold
 
-    Cell b has the items members[starts[b]:starts[b + 1]], ascending, and `row` has the values in the order of
-    `members`. What is chosen goes into `items` (K,), ascending in each cell. `marks` (B, 3) are kept from one choice
-    to the next (see above). Room: `maxima` and `gains` float64, `places` and `picked` int64, all (L + 1,); `floats`
-    (2L + 1026,), `integers` (L,). As in `order.argsort_row` there are no slices where a threshold serves.
-    """
-    k = 0
-    for b in range(capacities.shape[0]):
-        first, m = starts[b], capacities[b]
-        size = starts[b + 1] - first
-        if m == size:
-            for i in range(m):
-                items[k + i] = members[first + i]
-        elif m == 1 and size < 4 * _GROUP:
-            best, most = first, row[first]
-            for i in range(first + 1, first + size):
-                best = i if row[i] > most else best
-                most = max(row[i], most)
-            items[k] = members[best]
-        elif m > 0:
-            is_resting = m * _SHARE >= size or marks[b, _REST] > 0.0
-            marks[b, _REST] -= 1.0
-            is_done, n_found = False, 0
-            if not is_resting:
-                most = _fill_maxima(row, first, size, maxima)
-                is_done = _pick_equal(row, first, size, most, maxima, m, picked)
-                if is_done:
-                    for i in range(m):
-                        items[k + i] = members[picked[i]]
-                else:
-                    n_found = _collect(row, first, size, marks[b, _THRESHOLD], maxima, gains, places)
-            if not is_done:
-                is_part = n_found >= m
-                if is_part and n_found <= _MOST_RANKED:
-                    _rank(gains, n_found, m, picked)
-                elif n_found == m:
-                    for i in range(m):
-                        picked[i] = i
-                else:
-                    values = gains[:n_found] if is_part else row[first : first + size]
-                    rest, scratch, sample = floats[:size], floats[size : 2 * size], floats[2 * size : 2 * size + 1024]
-                    _fill_top(values, m, sample, rest, scratch, integers, picked)
-                least = np.inf
+
+def _chooser(fill_top):
+    """The function that chooses in cells, where `fill_top` searches those that no threshold tells."""
+
+    def choose(row, starts, members, capacities, marks, maxima, gains, places, picked, floats, integers, items):
+        """The best `capacities[b]` items of every cell of one run, whose items have the values `row` (L,).
+
+        Cell b has the items members[starts[b]:starts[b + 1]], ascending, and `row` has the values in the order of
+        `members`. What is chosen goes into `items` (K,), ascending in each cell. `marks` (B, 3) are kept from one
+        choice to the next (see above). Room: `maxima` and `gains` float64, `places` and `picked` int64, all
+        (L + 1,); `floats` (2L + 1026,), `integers` (L,). As in `order.argsort_row` there are no slices where a
+        threshold serves.
+        """
+        k = 0
+        for b in range(capacities.shape[0]):
+            first, m = starts[b], capacities[b]
+            size = starts[b + 1] - first
+            if m == size:
                 for i in range(m):
-                    place = picked[i]
-                    least = min(least, gains[place] if is_part else row[first + place])
-                    items[k + i] = members[places[place] if is_part else first + place]
+                    items[k + i] = members[first + i]
+            elif m == 1 and size < 4 * _GROUP:
+                best, most = first, row[first]
+                for i in range(first + 1, first + size):
+                    best = i if row[i] > most else best
+                    most = max(row[i], most)
+                items[k] = members[best]
+            elif m > 0:
+                is_resting = m * _SHARE >= size or marks[b, _REST] > 0.0
+                marks[b, _REST] -= 1.0
+                is_done, n_found = False, 0
                 if not is_resting:
-                    _next_mark(marks, b, least, n_found, m, size)
-                marks[b, _THRESHOLD] = least - marks[b, _SLACK] if abs(least) < np.inf else least
-        k += m
+                    most = _fill_maxima(row, first, size, maxima)
+                    is_done = _pick_equal(row, first, size, most, maxima, m, picked)
+                    if is_done:
+                        for i in range(m):
+                            items[k + i] = members[picked[i]]
+                    else:
+                        n_found = _collect(row, first, size, marks[b, _THRESHOLD], maxima, gains, places)
+                if not is_done:
+                    is_part = n_found >= m
+                    if is_part and n_found <= _MOST_RANKED:
+                        _rank(gains, n_found, m, picked)
+                    elif n_found == m:
+                        for i in range(m):
+                            picked[i] = i
+                    else:
+                        values = gains[:n_found] if is_part else row[first : first + size]
+                        rest, scratch, sample = (
+                            floats[:size],
+                            floats[size : 2 * size],
+                            floats[2 * size : 2 * size + 1024],
+                        )
+                        fill_top(values, m, sample, rest, scratch, integers, picked)
+                    least = np.inf
+                    for i in range(m):
+                        place = picked[i]
+                        least = min(least, gains[place] if is_part else row[first + place])
+                        items[k + i] = members[places[place] if is_part else first + place]
+                    if not is_resting:
+                        _next_mark(marks, b, least, n_found, m, size)
+                    marks[b, _THRESHOLD] = least - marks[b, _SLACK] if abs(least) < np.inf else least
+            k += m
+
+    return choose
 
 
-#: For kernels that play whole episodes, in which nothing is called; and for others, since it is compiled sooner. The
-#: latter is not kept on disk, where Numba does not tell it from the former.
-choose_cells = njit(cache=True, nogil=True, forceinline=True)(_choose_cells)
-_choose = njit(nogil=True)(_choose_cells)
+#: For kernels that play whole episodes, of many items and of few; and for others, which are compiled sooner where it
+#: is not inlined.
+choose_cells, choose_few = inlined(_chooser(_fill_top)), inlined(_chooser(_fill_soon))
+_choose = called(_chooser(_fill_top))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats, integers, items):
     """`choose_cells` for every row of `weights` (R, L), with the marks (R, B, 3) of each, into `items` (R, K).
 
@@ -548,7 +573,7 @@ def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats,
         _choose(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, floats, integers, items):
     """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept."""
     starts, members, capacities, marks = borrowed(starts), borrowed(members), borrowed(capacities), borrowed(marks)
@@ -570,7 +595,7 @@ def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks,
         _choose(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_rows(bases, n_items):
     """Sort each row of `bases` (R, K) int64, a set of items below `n_items`, in place by a sweep over all items."""
     is_chosen = np.zeros(n_items, np.bool_)
@@ -578,7 +603,7 @@ def sort_rows(bases, n_items):
         _sweep(bases[run], is_chosen)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_starts(items, sizes, n_items):
     """Sort the first sizes[r] entries of each row of `items` (R, W) int64, a set of items below `n_items`."""
     is_chosen = np.zeros(n_items, np.bool_)

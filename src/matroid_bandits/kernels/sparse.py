@@ -1,9 +1,9 @@
 """Lookups in compressed sparse rows."""
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import inlined, kernel
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def entry(indptr, indices, data, row, item):
     """Entry (row, item) of a CSR matrix whose rows have ascending, distinct columns."""
     lo, end = indptr[row], indptr[row + 1]
@@ -17,7 +17,7 @@ def entry(indptr, indices, data, row, item):
     return data[lo] if lo < end and indices[lo] == item else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lookup(indptr, indices, data, rows, items, out):
     """out[r, k] = entry (rows[r], items[r, k]).
 

@@ -1,8 +1,10 @@
 """What has been seen of each item, updated in place, and totals over bases."""
 
+import math
+
 import numpy as np
 
-from matroid_bandits.kernels.compiling import borrowed, njit
+from matroid_bandits.kernels.compiling import borrowed, inlined, kernel
 
 # 1 / sqrt(n) for small n: both operations round correctly, so the table's bits are those of the expression
 _N_RADII = 2048
@@ -14,7 +16,7 @@ _RADII = 1.0 / np.sqrt(np.maximum(np.arange(_N_RADII), 1))
 N_PARTIALS = 40
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def absorb(runs, items, gains, counts, sums, means, radii):
     """Count the gain (n,) of each of `items` (n,) in its run (n,).
 
@@ -30,13 +32,13 @@ def absorb(runs, items, gains, counts, sums, means, radii):
         radii[run, e] = _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _radius(n):
     """1 / sqrt(n) for a whole number of plays."""
     return _RADII[n] if n < _N_RADII else 1.0 / np.sqrt(np.float64(n))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii):
     """Bring the mean and the radius of one item up to date with its plays.
 
@@ -58,7 +60,7 @@ def _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means,
             means[run, e] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def update_lines(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii):
     """Bring the means and radii of `items` (n,) in `runs` (n,) up to date with their plays."""
     counts, waiting, lost, sums = borrowed(counts), borrowed(waiting), borrowed(lost), borrowed(sums)
@@ -68,7 +70,7 @@ def update_lines(runs, items, counts, waiting, lost, sums, prior_means, prior_co
         _line(runs[i], items[i], counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def wait(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii, n_waiting, totals):
     """Count a play of each of `items` (n,) in its run (n,) that waits for an answer.
 
@@ -86,7 +88,7 @@ def wait(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, me
         _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def answer(runs, items, gains, was_waiting, counts, waiting, sums, means, radii, n_waiting, totals):
     """Count the gain (n,) of each of `items` (n,) in its run (n,), and in the exact total of the run.
 
@@ -99,18 +101,41 @@ def answer(runs, items, gains, was_waiting, counts, waiting, sums, means, radii,
             waiting[runs[i], items[i]] -= 1
             n_waiting[runs[i]] -= 1
     for i in range(items.shape[0]):
-        run, e = np.uint64(runs[i]), np.uint64(items[i])
-        n = counts[run, e] + 1
-        total = sums[run, e] + gains[i]
-        counts[run, e] = n
-        sums[run, e] = total
-        means[run, e] = total / n
-        radii[run, e] = _radius(n + waiting[run, e] if n_waiting[run] > 0 else n)  # mostly nothing to look up
+        _count(np.uint64(runs[i]), np.uint64(items[i]), gains[i], counts, waiting, sums, means, radii, n_waiting)
     for i in range(items.shape[0]):  # apart, so that the lines are fetched from memory side by side
         add_gain(gains[i], totals[runs[i]])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined
+def _count(run, e, gain, counts, waiting, sums, means, radii, n_waiting):
+    """Count a gain of an item, and bring its line up to date where it has no prior."""
+    n = counts[run, e] + 1
+    total = sums[run, e] + gain
+    counts[run, e] = n
+    sums[run, e] = total
+    means[run, e] = total / n
+    radii[run, e] = _radius(n + waiting[run, e] if n_waiting[run] > 0 else n)  # mostly nothing to look up
+
+
+@kernel
+def answer_at_once(items, gains, low, high, counts, waiting, sums, means, radii, n_waiting, totals):
+    """`answer` for a single run whose last decision did not count as waiting, if all gains are in [low, high].
+
+    Returns the first position whose gain is not, with nothing counted; -1 for none.
+    """
+    n = items.shape[0]
+    for i in range(n):
+        if not low <= gains[i] <= high:
+            return i
+    for i in range(n):
+        _count(np.uint64(0), np.uint64(items[i]), gains[i], counts, waiting, sums, means, radii, n_waiting)
+    total = totals[0]
+    for i in range(n):
+        add_gain(gains[i], total)
+    return -1
+
+
+@kernel
 def drop(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, means, radii, n_waiting):
     """Take back a waiting play of each of `items` (n,) in its run (n,), to which no answer will come."""
     for i in range(items.shape[0]):
@@ -121,7 +146,7 @@ def drop(runs, items, counts, waiting, lost, sums, prior_means, prior_counts, me
         _line(run, e, counts, waiting, lost, sums, prior_means, prior_counts, means, radii)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _add_exactly(x, partials, n):
     """Add x to a sum kept as n parts that do not overlap (Shewchuk, 1997), so that no order of adding matters.
 
@@ -140,14 +165,14 @@ def _add_exactly(x, partials, n):
     return kept + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def add_gain(gain, total):
     """Count a gain in a row of totals."""
     total[N_PARTIALS] = _add_exactly(gain, total, int(total[N_PARTIALS]))
     total[N_PARTIALS + 1] += 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def _rounded(partials, n):
     """The sum of n parts, correctly rounded."""
     if n == 0:
@@ -172,14 +197,14 @@ def _rounded(partials, n):
     return high
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@inlined
 def exact_mean(total):
     """The mean of what was added to a row of totals, 0 of nothing."""
     n = total[N_PARTIALS + 1]
     return _rounded(total, int(total[N_PARTIALS])) / n if n > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def total_means(items, sizes, mean_weights, out):
     """The expected weight (R,) of the first `sizes` (R,) entries of each row, added up as `add_totals` does."""
     for run in range(items.shape[0]):
@@ -189,7 +214,7 @@ def total_means(items, sizes, mean_weights, out):
         out[run] = mean
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_totals(items, sizes, weights, mean_weights, best, sign, returns, regret):
     """Add each row's total weight to `returns` (R,), and to `regret` (R,) what it expects to lose to `best` (R,).
 
@@ -206,7 +231,7 @@ def add_totals(items, sizes, weights, mean_weights, best, sign, returns, regret)
         regret[run] += sign * (best[run] - mean)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_outside(values, low, high):
     """The first position whose value is not in [low, high], NaN included; -1 for none."""
     for i in range(values.shape[0]):
@@ -215,13 +240,13 @@ def first_outside(values, low, high):
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _excess(x):
     """x - log(1 + x) for x of at most 0.01 in size, to 12 digits."""
     return x * x * (0.5 - x * (1 / 3 - x * (0.25 - x * (0.2 - x * (1 / 6 - x / 7)))))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def kl(p, q):
     """Kullback-Leibler divergence between Bernoulli variables of means p in [0, 1] and q in (0, 1)."""
     gap = q - p
@@ -229,13 +254,69 @@ def kl(p, q):
         return p * _excess(gap / p) + (1.0 - p) * _excess(-gap / (1.0 - p))
     d = 0.0
     if p > 0.0:
-        d += p * np.log(p / q)
+        d += p * math.log(p / q)
     if p < 1.0:
-        d += (1.0 - p) * np.log((1.0 - p) / (1.0 - q))
+        d += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
     return d
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@kernel
+def log_gamma(x):
+    """The logarithm of the gamma function for x of at least 0.5, to some units in the last place (after fdlibm)."""
+    if x < 2.0:
+        low, y = 0.0, x
+        if x <= 0.9:  # gamma(x) = gamma(x + 1) / x
+            low, y = -math.log(x), x + 1.0
+        if y >= 1.7316322:
+            y = 2.0 - y if x > 0.9 else 1.0 - x
+            z = y * y
+            even = 7.72156649015328655494e-02 + z * (6.73523010531292681824e-02 + z * (7.38555086081402883957e-03
+                + z * (1.19270763183362067845e-03 + z * (2.20862790713908385557e-04
+                + z * 2.52144565451257326939e-05))))  # fmt: skip
+            odd = z * (3.22467033424113591611e-01 + z * (2.05808084325167332806e-02 + z * (2.89051383673415629091e-03
+                + z * (5.10069792153511336608e-04 + z * (1.08011567247583939954e-04
+                + z * 4.48640949618915160150e-05)))))  # fmt: skip
+            return low + (y * even + odd - 0.5 * y)
+        if y >= 1.23163:  # around the minimum
+            y = x - 1.46163214496836224576 if x > 0.9 else x - (1.46163214496836224576 - 1.0)
+            z = y * y
+            w = z * y
+            p0 = 4.83836122723810047042e-01 + w * (-3.27885410759859649565e-02 + w * (6.10053870246291332635e-03
+                + w * (-1.40346469989232843813e-03 + w * 3.15632070903625950361e-04)))  # fmt: skip
+            p1 = -1.47587722994593911752e-01 + w * (1.79706750811820387126e-02 + w * (-3.68452016781138256760e-03
+                + w * (8.81081882437654011382e-04 + w * -3.12754168375120860518e-04)))  # fmt: skip
+            p2 = 6.46249402391333854778e-02 + w * (-1.03142241298341437450e-02 + w * (2.25964780900612472250e-03
+                + w * (-5.38595305356740546715e-04 + w * 3.35529192635519073543e-04)))  # fmt: skip
+            return low + (-1.21486290535849611461e-01 + (z * p0 - (-3.63867699703950536541e-18 - w * (p1 + y * p2))))
+        y = x - 1.0
+        above = -7.72156649015328655494e-02 + y * (6.32827064025093366517e-01 + y * (1.45492250137234768737
+            + y * (9.77717527963372745603e-01 + y * (2.28963728064692451092e-01
+            + y * 1.33810918536787660377e-02))))  # fmt: skip
+        below = 1.0 + y * (2.45597793713041134822 + y * (2.12848976379893395361 + y * (7.69285150456672783825e-01
+            + y * (1.04222645593369134254e-01 + y * 3.21709242282423911810e-03))))  # fmt: skip
+        return -0.5 * y + y * above / below
+    if x < 8.0:  # gamma(2 + y), times the whole steps up to x
+        y = x - math.floor(x)
+        above = -7.72156649015328655494e-02 + y * (2.14982415960608852501e-01 + y * (3.25778796408930981787e-01
+            + y * (1.46350472652464452805e-01 + y * (2.66422703033638609560e-02 + y * (1.84028451407337715652e-03
+            + y * 3.19475326584100867617e-05)))))  # fmt: skip
+        below = 1.0 + y * (1.39200533467621045958 + y * (7.21935547567138069525e-01 + y * (1.71933865632803078993e-01
+            + y * (1.86459191715652901344e-02 + y * (7.77942496381893596434e-04
+            + y * 7.32668430744625636189e-06)))))  # fmt: skip
+        product, step = 1.0, x - 1.0
+        while step >= 2.0:
+            product *= step
+            step -= 1.0
+        return 0.5 * y + y * above / below + (math.log(product) if x >= 3.0 else 0.0)
+    z = 1.0 / x
+    y = z * z
+    rest = 4.18938533204672725052e-01 + z * (8.33333333333329678849e-02 + y * (-2.77777777728775536470e-03
+        + y * (7.93650558643019558500e-04 + y * (-5.95187557450339963135e-04 + y * (8.36339918996282139126e-04
+        + y * -1.63092934096575273989e-03)))))  # fmt: skip
+    return (x - 0.5) * (math.log(x) - 1.0) + rest
+
+
+@inlined
 def kl_bound(p, target):
     """The largest q with kl(p, q) <= target, to 1e-12, for p in [0, 1].
 
@@ -248,10 +329,10 @@ def kl_bound(p, target):
     width = min(np.sqrt(0.5 * target), np.sqrt(2.0 * (1.0 - p) * target))
     q = p + min(width, target + np.sqrt(target * (target + 2.0 * p)))
     if q > 0.9:  # near one the logarithm of 1 - q rules: leave out that of q
-        entropy = -(1.0 - p) * np.log(1.0 - p)
+        entropy = -(1.0 - p) * math.log(1.0 - p)
         if p > 0.0:
-            entropy -= p * np.log(p)
-        q = min(q, 1.0 - np.exp(-(target + entropy) / (1.0 - p)))
+            entropy -= p * math.log(p)
+        q = min(q, 1.0 - math.exp(-(target + entropy) / (1.0 - p)))
     for _ in range(100):
         if not p < q < 1.0:
             break
@@ -262,17 +343,21 @@ def kl_bound(p, target):
     return max(q, p)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined
+def kl_index(mean, n, offset, budget):
+    """The largest q with n * kl(mean + offset, q) <= budget, less `offset`; +inf where n is 0."""
+    return np.inf if n == 0 else kl_bound(min(max(mean + offset, 0.0), 1.0), budget / n) - offset
+
+
+@kernel
 def kl_indices(means, counts, offset, budget, out):
-    """The largest q with counts * kl(means + offset, q) <= budget, less `offset`; +inf where counts are 0."""
+    """The `kl_index` of all `means` and `counts` (R, L), into `out`."""
     for run in range(means.shape[0]):
         for e in range(means.shape[1]):
-            n = counts[run, e]
-            p = min(max(means[run, e] + offset, 0.0), 1.0)
-            out[run, e] = np.inf if n == 0 else kl_bound(p, budget / n) - offset
+            out[run, e] = kl_index(means[run, e], counts[run, e], offset, budget)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _condition(root, x, variance, shift):
     """Condition a covariance (d, d), given by its Cholesky factor, on an observation with features x (d,).
 
@@ -298,7 +383,7 @@ def _condition(root, x, variance, shift):
     return spread
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def kalman(runs, features, gains, variance, theta, root):
     """Condition each run's Gaussian belief on noisy linear observations.
 
@@ -316,7 +401,7 @@ def kalman(runs, features, gains, variance, theta, root):
             mean[i] += shift[i] * error / spread
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def narrow(runs, features, variance, root):
     """Condition each run's covariance, of which `root` (R, d, d) is the Cholesky factor, on observations with
     `features` (n, d), whatever they will be."""
@@ -325,7 +410,7 @@ def narrow(runs, features, variance, root):
         _condition(root[runs[k]], features[k], variance, shift)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def widen(runs, features, variance, root):
     """Take observations with `features` (n, d) out of each run's covariance, which `narrow` has taken in.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import called, inlined, kernel
 
 _DEAD = np.int64(1) << np.int64(62)
 _ONE = np.uint64(1)
@@ -10,7 +10,7 @@ _PLACE = np.zeros(67, np.int64)
 _PLACE[[pow(2, i, 67) for i in range(64)]] = np.arange(64)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _augment(item, starts, rights, mate, slot, stamp, mark, queue, via):
     """Match `item` along a shortest augmenting path, changing `mate` and `slot`; False when there is none.
 
@@ -42,7 +42,7 @@ def _augment(item, starts, rights, mate, slot, stamp, mark, queue, via):
     return False
 
 
-@njit(cache=True, nogil=True)
+@called
 def greedy_matching(order, length, taken, starts, rights, limit, mate, stamp, via, queue, slot, chosen):
     """Match items along the first `length` entries of `order` (M,), from the `taken` ones on; returns how many.
 
@@ -67,7 +67,7 @@ def greedy_matching(order, length, taken, starts, rights, limit, mate, stamp, vi
     return k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy_matchings(orders, lengths, taken, starts, rights, n_right, limit, chosen, sizes, slots):
     """`greedy_matching` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen` and `slots`.
 
@@ -83,13 +83,13 @@ def greedy_matchings(orders, lengths, taken, starts, rights, n_right, limit, cho
         sizes[run] = greedy_matching(order, length, taken, starts, rights, limit, mate, stamp, via, queue, slot, row)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _lowest(bits):
     """The number of the lowest set bit; 2 is a primitive root of 67, so powers of two differ modulo it."""
     return _PLACE[(bits & (~bits + _ONE)) % np.uint64(67)]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def _augment_masks(item, masks, mate, is_free, is_dead, via):
     """As `_augment`, a word of bits for a set of right vertices; returns the free and the dead ones afterwards."""
     seen = masks[item] & ~is_dead
@@ -116,7 +116,7 @@ def _augment_masks(item, masks, mate, is_free, is_dead, via):
     return is_free, is_dead | seen
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def greedy_mask_matching(order, length, taken, masks, entries, n_right, limit, mate, via, chosen):
     """As `greedy_matching` for at most 64 right vertices: bit r of masks[e] (uint64) lets item e use vertex r.
 
@@ -149,7 +149,7 @@ def greedy_mask_matching(order, length, taken, masks, entries, n_right, limit, m
     return k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy_mask_matchings(orders, lengths, taken, masks, entries, n_right, limit, chosen, sizes):
     """`greedy_mask_matching` along the first lengths[r] entries of each row of `orders` (R, M), into `chosen`.
 
@@ -163,7 +163,7 @@ def greedy_mask_matchings(orders, lengths, taken, masks, entries, n_right, limit
         sizes[run] = greedy_mask_matching(order, length, taken, masks, entries, n_right, limit, mate, via, row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spanned_after(order, slot, starts, rights, n_right, after):
     """after[e]: how many items of `order`, from the first on, until item e cannot be matched together with them.
 
@@ -214,7 +214,7 @@ def spanned_after(order, slot, starts, rights, n_right, after):
         after[order[i]] = i + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reachable_items(items, slot, starts, rights, n_right, members):
     """The matched items on alternating paths from unmatched `items`, into `members`; returns how many.
 
@@ -244,7 +244,7 @@ def reachable_items(items, slot, starts, rights, n_right, members):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_same(starts, rights, others, number):
     """Has every item the same right vertices in both lists, in whatever order? `number` translates those of `others`.
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import inlined, kernel
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined
 def repair_row(classes, starts, members, U, budget, values, order):
     """Bring an order of classes up to date by insertion, and name each class's best item in `order`.
 
@@ -38,7 +38,7 @@ def repair_row(classes, starts, members, U, budget, values, order):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def repair(class_orders, starts, members, indices, budget, orders, is_spent):
     """`repair_row` for each row of `class_orders` (R, C), `indices` (R, L) and `orders` (R, C).
 

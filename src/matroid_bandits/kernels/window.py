@@ -9,7 +9,7 @@ ids. `counts`, `waiting`, `lost` and `sums` (R, L) are the totals of the entries
 
 import numpy as np
 
-from matroid_bandits.kernels.compiling import njit
+from matroid_bandits.kernels.compiling import kernel
 
 WAITING, ANSWERED, LOST = 0, 1, 2
 
@@ -17,7 +17,7 @@ WAITING, ANSWERED, LOST = 0, 1, 2
 _NO_ITEM = 2**62
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _item(mark, ids, order):
     """The item with a mark, -1 where there is none; of one run."""
     id = mark - 1
@@ -33,7 +33,7 @@ def _item(mark, ids, order):
     return order[low] if low < ids.shape[0] and ids[order[low]] == id else -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def enter(runs, items, gains, kind, row, ids, codes, values, counts, waiting, lost, sums, start):
     """Write plays of `items` (n,), each in its run (n,), into a row: those from `start` on.
 
@@ -62,7 +62,7 @@ def enter(runs, items, gains, kind, row, ids, codes, values, counts, waiting, lo
     return items.shape[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave(row, ids, order, codes, values, counts, waiting, lost, sums, runs, items):
     """Take the plays of a row out of the totals, and note whose they were in `runs` and `items` (R * W,).
 
@@ -92,7 +92,7 @@ def leave(row, ids, order, codes, values, counts, waiting, lost, sums, runs, ite
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def recount(rows, ids, order, codes, values, first_counts, first_sums, counts, waiting, lost, sums):
     """Add the totals up anew, from what was seen before the first episode and the ring's `rows` (C,) in order."""
     for run in range(codes.shape[0]):
@@ -118,7 +118,7 @@ def recount(rows, ids, order, codes, values, first_counts, first_sums, counts, w
                     sums[run, e] += values[run, row, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def close_all(ids, order, codes, values):
     """Count every waiting play of the items that are there as closed without an answer."""
     for run in range(codes.shape[0]):
@@ -129,7 +129,7 @@ def close_all(ids, order, codes, values):
                     values[run, row, k] = np.nan
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reopen(runs, items, row, ids, codes, values):
     """Let plays of `items` (n,), each in its run (n,), that count as closed wait again."""
     for i in range(items.shape[0]):
@@ -139,7 +139,7 @@ def reopen(runs, items, row, ids, codes, values):
                 codes[runs[i], row, k] = -mark
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def disown(runs, items, ids, codes):
     """Let the plays of `items` (n,), each in its run (n,), that do not wait belong to no item."""
     for i in range(items.shape[0]):

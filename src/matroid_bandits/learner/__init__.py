@@ -1,9 +1,22 @@
 """The live learner: ask for a set, act on it, tell the observed weights."""
 
+from matroid_bandits.learner._answers import REST, Answers
 from matroid_bandits.learner._book import Untold
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Forced
 from matroid_bandits.learner._holdout import Holdout
-from matroid_bandits.learner._learner import Learner
+from matroid_bandits.learner._learner import Default, Learner
 
-__all__ = ["BestSet", "Decision", "Estimates", "Explanation", "Forced", "Holdout", "Learner", "Untold"]
+__all__ = [
+    "REST",
+    "Answers",
+    "BestSet",
+    "Decision",
+    "Default",
+    "Estimates",
+    "Explanation",
+    "Forced",
+    "Holdout",
+    "Learner",
+    "Untold",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import ItemError
 from matroid_bandits.learner._wanted import Wanted
 
-#: Stands in for labels of which nothing is to be kept; no item is called so.
+#: Stands in for labels of items that were forgotten; no item is called so.
 _FORGOTTEN = object()
+
+#: Stands for the label of a forgotten item in a file of version 0.2.0 or earlier, which did not keep it.
+UNNAMED: Final = object()
 
 
 class Asked:
@@ -25,8 +28,8 @@ class Asked:
     ----------
     labels : sequence
         What those numbers stand for.
-    items : int64 array (K,), or None
-        The chosen items; None where a file has been read since, which knows them by the play alone.
+    items : int64 array (K,)
+        The chosen items; without those that were forgotten before a file was written that has been read since.
     wanted : Wanted, or None
         What was asked for besides a set.
     is_held_out : bool
@@ -37,22 +40,31 @@ class Asked:
         The tags of the request.
     control : int
         The control's number of the decision, where it is the control's; 0 otherwise.
+    names : sequence
+        Labels of the play's items, in its order, whatever has become of the items since; `UNNAMED` where a file did
+        not keep one.
     """
 
-    __slots__ = ("control", "is_held_out", "items", "labels", "tags", "time", "wanted")
+    __slots__ = ("_names", "control", "is_held_out", "items", "labels", "tags", "time", "wanted")
 
     def __init__(
         self,
         labels: Sequence[Label],
-        items: IntArray | None,
+        items: IntArray,
         wanted: Wanted | None,
         is_held_out: bool = False,
         time: float | None = None,
         tags: dict[str, Any] | None = None,
         control: int = 0,
+        names: Sequence[Any] | None = None,
     ) -> None:
         self.labels, self.items, self.wanted, self.is_held_out = labels, items, wanted, is_held_out
         self.time, self.tags, self.control = time, tags, control
+        self._names = names  # None where `labels` and `items` give them
+
+    @property
+    def names(self) -> Sequence[Any]:
+        return [self.labels[e] for e in self.items.tolist()] if self._names is None else self._names
 
     def now(self, items: IntArray, constraint: Constraint) -> IntArray:
         """The numbers of today of those among some items that are still there, ascending."""
@@ -75,7 +87,8 @@ class Asked:
             if not lost.isdisjoint(labels):
                 labels = tuple(_FORGOTTEN if label in lost else label for label in labels)
             known[id(self.labels)] = labels
-        return Asked(labels, self.items, self.wanted, self.is_held_out, self.time, self.tags, self.control)
+        names = self._names if labels is self.labels else self.names
+        return Asked(labels, self.items, self.wanted, self.is_held_out, self.time, self.tags, self.control, names)
 
     def without_features(self) -> Asked:
         """The same without the features of the request, which another policy has no use for."""
@@ -83,4 +96,6 @@ class Asked:
         if wanted is None or wanted.features is None:
             return self
         wanted = replace(wanted, features=None)
-        return Asked(self.labels, self.items, wanted, self.is_held_out, self.time, self.tags, self.control)
+        return Asked(
+            self.labels, self.items, wanted, self.is_held_out, self.time, self.tags, self.control, self._names
+        )

@@ -13,10 +13,10 @@ from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Forced, Standing
 from matroid_bandits.learner._wanted import Wanted, read_features
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import Request, evaluate
+from matroid_bandits.policies import Request, Spending, evaluate
 
 if TYPE_CHECKING:
-    from matroid_bandits.learner._core import Core
+    from matroid_bandits.learner._learner import Learner
 
 _NONE: IntArray = np.empty(0, np.int64)
 
@@ -24,122 +24,133 @@ _NONE: IntArray = np.empty(0, np.int64)
 _NEVER = Forced(np.inf)
 
 
-def estimates(core: Core, request: Request) -> Estimates:
+def estimates(learner: Learner, request: Request) -> Estimates:
     """Counts, means and indices of every item, in the units of the weights."""
-    core.agent.settle()
-    state = core.agent.state
+    learner._agent.settle()
+    state = learner._agent.state
     sign = -1.0 if state.minimize else 1.0
-    U = evaluate(core.policy, state, request)[0]
-    means = _means(core)
-    labels = core.constraint.labels
+    U = evaluate(learner.policy, state, request)[0]
+    means = _means(learner)
+    labels = learner.constraint.labels
     counts, waiting = state.counts[0].copy(), state.waiting[0].copy()
-    alarms, last = core.alarms() or (None, None)
-    radii = core.policy.spreads(state, request)[0]
+    alarms, last = learner.alarms or (None, None)
+    radii = learner.policy.spreads(state, request)[0]
     radii = np.where(np.isfinite(radii), radii, np.nan)
-    return Estimates(labels, counts, waiting, means, sign * U + 0.0, radii, alarms, last, state.minimize)
+    found = labels, counts, waiting, means, sign * U + 0.0, radii, alarms, last, state.minimize
+    return Estimates(*found, spending(learner))
 
 
-def best_basis(core: Core, pessimism: float | None = None, deviation: float = 0.5) -> BestSet:
-    """The set of best means; items without one come last in a matroid, and are left out elsewhere.
+def spending(learner: Learner) -> Spending | None:
+    """What decisions have cost beside a budget; None without one."""
+    found = learner.policy.spending(learner._agent.state)
+    if found is None:
+        return None
+    return Spending(float(found.total[0]), int(found.n_decisions[0]), found.per_decision)
+
+
+def best_basis(learner: Learner, pessimism: float | None = None, deviation: float = 0.5) -> BestSet:
+    """The allowed set of best means, with as few items without one as possible.
 
     With `pessimism`, the set of best lower bounds on the means of answered plays.
     """
-    state = core.agent.state
-    means = _means(core)
+    state = learner._agent.state
+    means = _means(learner)
     sign = -1.0 if state.minimize else 1.0
     gains = sign * means
     if pessimism is not None:
-        gains = _lower_bounds(core, pessimism, deviation)
+        gains = _lower_bounds(learner, pessimism, deviation)
     is_known = ~np.isnan(gains)
-    if isinstance(core.constraint, Matroid):
-        items, sizes = core.constraint.best_sets(np.where(is_known, gains, -np.inf)[None])
+    if isinstance(learner.constraint, Matroid):
+        items, sizes = learner.constraint.best_sets(np.where(is_known, gains, -np.inf)[None])
     else:
-        gains = np.where(is_known, gains, 0.0)
-        items, sizes = core.constraint.solve(gains[None], available=is_known)
+        # below what any set of other items can make up for
+        largest = np.abs(gains[is_known]).max(initial=0.0)
+        last = -2.0 * (learner.constraint.largest_size + 1) * (largest if largest > 0.0 else 1.0)
+        items, sizes = learner.constraint.solve(np.where(is_known, gains, last)[None])
     best: IntArray = items[0, : sizes[0]].copy()
-    labels = core.constraint.labels
+    labels = learner.constraint.labels
     return BestSet(best, tuple(labels[e] for e in best.tolist()), means[best], state.counts[0, best])
 
 
-def _lower_bounds(core: Core, delta: float, deviation: float) -> FloatArray:
+def _lower_bounds(learner: Learner, delta: float, deviation: float) -> FloatArray:
     """What the mean gain of each item exceeds, all at once but for a chance of delta; NaN without an answer."""
-    state, n_items = core.agent.state, core.constraint.n_items
+    state, n_items = learner._agent.state, learner.constraint.n_items
     counts = np.where(state.counts[0] > 0, state.counts[0], np.nan)
     radii = deviation * np.sqrt(2.0 * np.log(2.0 * max(n_items, 1) / delta) / counts)
     bounds: FloatArray = state.sums[0] / counts - radii
     return bounds
 
 
-def explain(core: Core, item: int, request: Request, wanted: Wanted | None) -> Explanation:
+def explain(learner: Learner, item: int, request: Request, wanted: Wanted | None) -> Explanation:
     """Why an item is in or out of the set for a request."""
-    constraint = core.constraint
-    core.agent.settle()
-    U = evaluate(core.policy, core.agent.state, request)[0]
+    constraint = learner.constraint
+    learner._agent.settle()
+    U = evaluate(learner.policy, learner._agent.state, request)[0]
     mask = np.ones(constraint.n_items, bool) if wanted is None else wanted.mask(constraint.n_items)
     pinned = _NONE if wanted is None else wanted.pinned
-    if core.policy.chooses_sets:
-        items, sizes = core.agent.choose(core.request_of(wanted)._replace(features=request.features))
+    if learner.policy.chooses_sets:
+        items, sizes = learner._agent.choose(learner._request_of(wanted)._replace(features=request.features))
         standing = _standing_in_a_set(item, items[0, : sizes[0]], mask, pinned)
-        return _explanation(core, item, U, standing, _NONE, missing=_as_a_whole(core, standing))
+        return _explanation(learner, item, U, standing, _NONE, missing=_as_a_whole(learner, standing))
     chosen = _best(constraint, U, mask, pinned)
-    return _explanation(core, item, U, *_standing(core, item, U, chosen, mask, pinned))
+    return _explanation(learner, item, U, *_standing(learner, item, U, chosen, mask, pinned))
 
 
-def explain_decision(core: Core, item: int, play: Play, features: Any) -> Explanation:
+def explain_decision(learner: Learner, item: int, play: Play, features: Any) -> Explanation:
     """Why an item is in or out of the set of an open decision, by its own request; with what is believed today."""
-    constraint, id = core.constraint, play.request.episode
-    core.agent.settle()
-    asked = play.note if play.note is not None else Asked(constraint.labels, None, None)
-    U, missing = _indices(core, play, asked, features)
+    constraint, id = learner.constraint, play.request.episode
+    learner._agent.settle()
+    asked: Asked = play.note
+    U, missing = _indices(learner, play, asked, features)
     label, is_held_out = constraint.labels[item], asked.is_held_out
-    chosen = play.items[0][play.items[0] >= 0] if asked.items is None else asked.now(asked.items, constraint)
+    chosen = asked.now(asked.items, constraint)
     wanted = asked.wanted
     pinned = _NONE if wanted is None else asked.now(wanted.pinned, constraint)
-    if id > core.changed_at:
+    if id > learner._changed_at:
         mask = np.ones(constraint.n_items, bool) if wanted is None else wanted.mask(constraint.n_items)
-        if core.policy.chooses_sets:
+        if learner.policy.chooses_sets:
             standing = _standing_in_a_set(item, chosen, mask, pinned)
-            return _explanation(core, item, U, standing, _NONE, None, is_held_out, _as_a_whole(core, standing))
-        standing, rivals, forced = _standing(core, item, U, np.sort(chosen), mask, pinned)
+            return _explanation(learner, item, U, standing, _NONE, None, is_held_out, _as_a_whole(learner, standing))
+        standing, rivals, forced = _standing(learner, item, U, np.sort(chosen), mask, pinned)
         compared = rivals if isinstance(constraint, Matroid) else mask
         missing = missing if np.isnan(U[item]) or np.isnan(U[compared]).any() else ""
-        return _explanation(core, item, U, standing, rivals, forced, is_held_out, missing)
+        return _explanation(learner, item, U, standing, rivals, forced, is_held_out, missing)
     if item in pinned or item in chosen:
-        return _explanation(core, item, U, "pinned" if item in pinned else "chosen", _NONE, None, is_held_out)
+        return _explanation(learner, item, U, "pinned" if item in pinned else "chosen", _NONE, None, is_held_out)
     if label not in asked.labels:
         missing = f"{label!r} was not there at decision {id}, or was forgotten since"
-        return _explanation(core, item, U, "unavailable", _NONE, None, is_held_out, missing)
+        return _explanation(learner, item, U, "unavailable", _NONE, None, is_held_out, missing)
     offered = None if wanted is None or wanted.available is None else asked.now(wanted.available, constraint)
     is_barred = wanted is not None and item in asked.now(wanted.exclude, constraint)
     if is_barred or (offered is not None and item not in offered):
-        return _explanation(core, item, U, "unavailable", _NONE, None, is_held_out)
+        return _explanation(learner, item, U, "unavailable", _NONE, None, is_held_out)
     missing = f"the items have changed since decision {id}, so what it was compared with can no longer be said"
-    return _explanation(core, item, U, "out", _NONE, None, is_held_out, missing)
+    return _explanation(learner, item, U, "out", _NONE, None, is_held_out, missing)
 
 
-def _indices(core: Core, play: Play, asked: Asked, features: Any) -> tuple[FloatArray, str]:
+def _indices(learner: Learner, play: Play, asked: Asked, features: Any) -> tuple[FloatArray, str]:
     """The indices by the features of a decision, NaN where those are not known any more; and why they are not."""
-    policy, state, t = core.policy, core.agent.state, core.episode + 1
+    policy, state, t = learner.policy, learner._agent.state, learner._episode + 1
     if policy.n_features is None:
-        return evaluate(policy, state, Request(t, core.stream))[0], ""
-    is_older = play.request.episode <= core.changed_at
+        return evaluate(policy, state, Request(t, learner._stream))[0], ""
+    is_older = play.request.episode <= learner._changed_at
     table = None if asked.wanted is None or is_older else asked.wanted.features
     if features is not None:
-        table = read_features(core.constraint, policy, features)
+        table = read_features(learner.constraint, policy, features)
     if table is not None:
-        return evaluate(policy, state, Request(t, core.stream, features=table))[0], ""
+        return evaluate(policy, state, Request(t, learner._stream, features=table))[0], ""
     here = play.items[0] >= 0
-    rows = np.zeros((core.constraint.n_items, policy.n_features))
+    rows = np.zeros((learner.constraint.n_items, policy.n_features))
     assert play.features is not None
     rows[play.items[0][here]] = play.features[here]
     U = np.full(rows.shape[0], np.nan)
-    given = evaluate(policy, state, Request(t, core.stream, features=rows))[0]
+    given = evaluate(policy, state, Request(t, learner._stream, features=rows))[0]
     U[play.items[0][here]] = given[play.items[0][here]]
     return U, f"features of decision {play.request.episode} are kept of chosen items alone: pass them as features"
 
 
 def _explanation(
-    core: Core,
+    learner: Learner,
     item: int,
     U: FloatArray,
     standing: Standing,
@@ -148,7 +159,7 @@ def _explanation(
     is_held_out: bool = False,
     missing: str = "",
 ) -> Explanation:
-    state, labels = core.agent.state, core.constraint.labels
+    state, labels = learner._agent.state, learner.constraint.labels
     with np.errstate(invalid="ignore"):  # two items to be tried first are equally good
         margins = np.where(U[rivals] == U[item], 0.0, U[rivals] - U[item])
     order = np.argsort(margins, kind="stable")
@@ -158,8 +169,8 @@ def _explanation(
         item=item,
         label=labels[item],
         standing=standing,
-        mean=float(_means(core)[item]),
-        plays=float(core.policy.beliefs(state)[2][0, item]),
+        mean=float(_means(learner)[item]),
+        plays=float(learner.policy.beliefs(state)[2][0, item]),
         index=float(sign * U[item]) + 0.0,
         rivals=rivals[order],
         rival_labels=tuple(labels[e] for e in rivals[order].tolist()),
@@ -169,14 +180,15 @@ def _explanation(
         last_alarm=0 if alarms is None else int(alarms[1][0, item]),
         missing=missing,
         forced=forced,
+        about=learner.constraint.about(item),
     )
 
 
-def _as_a_whole(core: Core, standing: Standing) -> str:
+def _as_a_whole(learner: Learner, standing: Standing) -> str:
     """Why no rivals are named of an item that is in or out by the choice of a policy that chooses sets."""
     if standing not in ("chosen", "out"):
         return ""
-    return f"{type(core.policy).__name__} chooses sets as a whole, so that no item is compared with another"
+    return f"{type(learner.policy).__name__} chooses sets as a whole, so that no item is compared with another"
 
 
 def _standing_in_a_set(item: int, chosen: IntArray, mask: BoolArray, pinned: IntArray) -> Standing:
@@ -195,16 +207,16 @@ def _best(constraint: Constraint, U: FloatArray, mask: BoolArray, pinned: IntArr
 
 
 def _standing(
-    core: Core, item: int, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray
+    learner: Learner, item: int, U: FloatArray, chosen: IntArray, mask: BoolArray, pinned: IntArray
 ) -> tuple[Standing, IntArray, Forced | None]:
     """Where an item stands; in a matroid the chosen items that it could replace, elsewhere what forcing it costs."""
-    constraint = core.constraint
+    constraint = learner.constraint
     if item in pinned:
         return "pinned", _NONE, None
     if item in chosen:
         if isinstance(constraint, Matroid):
             return "chosen", _NONE, None
-        return "chosen", _NONE, _forced(core, U, item, chosen, mask, pinned)
+        return "chosen", _NONE, _forced(learner, U, item, chosen, mask, pinned)
     if not mask[item]:
         return "unavailable", _NONE, None
     if isinstance(constraint, Matroid):
@@ -214,15 +226,15 @@ def _standing(
         members = alone.replaceable(np.searchsorted(both, chosen), int(np.searchsorted(both, item)))
         rivals = np.setdiff1d(both[members], pinned)
         return ("out", rivals, None) if rivals.size else ("loop", _NONE, None)
-    forced = _forced(core, U, item, chosen, mask, pinned)
+    forced = _forced(learner, U, item, chosen, mask, pinned)
     return ("loop", _NONE, None) if forced == _NEVER else ("out", _NONE, forced)
 
 
 def _forced(
-    core: Core, U: FloatArray, item: int, chosen: IntArray, mask: BoolArray, pinned: IntArray
+    learner: Learner, U: FloatArray, item: int, chosen: IntArray, mask: BoolArray, pinned: IntArray
 ) -> Forced | None:
     """The best set in which an item changes sides beside the one that is chosen; None where indices are not known."""
-    constraint = core.constraint
+    constraint = learner.constraint
     weights, pins = np.where(np.isnan(U), 0.0, U), pinned if pinned.size else None
     other = constraint.force(weights, item, item not in chosen, available=mask, pinned=pins)
     if other is None:
@@ -231,12 +243,12 @@ def _forced(
         return _NEVER
     if np.isnan(U[mask]).any():
         return None
-    if other.size == 0 and not constraint.is_hereditary:
+    if other.size == 0 and not constraint.allows(other):
         return _NEVER
     n_unseen, value = _worth(U, chosen)
     n_others, worth = _worth(U, other)
     cost = value - worth if n_unseen == n_others else np.inf if n_unseen > n_others else -np.inf
-    if constraint.is_hereditary and other.size < chosen.size:
+    if constraint.fills_up and other.size < chosen.size:
         cost = np.inf
     labels = constraint.labels
     enters, leaves = (
@@ -251,8 +263,8 @@ def _worth(U: FloatArray, items: IntArray) -> tuple[int, float]:
     return int(is_first.sum()), float(U[items[~is_first]].sum())
 
 
-def _means(core: Core) -> FloatArray:
+def _means(learner: Learner) -> FloatArray:
     """Mean weights, those of priors where nothing was told, NaN without one."""
-    state = core.agent.state
-    means: FloatArray = core.policy.beliefs(state)[0][0]
+    state = learner._agent.state
+    means: FloatArray = learner.policy.beliefs(state)[0][0]
     return -means if state.minimize else means

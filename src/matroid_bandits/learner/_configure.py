@@ -13,10 +13,10 @@ from matroid_bandits.learner._items import NOWHERE, Departed
 from matroid_bandits.policies import Policy, State
 
 if TYPE_CHECKING:
-    from matroid_bandits.learner._core import Core
+    from matroid_bandits.learner._learner import Learner
 
 
-def configured(core: Core, policy: Policy) -> tuple[Agent, Departed]:
+def configured(learner: Learner, policy: Policy) -> tuple[Agent, Departed]:
     """The agent and the departed items of a learner under another policy; nothing of the learner is changed.
 
     Plays, gains, priors and the plays that wait carry over. The memory does where only `Policy.tunable` arguments
@@ -27,22 +27,24 @@ def configured(core: Core, policy: Policy) -> tuple[Agent, Departed]:
     PolicyError
         The policy cannot go on from there.
     """
-    old, before = core.agent, core.policy
+    old, before = learner._agent, learner.policy
     old.settle()
     keeps = keeps_memory(policy, before)
     try:
         if policy.n_features not in (None, before.n_features):
             raise PolicyError(f"{policy!r} needs features, which the decisions so far came without")
         _check_seen(old.state, policy)
-        new = Agent(core.constraint, policy, minimize=core.minimize, engine=core.engine, episode=core.episode)
+        new = Agent(
+            learner.constraint, policy, minimize=learner.minimize, engine=learner._engine, episode=learner._episode
+        )
         new.state.take_over(old.state)
         new.open = _opened(old, policy, keeps)
         if keeps:
             new.state.take_memory(old.state)
         else:
             policy.begin(new.state)
-        new.refresh(np.arange(core.constraint.n_items))
-        departed = core.departed.under(policy, new, keeps)
+        new.refresh(np.arange(learner.constraint.n_items))
+        departed = learner._departed.under(policy, new, keeps)
     except PolicyError as error:
         raise PolicyError(f"{error}; restart=True starts anew") from None
     return new, departed
@@ -66,22 +68,24 @@ def _is_as_good(new: Any, old: Any) -> bool:
     return np.array_equal(new, old) if isinstance(new, np.ndarray) else bool(new == old)
 
 
-def restarted(core: Core, policy: Policy) -> tuple[Agent, Departed]:
+def restarted(learner: Learner, policy: Policy) -> tuple[Agent, Departed]:
     """The agent and the departed items of a learner that starts anew under a policy; nothing of it is changed.
 
     Decisions that wait can still be told, and are not counted.
     """
-    old = core.agent
+    old = learner._agent
     old.settle()
-    new = Agent(core.constraint, policy, minimize=core.minimize, engine=core.engine, episode=core.episode)
+    new = Agent(
+        learner.constraint, policy, minimize=learner.minimize, engine=learner._engine, episode=learner._episode
+    )
     width = policy.n_features
     for t, play in old.open.items():
         emptied = play.renamed(np.full_like(play.items, NOWHERE))
         emptied.kept = None
         emptied.features = None if width is None else np.zeros((play.items.size, width))
-        emptied.note = None if play.note is None else play.note.without_features()
+        emptied.note = play.note.without_features()
         new.open[t] = emptied
-    return new, core.departed.restarted(policy, new.state)
+    return new, learner._departed.restarted(policy, new.state)
 
 
 def _check_seen(state: State, policy: Policy) -> None:
@@ -112,5 +116,5 @@ def _opened(old: Agent, policy: Policy, keeps: bool) -> dict[int, Play]:
             plain.kept = None
         if loses_features:
             plain.features = None
-            plain.note = None if play.note is None else play.note.without_features()
+            plain.note = play.note.without_features()
     return found

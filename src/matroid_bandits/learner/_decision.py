@@ -59,7 +59,7 @@ class Decision:
 
     __slots__ = (
         "_constraint", "_id", "_is_fallback", "_is_full", "_is_held_out", "_items", "_learner", "_partners",
-        "_pinned", "_places", "_tags",
+        "_pinned", "_tags",
     )  # fmt: skip
 
     def __init__(
@@ -70,12 +70,10 @@ class Decision:
         learner: str,
         pinned: IntArray | None = None,
         is_held_out: bool = False,
-        places: IntArray | None = None,
         tags: dict[str, Any] | None = None,
     ) -> None:
         self._id, self._items, self._constraint, self._learner = id, items, constraint, learner
         self._pinned, self._is_held_out, self._tags = pinned, is_held_out, tags
-        self._places = places  # of the items in the learner's play, where some have left or the order is another
         # as they were said of a decision that was read; None to look at the constraint
         self._is_full: bool | None = None
         self._partners: list[Label] | None = None
@@ -114,10 +112,10 @@ class Decision:
 
     @property
     def is_full(self) -> bool:
-        """Whether the set has the size of the largest allowed set."""
+        """Whether the set has the size of the largest allowed set; of paths and budgets any allowed set is full."""
         if isinstance(self._constraint, Named):
             return bool(self._is_full)
-        if not self._constraint.is_hereditary:
+        if not self._constraint.fills_up:
             return self._constraint.allows(self._items)
         return self._items.size == self._constraint.largest_size
 

@@ -6,8 +6,8 @@ learner, on the same build of the package and its libraries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,31 +15,37 @@ from matroid_bandits._typing import FloatArray, IntArray, Label
 from matroid_bandits._util.names import decode, encode, encode_all
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, MatroidBanditsError, ReplayError
+from matroid_bandits.learner._answers import Answers
+from matroid_bandits.learner._asked import UNNAMED
 from matroid_bandits.learner._holdout import Holdout
+from matroid_bandits.learner._typical import ByLabel
 from matroid_bandits.learner._wanted import Wanted, names_of
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, policy_from_dict, policy_to_dict
 
 if TYPE_CHECKING:
-    from matroid_bandits.learner._core import Core
+    from matroid_bandits.learner._learner import Learner
+
+Kind = TypeVar("Kind", bound="Learner")
 
 VERSION = 1
 
 
-def created(core: Core, priors: Any, features: FloatArray | None) -> dict[str, Any]:
+def created(learner: Learner, priors: Any, features: FloatArray | None) -> dict[str, Any]:
     """A learner was made."""
     return {
         "event": "created",
         "version": VERSION,
-        "id": core.id,
-        "constraint": core.constraint.to_dict(),
-        "policy": policy_to_dict(core.policy),
-        "minimize": core.minimize,
-        "seed": core.seed,
-        "holdout": core.holdout.to_dict(),
-        "holdout_law": _holdout_law(core.constraint),
-        "max_departed": core.max_departed,
-        "priors": _priors_form(priors, core.constraint),
+        "id": learner.id,
+        "constraint": learner.constraint.to_dict(),
+        "policy": policy_to_dict(learner.policy),
+        "minimize": learner.minimize,
+        "seed": learner.seed,
+        "holdout": learner.holdout.to_dict(),
+        "holdout_law": _holdout_law(learner.constraint),
+        **_answers_form(learner.answers),
+        "max_departed": learner.max_departed,
+        "priors": _priors_form(priors, learner.constraint),
         "features": None if features is None else features.tolist(),
     }
 
@@ -71,14 +77,15 @@ def asked(
     return form
 
 
-def told(id: int, labels: list[Label], weights: FloatArray, *, is_whole: bool) -> dict[str, Any]:
+def told(id: int, labels: Sequence[Any] | None, weights: FloatArray) -> dict[str, Any]:
     """Weights of some items of a decision, or of all of them.
 
-    An item that was forgotten has no label any more. It can be told of only together with the others, in the order of
-    the decision's items; so are the weights written then.
+    Without labels, or where a file of version 0.2.0 has not kept one, they are a list in the decision's order.
     """
-    is_nameless = is_whole and None in labels
-    form = weights.tolist() if is_nameless else _weights_form(labels, weights)
+    if labels is None or any(label is UNNAMED for label in labels):
+        form: list[Any] = weights.tolist()
+    else:
+        form = _weights_form(labels, weights)
     return {"event": "told", "decision": id, "weights": form}
 
 
@@ -118,14 +125,20 @@ def changed(
     }
 
 
-def configured(policy: Policy, holdout: Holdout, restart: bool) -> dict[str, Any]:
+def configured(policy: Policy, holdout: Holdout, answers: Answers | None, restart: bool) -> dict[str, Any]:
     """The settings are now these, all of them; with `restart` what was known is forgotten."""
     return {
         "event": "configured",
         "policy": policy_to_dict(policy),
         "holdout": holdout.to_dict(),
+        **_answers_form(answers),
         "restart": restart,
     }
+
+
+def _answers_form(answers: Answers | None) -> dict[str, Any]:
+    """What answers tell of; logs of early versions do not say it."""
+    return {} if answers is None else {"answers": answers}
 
 
 def restarted(items: list[Label] | None) -> dict[str, Any]:
@@ -133,7 +146,7 @@ def restarted(items: list[Label] | None) -> dict[str, Any]:
     return {"event": "restarted", "items": None if items is None else [encode(x, "label") for x in items]}
 
 
-def from_created(kind: type[Core], event: Mapping[str, Any], engine: Any, record: Any) -> Core:
+def from_created(kind: type[Kind], event: Mapping[str, Any], engine: Any, record: Any) -> Kind:
     """The learner that a `created` event describes."""
     if not isinstance(event, Mapping) or event.get("event") != "created":
         raise ReplayError(f"expected a created event first, got {_what(event)}")
@@ -145,43 +158,48 @@ def from_created(kind: type[Core], event: Mapping[str, Any], engine: Any, record
         law = event.get("holdout_law", _holdout_law(constraint))  # logs of early versions do not name it
         if law != _holdout_law(constraint):
             raise ReplayError(f"expected hold-out sets by the law {_holdout_law(constraint)}, got {law!r}")
-        return kind(
+        priors = _priors(event["priors"])
+        learner = kind._made(
             constraint,
             policy_from_dict(event["policy"]),
             minimize=event["minimize"],
             seed=event["seed"],
             id=event["id"],
-            priors=_priors(event["priors"]),
+            priors=priors,
             features=_rows(event["features"]),
             holdout=event["holdout"],
+            answers=event.get("answers"),
             max_departed=event["max_departed"],
             engine=engine,
-            record=record,
         )
     except MatroidBanditsError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ReplayError(f"malformed created event: {error!r}") from error
+    if record is not None:
+        learner._start_record(record, priors)
+        learner._bind()
+    return learner
 
 
-def apply(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
+def apply(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
     """Let an event happen to a learner; see `Learner.apply`."""
     kind = event.get("event") if isinstance(event, Mapping) else None
     try:
         if kind == "asked":
-            return _ask_again(core, event, trust)
+            return _ask_again(learner, event, trust)
         if kind == "told":
             weights = event["weights"]
             is_listed = bool(weights) and not isinstance(weights[0], (list, tuple))
-            return core.tell(event["decision"], weights if is_listed else dict(_pairs(weights)))
+            return learner.tell(event["decision"], weights if is_listed else dict(_pairs(weights)))
         if kind == "observed":
-            return core.observe(dict(_pairs(event["weights"])))
+            return learner.observe(dict(_pairs(event["weights"])))
         if kind == "closed" and "before" in event:
-            return core.close_before(event["before"], default=event["default"])
+            return learner.close_before(event["before"], default=event["default"])
         if kind == "closed":
-            return core.close(event["decision"], default=event["default"])
+            return learner.close(event["decision"], default=event["default"])
         if kind == "changed":
-            return core.change(
+            return learner.change(
                 constraint_from_dict(event["constraint"]),
                 priors=_priors(event["priors"]),
                 features=_rows(event["features"]),
@@ -189,9 +207,14 @@ def apply(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
             )
         if kind == "configured":
             policy = policy_from_dict(event["policy"])
-            return core.configure(policy, Holdout.of(event["holdout"]), restart=event["restart"])
+            return learner.configure(
+                policy=policy,
+                holdout=Holdout.of(event["holdout"]),
+                answers=event.get("answers"),
+                restart=event["restart"],
+            )
         if kind == "restarted":
-            return core.restart(None if event["items"] is None else _numbers(core, event["items"]))
+            return learner.restart(None if event["items"] is None else _numbers(learner, event["items"]))
     except MatroidBanditsError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -199,24 +222,25 @@ def apply(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
     raise ReplayError(f"expected an event that happens to a learner, got {_what(event)}")
 
 
-def _ask_again(core: Core, event: Mapping[str, Any], trust: bool) -> Any:
-    wanted = {key: _numbers(core, event[key]) for key in ("available", "exclude", "pinned") if key in event}
+def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
+    wanted = {key: _numbers(learner, event[key]) for key in ("available", "exclude", "pinned") if key in event}
     chosen = [label if type(label) is str else decode(label) for label in event["items"]]
-    if event["decision"] != core.episode + 1:
-        raise ReplayError(f"expected decision {core.episode + 1} next, got {event['decision']!r}")
+    if event["decision"] != learner._episode + 1:
+        raise ReplayError(f"expected decision {learner._episode + 1} next, got {event['decision']!r}")
     features, tags = event.get("features"), event.get("tags")
-    if trust:
-        return core.ask(wanted, features, tags, taken=(chosen, bool(event.get("held_out", False))))
     instead = None if "instead" not in event else [decode(label) for label in event["instead"]]
-    return core.ask(wanted, features, tags, expected=chosen, instead=instead)
+    if trust:
+        taken = chosen, bool(event.get("held_out", False))
+        return learner._ask(wanted, features, tags, taken=taken, instead=instead)
+    return learner._ask(wanted, features, tags, expected=chosen, instead=instead)
 
 
-def _numbers(core: Core, labels: Any) -> IntArray:
+def _numbers(learner: Learner, labels: Any) -> IntArray:
     """Items by their labels alone: a number that is another item's label means nothing in a log."""
-    return np.array([core.constraint.item(decode(label)) for label in labels], np.int64)
+    return np.array([learner.constraint.item(decode(label)) for label in labels], np.int64)
 
 
-def _weights_form(labels: list[Label], weights: FloatArray) -> list[list[Any]]:
+def _weights_form(labels: Iterable[Label], weights: FloatArray) -> list[list[Any]]:
     return [[*pair] for pair in zip(encode_all(labels, "label"), weights.tolist(), strict=True)]
 
 
@@ -228,10 +252,9 @@ def _priors_form(priors: Any, constraint: Constraint) -> Any:
     if priors is None or isinstance(priors, str):
         return priors
     labels = constraint.labels
+    find = constraint.item if isinstance(priors, ByLabel) else constraint.as_item
     try:
-        return [
-            [encode(labels[constraint.as_item(key)], "label"), *map(float, prior)] for key, prior in priors.items()
-        ]
+        return [[encode(labels[find(key)], "label"), *map(float, prior)] for key, prior in priors.items()]
     except (TypeError, ValueError, AttributeError) as error:
         if isinstance(error, MatroidBanditsError):
             raise

@@ -13,6 +13,7 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray, Label
 from matroid_bandits._util.extras import pandas_for
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.identification import Confidence
+from matroid_bandits.policies import Spending
 
 if TYPE_CHECKING:
     import pandas
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 #: Where an item stands: in the set by its index or by a pin, out of it, not available, or unable ever to be in.
 Standing = Literal["chosen", "pinned", "out", "unavailable", "loop"]
 
-_ALARMS = ("alarms", "last_alarms")
+_COLUMNS, _ALARMS = ("counts", "waiting", "means", "indices", "radii"), ("alarms", "last_alarms")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Estimates:
         The decision whose feedback raised each item's last alarm; 0 for none.
     minimize : bool
         Whether weights are costs, of which the smaller index is better.
+    spending : Spending, or None
+        What decisions have cost beside a `Budget`; None for policies without one.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Estimates:
     alarms: IntArray | None = None
     last_alarms: IntArray | None = None
     minimize: bool = False
+    spending: Spending | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain JSON form, from which `from_dict` makes equal estimates; null is an infinite index."""
@@ -83,6 +87,7 @@ class Estimates:
             "alarms": None if self.alarms is None else self.alarms.tolist(),
             "last_alarms": None if self.last_alarms is None else self.last_alarms.tolist(),
             "minimize": self.minimize,
+            "spending": None if self.spending is None else self.spending._asdict(),
         }
 
     def of(self, items: Sequence[int]) -> Estimates:
@@ -96,17 +101,9 @@ class Estimates:
         ('c', 'a')
         """
         picked = np.asarray(items, np.int64)
-        return replace(
-            self,
-            labels=tuple(self.labels[e] for e in picked.tolist()),
-            counts=self.counts[picked],
-            waiting=self.waiting[picked],
-            means=self.means[picked],
-            indices=self.indices[picked],
-            radii=self.radii[picked],
-            alarms=None if self.alarms is None else self.alarms[picked],
-            last_alarms=None if self.last_alarms is None else self.last_alarms[picked],
-        )
+        columns = {name: getattr(self, name) for name in (*_COLUMNS, *_ALARMS)}
+        parts: dict[str, Any] = {name: array if array is None else array[picked] for name, array in columns.items()}
+        return replace(self, labels=tuple(self.labels[e] for e in picked.tolist()), **parts)
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Estimates:
@@ -124,20 +121,13 @@ class Estimates:
             alarms,
             last,
             form["minimize"],
+            Spending(**form["spending"]) if form.get("spending") else None,
         )
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a table with a row per item, by label."""
-        columns: dict[str, AnyArray] = {
-            "counts": self.counts,
-            "waiting": self.waiting,
-            "means": self.means,
-            "indices": self.indices,
-            "radii": self.radii,
-        }
-        if self.alarms is not None and self.last_alarms is not None:
-            columns |= {"alarms": self.alarms, "last_alarms": self.last_alarms}
-        return _frame(self.labels, columns)
+        names = _COLUMNS if self.alarms is None else (*_COLUMNS, *_ALARMS)
+        return _frame(self.labels, {name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True)
@@ -230,8 +220,21 @@ class Forced:
         """Make the object described by the output of `to_dict`."""
         return cls(_float(form["cost"], math.inf), decode(form["enters"]), decode(form["leaves"]))
 
-    def in_words(self) -> str:
-        """Return a sentence with the cost, and which items would replace which."""
+    def in_words(self, item: Label = None, takes: str = "") -> str:
+        """Return a sentence with the cost, and which items would replace which.
+
+        With `takes`, what the constraint says that the `item` which is forced in takes of its limits.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> mb.Forced(0.25, ("c",), ("a", "b")).in_words()
+        'it would cost 0.25: c for a, b'
+        >>> mb.Forced(0.25, ("c",), ("a", "b")).in_words("c", "cost 40 of 100 tokens")
+        'it would cost 40 of 100 tokens and push out a, b: the set would be worth 0.25 less'
+        """
+        if takes and self.enters:
+            return self._pushing(item, takes)
         if math.isnan(self.cost):
             return "a best set is NP-hard to find, so what it would cost cannot be said"
         if not self.enters and not self.leaves:
@@ -245,6 +248,18 @@ class Forced:
         if self.cost == 0.0:
             return f"it would cost nothing, since the other set is as good: {who}"
         return f"it would {'cost' if self.cost > 0.0 else 'gain'} {abs(self.cost):.4g}: {who}"
+
+    def _pushing(self, item: Label, takes: str) -> str:
+        """What an item takes, pushes out and brings along, and what the set would be worth."""
+        out = ", ".join(map(_name, self.leaves)) or "nothing"
+        along = ", ".join(_name(label) for label in self.enters if label != item)
+        moved = f"it would {takes}, push out {out} and bring in {along}" if along else ""
+        moved = moved or f"it would {takes} and push out {out}"
+        if math.isinf(self.cost):
+            return f"{moved}: items to be tried first would be left out"
+        if self.cost == 0.0:
+            return f"{moved}: the set would be as good"
+        return f"{moved}: the set would be worth {abs(self.cost):.4g} {'less' if self.cost > 0.0 else 'more'}"
 
 
 @dataclass(frozen=True)
@@ -286,6 +301,9 @@ class Explanation:
         Facts about an open decision that are no longer known, and why; empty if nothing is missing.
     confidence : Confidence, or None
         Confidence in the best set, with the margins of this item's exchanges, if a stopping rule was given.
+    about : str
+        What the constraint says that the item takes of its limits, such as "cost 40 of 100 tokens"; empty where that
+        is nothing.
 
     Examples
     --------
@@ -311,6 +329,7 @@ class Explanation:
     missing: str = ""
     forced: Forced | None = None
     confidence: Confidence | None = None
+    about: str = ""
 
     @property
     def is_chosen(self) -> bool:
@@ -338,6 +357,7 @@ class Explanation:
             "last_alarm": self.last_alarm,
             "missing": self.missing,
             "forced": None if self.forced is None else self.forced.to_dict(),
+            "about": self.about,
         } | ({} if self.confidence is None else {"confidence": self.confidence.to_dict()})
 
     @classmethod
@@ -359,6 +379,7 @@ class Explanation:
             form["missing"],
             None if form["forced"] is None else Forced.from_dict(form["forced"]),
             Confidence.from_dict(form["confidence"]) if "confidence" in form else None,
+            form.get("about", ""),
         )
 
     def __str__(self) -> str:
@@ -382,6 +403,9 @@ class Explanation:
             known += f", index {self.index:.4g}"
         if self.mean != self.mean:
             known = f"asked for {self.plays:g} times, never told a weight" if self.plays else "never asked for"
+        is_said = self.forced is not None and bool(self.forced.enters) and self.standing == "out" and not self.missing
+        if self.about and (not is_said or self.is_held_out):
+            known += f", {self.about}"
         if self.last_alarm:
             known += f", started anew after decision {self.last_alarm}"
         if self.is_held_out and not (self.missing and self.standing == "unavailable"):
@@ -389,6 +413,8 @@ class Explanation:
         if self.missing:
             return f"{name} is {'in' if self.is_chosen else 'out'}: {self.missing} ({known})"
         if self.standing == "chosen":
+            if self.forced is not None and self.forced == Forced(math.inf):
+                return f"{name} is chosen ({known}): without it there is no allowed set"
             if self.forced is not None:
                 return f"{name} is chosen ({known}): forced out, {self.forced.in_words()}"
             return f"{name} is chosen ({known})"
@@ -397,9 +423,10 @@ class Explanation:
         if self.standing == "unavailable":
             return f"{name} is not available for this request ({known})"
         if self.forced is not None:
-            return f"{name} is out ({known}): forced in, {self.forced.in_words()}"
+            return f"{name} is out ({known}): forced in, {self.forced.in_words(self.label, self.about)}"
         if self.standing == "loop" or self.rivals.size == 0:
-            return f"{name} cannot be chosen with what is pinned, or by itself"
+            why = f": it would {self.about}" if self.about else ""
+            return f"{name} cannot be chosen with what is pinned, or by itself{why}"
         leader, margin = _name(self.rival_labels[0]), float(self.margins[0])
         lead = f"{leader}, which leads by {margin:.4g} ({self._other():.4g} against {self.index:.4g})"
         if margin < 0.0:  # of an open decision, since which more is known

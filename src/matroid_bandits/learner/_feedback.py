@@ -4,65 +4,78 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, FloatArray, IntArray, Label
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import MOST_WEIGHT
-from matroid_bandits._util.names import pairs_of, plain
+from matroid_bandits._util.names import Foreign, pairs_of, plain
 from matroid_bandits._util.text import shown
+from matroid_bandits.agent import Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, ItemError, ScaleWarning
 from matroid_bandits.kernels import statistics
+from matroid_bandits.learner._asked import UNNAMED
 from matroid_bandits.learner._decision import Decision, Named
+from matroid_bandits.learner._items import NOWHERE
 from matroid_bandits.policies import scale_problem
 
 if TYPE_CHECKING:
-    from matroid_bandits.learner._core import Core
+    from matroid_bandits.learner._learner import Learner
 
 
-_NONE: IntArray = np.empty(0, np.int64)
+_TWICE = "expected each item once, got one twice, as by its label and by its number"
 
 #: The type of numbers that are read as they are; NumPy has one object of it.
-_FLOAT = np.dtype(np.float64)
-
-#: Stands for a key that names no item of today; no item of a play has this number or code.
-LOST = np.iinfo(np.int64).max
+FLOAT = np.dtype(np.float64)
 
 
 class Reader:
     """Reads weights of a learner's items, of those that have left too."""
 
-    def __init__(self, core: Core) -> None:
-        self._constraint, self._policy, self._departed = core.constraint, core.policy, core.departed
-        self._find, self._find_departed = core.item, core.departed_item
+    def __init__(self, learner: Learner) -> None:
+        self._constraint, self._policy, self._departed = learner.constraint, learner.policy, learner._departed
+        self._find, self._find_departed = learner._item, learner._departed_item
         low, high = self._policy.support
         self._range = max(low, -MOST_WEIGHT), min(high, MOST_WEIGHT)
         self._seen = math.inf, -math.inf  # the least and the largest weight that this policy was found to take
-        #: The least and the largest weight that was counted; infinite both ways where that is not known.
-        self.extremes = math.inf, -math.inf
+        self._extremes = math.inf, -math.inf
+        #: Between these, weights are taken and nothing is to be noted of them.
+        self.usual = math.inf, -math.inf
         self._has_warned = False
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest weight that was counted; infinite both ways where that is not known."""
+        return self._extremes
+
+    @extremes.setter
+    def extremes(self, extremes: tuple[float, float]) -> None:
+        self._extremes = extremes
+        self._narrow()
+
+    def _narrow(self) -> None:
+        (low, high), (least, most) = self._seen, self._extremes
+        self.usual = max(low, least), min(high, most)
 
     def read(
         self,
         weights: Any,
-        items: IntArray,
-        episode: int,
-        decision: Decision | None = None,
-        by_label: bool = False,
-        free: IntArray = _NONE,
-    ) -> tuple[IntArray | None, FloatArray, list[Label] | None]:
-        """The places among `items` that are told, None for all of them; a weight for each; and labels.
+        play: Play,
+        decision: Decision | None,
+        by_label: bool,
+        is_replaying: bool,
+    ) -> tuple[IntArray | None, FloatArray, Sequence[Any] | None]:
+        """The places of an open play that are told, None for all of them; a weight for each; and their labels.
 
-        The items are those of a decision, or all of them for episode 0. Where they have been renumbered since, keys
-        go `by_label` alone, and those of a `Decision` by its own labels and numbers. Names of other items take the
-        places that are `free`, whose items were forgotten, in their order: answers for them are taken and not
-        counted. Labels are None unless there are such, as those of the places are what items are called then.
+        Weights that are not named are in the order of the play, or of a `decision` where one is given. Keys are the
+        labels and numbers of that decision, otherwise those of today; labels alone where items have been renumbered
+        since. Labels are None for those of the play, in its order.
 
         Raises
         ------
@@ -71,73 +84,118 @@ class Reader:
         ItemError
             A key is neither an item nor a label.
         """
-        named = None if isinstance(weights, np.ndarray) else pairs_of(weights)
-        own = items if decision is None else decision._items
-        places = None if decision is None else decision._places
-        labels: list[Label] | None = None
+        items = play.items[0]
+        named = None if isinstance(weights, (np.ndarray, list)) else pairs_of(weights)
+        if named is None and decision is None:
+            values = _read_array(weights, items.size)
+            self._check_values(items, values)
+            return None, values, None
+        place_of = {name: place for place, name in enumerate(play.note.names)}
         if named is None:
-            values = _read_array(weights, own)
+            assert decision is not None
+            keys = labels = list(decision.labels)
+            values = _read_array(weights, len(keys))
         else:
-            find: Callable[[Any], int] = self._labelled if by_label else self._item
-            name: Callable[[int], str] = self.name
-            if decision is not None:
-                find = partial(_own_item, decision._constraint)
-                name = partial(_name, decision._constraint.labels)
-            elif free.size:
-                find = partial(_found_or_lost, find)
-            codes = np.array([find(key) for key in named[0]], np.int64)
-            told, values = _read_pairs(*named, codes, own, episode, name, free if decision is None else _NONE)
-            places = told if places is None else places[told]
-            if places.size < items.size and (decision is not None or free.size):
-                labels = self._forgotten(decision, named[0], codes, places, items, free)
-        if places is not None and places.size == items.size:
-            values, places = values[np.argsort(places)], None
-        self._check_values(items if places is None else items[places], values)
-        return places, values, labels
+            keys = named[0]
+            by_label |= is_replaying
+            is_lenient = is_replaying or UNNAMED in place_of
+            labels = [self._called(key, place_of, decision, by_label, is_lenient) for key in keys]
+        places = np.array([_place(place_of, label) for label in labels], np.int64)
+        is_stray = self._fit(places, play, is_replaying)
+        if is_stray.any():
+            given = self._shown(keys[int(is_stray.argmax())], decision)
+            raise FeedbackError(f"expected items of decision {play.request.episode}, got {given}")
+        if np.unique(places).size < places.size:
+            raise FeedbackError(_TWICE)
+        if named is not None:
+            values = _as_weights(*named)
+        if places.size < items.size:
+            self._check_values(items[places], values)
+            return places, values, labels
+        order = np.argsort(places)
+        self._check_values(items, values[order])
+        return None, values[order], [labels[k] for k in order]
 
-    def _forgotten(
-        self,
-        decision: Decision | None,
-        keys: list[Any],
-        codes: IntArray,
-        places: IntArray,
-        items: IntArray,
-        free: IntArray,
-    ) -> list[Label] | None:
-        """What items are called, some of which were forgotten: as they are named here, by which a log names them.
+    @staticmethod
+    def _fit(places: IntArray, play: Play, is_replaying: bool) -> BoolArray:
+        """Which places, -1 for labels of no item of a play, stay unknown.
 
-        Those get the first `places` that are `free`, here and in a replay.
+        Version 0.2.0 did not know what forgotten items of a play are called. It took any label for one of them, any
+        number of times, and its logs have such answers, which do not count; its files do not keep the labels. There
+        the next forgotten item that waits is the one that is meant.
         """
-        is_lost = np.array([e < 0 and not self._departed.knows(e) for e in items[places].tolist()], bool)
-        if not is_lost.any():
-            return None
-        labels = self.labels(items, places)
-        for k in np.flatnonzero(is_lost).tolist():
-            code = int(codes[k])
-            if decision is not None:
-                labels[k] = decision._constraint.labels[code]
-            else:
-                labels[k] = plain(keys[k]) if code == LOST else self._label(code)
-        n = int(is_lost.sum())
-        if n <= free.size:  # otherwise one was told before, which is noticed next
-            places[is_lost] = free[:n]
-        return labels
+        is_stray = places < 0
+        is_free = play.items[0] == NOWHERE
+        if not is_replaying:
+            is_free &= np.array([name is UNNAMED for name in play.note.names], bool)
+        if not is_free.any():
+            return is_stray
+        if play.told is not None:
+            is_stray |= is_free[places] & play.told[places]
+            is_free &= ~play.told
+        is_free[places[~is_stray]] = False
+        free = np.flatnonzero(is_free)
+        strays = np.flatnonzero(is_stray)[: free.size]
+        places[strays] = free[: strays.size]
+        return places < 0
+
+    def read_seen(self, weights: Any) -> tuple[IntArray, FloatArray]:
+        """The items that were seen without a decision, and a weight for each; raises as `read` does."""
+        items, named = self.all_items, None if isinstance(weights, np.ndarray) else pairs_of(weights)
+        if named is None:
+            values = _read_array(weights, items.size)
+        else:
+            items = np.array([self._item(key) for key in named[0]], np.int64)
+            if (items < 0).any():
+                raise FeedbackError(f"expected items of this learner, got {self.name(items[items < 0][0])}")
+            if np.unique(items).size < items.size:
+                raise FeedbackError(_TWICE)
+            values = _as_weights(*named)
+            if items.size == self.all_items.size:
+                items, values = self.all_items, values[np.argsort(items)]
+        self._check_values(items, values)
+        return items, values
+
+    def _called(
+        self, key: Any, place_of: Mapping[Any, int], decision: Decision | None, by_label: bool, is_lenient: bool
+    ) -> Any:
+        """The label that a key stands for."""
+        if decision is not None:
+            return decision._constraint.labels[_own_item(decision._constraint, key)]
+        name = plain(key)
+        if by_label:  # the item may not be there any more
+            with suppress(TypeError):
+                if name in place_of:
+                    return name
+        try:
+            return self._label(self._labelled(key) if by_label else self._item(key))
+        except ItemError:
+            if not is_lenient or not isinstance(name, (str, int, float, tuple)):
+                raise
+            return name
+
+    def _shown(self, key: Any, decision: Decision | None) -> str:
+        """What a key names that is no item of its decision."""
+        if decision is not None:
+            return _name(decision._constraint.labels, _own_item(decision._constraint, key))
+        return self.name(self._item(key))
 
     def read_whole(self, weights: Any, items: IntArray) -> FloatArray:
         """A weight for each of `items`, in their order; as `read`."""
-        values = _read_array(weights, items)
+        values = _read_array(weights, items.size)
         self._check_values(items, values)
         return values
 
-    def renewed(self, core: Core) -> Reader:
+    def renewed(self, learner: Learner) -> Reader:
         """A reader for other items that has seen the same weights."""
-        reader = Reader(core)
-        reader._seen, reader._has_warned, reader.extremes = self._seen, self._has_warned, self.extremes
+        reader = Reader(learner)
+        reader._seen, reader._has_warned = self._seen, self._has_warned
+        reader.extremes = self.extremes
         return reader
 
     def count(self, values: FloatArray) -> None:
         """Take note of weights that are counted."""
-        if statistics.first_outside(values, *self.extremes) >= 0:
+        if statistics.first_outside.call(values, *self.extremes) >= 0:
             low, high = self.extremes
             self.extremes = min(low, float(values.min())), max(high, float(values.max()))
 
@@ -155,15 +213,9 @@ class Reader:
         if value is None:
             return None
         weight = _as_weight("default", value)
-        if statistics.first_outside(np.array([weight]), *self._range) >= 0:
+        if statistics.first_outside.call(np.array([weight]), *self._range) >= 0:
             raise FeedbackError(f"expected a default that {self._policy!r} can take, got {weight}")
         return weight
-
-    def labels(self, items: IntArray, places: IntArray | None) -> list[Label]:
-        """What items, or those at some places, are called."""
-        labels = self._constraint.labels
-        named = (items if places is None else items[places]).tolist()
-        return [labels[e] if e >= 0 else self._label(e) for e in named]
 
     def name(self, item: int) -> str:
         """An item's number, and its label where it has one."""
@@ -172,7 +224,12 @@ class Reader:
             return f"{self._label(item)!r}, which has left,"
         return _name(self._constraint.labels, item)
 
-    def _label(self, item: int) -> Label:
+    def name_in(self, play: Play, place: int) -> str:
+        """The same for the item at a place of a play."""
+        item = play.items[0, place]
+        return repr(play.note.names[place]) if item == NOWHERE else self.name(item)
+
+    def _label(self, item: int) -> Any:
         return self._constraint.labels[item] if item >= 0 else self._departed.label(item)
 
     def _item(self, key: Any) -> int:
@@ -188,13 +245,14 @@ class Reader:
     def _widen(self, values: FloatArray) -> None:
         """Take note of weights beyond those seen so far, and warn once when all of them do not fit the policy."""
         self._seen = min(self._seen[0], float(values.min())), max(self._seen[1], float(values.max()))
+        self._narrow()
         if not self._has_warned and (problem := scale_problem(self._policy, *self._seen)):
             self._has_warned = True
             warnings.warn(problem, ScaleWarning, stacklevel=6)
 
     def _check_values(self, items: IntArray, values: FloatArray) -> None:
         """Check weights against the policy's range, unless they lie among those that were fine before."""
-        if statistics.first_outside(values, *self._seen) < 0:
+        if statistics.first_outside.call(values, *self._seen) < 0:
             return
         wrong = statistics.first_outside(values, *self._range)
         if wrong >= 0:
@@ -211,14 +269,10 @@ class Reader:
         self._widen(values)
 
 
-def _found_or_lost(find: Callable[[Any], int], key: Any) -> int:
-    """An item, or `LOST` for a name that no item has today: it may be that of an item that was forgotten."""
-    try:
-        return find(key)
-    except ItemError:
-        if not isinstance(plain(key), (str, int, float, tuple)):
-            raise
-        return LOST
+def _place(place_of: Mapping[Any, int], label: Any) -> int:
+    """The place of an item in a play, also where a file knows its label by what it prints; -1 of no item."""
+    place = place_of.get(label, -1)
+    return place_of.get(Foreign.of(label), -1) if place < 0 else place
 
 
 def _own_item(constraint: Constraint | Named, key: Any) -> int:
@@ -234,37 +288,15 @@ def _name(labels: Sequence[Label] | Mapping[int, Label], item: int) -> str:
     return f"{item}" if labels[item] == item else f"{item} ({labels[item]!r})"
 
 
-def _read_pairs(
-    keys: list[Any],
-    weights: list[Any],
-    named: IntArray,
-    items: IntArray,
-    episode: int,
-    name: Callable[[int], str],
-    free: IntArray,
-) -> tuple[IntArray, FloatArray]:
-    """The places among `items` of those that are `named`, others at places that are `free`, and their weights."""
-    order = np.argsort(items, kind="stable") if episode else items  # after a change they may stand in any order
-    found = np.searchsorted(items[order], named)
-    is_stray = found == items.size
-    is_stray[~is_stray] = items[order[found[~is_stray]]] != named[~is_stray]
-    if is_stray.sum() > free.size:
-        where = f"decision {episode}" if episode else "this learner"
-        k = int(is_stray.argmax())
-        given = shown(keys[k]) if named[k] == LOST else name(int(named[k]))
-        raise FeedbackError(f"expected items of {where}, got {given}")
-    found[is_stray] = 0
-    places = order[found]
-    places[is_stray] = free[: is_stray.sum()]
-    if np.unique(places).size < places.size:
-        raise FeedbackError("expected each item once, got one twice, as by its label and by its number")
-    return places, np.array([_as_weight(*pair) for pair in zip(keys, weights, strict=True)], np.float64)
-
-
-def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:
-    if type(weights) is np.ndarray and weights.dtype is _FLOAT and weights.shape == items.shape:
+def _read_array(weights: ArrayLike, n_items: int) -> FloatArray:
+    if (
+        type(weights) is np.ndarray
+        and weights.dtype is FLOAT
+        and weights.shape == (n_items,)
+        and weights.flags.carray
+    ):
         return weights
-    if np.ma.is_masked(weights):
+    if not isinstance(weights, list) and np.ma.is_masked(weights):
         raise FeedbackError(
             "expected a weight for every item, got some that are masked: a mapping may name a few items"
         )
@@ -272,13 +304,17 @@ def _read_array(weights: ArrayLike, items: IntArray) -> FloatArray:
         values = np.asarray(weights)
         if values.dtype.kind not in "fiub":
             raise TypeError
-        values = values.astype(np.float64, copy=False)
+        values = values.astype(np.float64, copy=not values.flags.carray)  # of one kind for all kernels
     except (TypeError, ValueError):
-        raise FeedbackError(f"expected {items.size} numbers, got {shown(weights)}") from None
-    if values.shape != items.shape:
+        raise FeedbackError(f"expected {n_items} numbers, got {shown(weights)}") from None
+    if values.shape != (n_items,):
         given = f"{values.size}" if values.ndim == 1 else f"shape {values.shape}"
-        raise FeedbackError(f"expected {items.size} weights, one per item of the basis; got {given}")
+        raise FeedbackError(f"expected {n_items} weights, one per item of the basis; got {given}")
     return values
+
+
+def _as_weights(keys: list[Any], weights: list[Any]) -> FloatArray:
+    return np.array([_as_weight(*pair) for pair in zip(keys, weights, strict=True)], np.float64)
 
 
 def _as_weight(key: Any, value: Any) -> float:

@@ -385,23 +385,15 @@ def as_priors(
     priors: Any,
     state: State,
     newcomers: BoolArray,
-    typical: tuple[float, float] | None,
     find: Callable[[Any], int],
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Items with their prior mean gains and what these are worth in plays.
 
-    `priors` maps items or labels to (mean weight, plays), or is "typical" for all newcomers.
+    `priors` maps items or labels to (mean weight, plays).
     """
     none = np.empty(0, np.int64), np.empty(0), np.empty(0)
     if priors is None:
         return none
-    if isinstance(priors, str):
-        if priors != "typical":
-            raise FeedbackError(f'expected priors by item, or "typical"; got {priors!r}')
-        items = np.flatnonzero(newcomers)
-        if typical is None or not items.size:
-            return none
-        return items, np.full(items.size, typical[0]), np.full(items.size, typical[1])
     if not isinstance(priors, Mapping):
         raise FeedbackError(f'expected priors by item, or "typical"; got {priors!r}')
     sign = -1.0 if state.minimize else 1.0
@@ -423,18 +415,6 @@ def as_priors(
     if np.unique(items).size < items.size:
         raise FeedbackError("expected a prior of each item once, got one twice, as by its label and by its number")
     return items.astype(np.int64), means.astype(np.float64), counts.astype(np.float64)
-
-
-def typical(state: State, policy: Policy, departed: Departed, forgotten: set[Label]) -> tuple[float, float] | None:
-    """The median of the living items' mean gains and of their plays; None before anything was answered."""
-    means, counts, _ = (array[0] for array in policy.beliefs(state))
-    is_answered = counts > 0
-    for label in forgotten:
-        if departed.code(label) is None:
-            is_answered[state.constraint.item(label)] = False
-    if not is_answered.any():
-        return None
-    return float(np.median(means[is_answered])), float(np.median(counts[is_answered]))
 
 
 def labels_of(
@@ -513,6 +493,6 @@ def _translate(
     known_notes: dict[int, Sequence[Label]] = {}
     for play, lo, hi in zip(plays, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         handed = play.renamed(renamed[lo:hi].reshape(play.items.shape))
-        if lost and handed.note is not None:
+        if lost:
             handed.note = handed.note.without(lost, known_notes)
         new.open[play.request.episode] = handed

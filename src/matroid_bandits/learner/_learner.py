@@ -3,32 +3,60 @@
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import replace
+from itertools import takewhile
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
-from matroid_bandits._typing import ArrayLike, IntArray
-from matroid_bandits._util.checks import MOST_WEIGHT, as_integer, as_number
+import numpy as np
+
+from matroid_bandits._typing import ArrayLike, IntArray, Label
+from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer, as_number
+from matroid_bandits._util.names import plain
+from matroid_bandits._util.text import shown
+from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import EngineChoice
-from matroid_bandits.exceptions import PolicyError, StoppingError
+from matroid_bandits.exceptions import (
+    DecisionClosedError,
+    FeedbackError,
+    ItemError,
+    PolicyError,
+    ReplayError,
+    StoppingError,
+    UnknownDecisionError,
+)
 from matroid_bandits.identification import Confidence, StoppingRule, Threshold, as_delta
-from matroid_bandits.learner import _beliefs, _confidence, _events, _snapshot
+from matroid_bandits.learner import _beliefs, _changes, _confidence, _control, _events, _snapshot
+from matroid_bandits.learner._answers import REST, Answers, as_answers, check_rest
+from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._book import Book
-from matroid_bandits.learner._core import Core, Record
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation
+from matroid_bandits.learner._feedback import Reader
+from matroid_bandits.learner._fork import Entrance, changing, give_locks, reading
 from matroid_bandits.learner._holdout import Holdout, read_tags
+from matroid_bandits.learner._items import Departed
+from matroid_bandits.learner._plain import Plain, check_number
 from matroid_bandits.learner._validate import MOST_DECISIONS
-from matroid_bandits.learner._wanted import RAISE
+from matroid_bandits.learner._wanted import IGNORE, RAISE, Wanted, read_features, read_wanted, without_unknown
 from matroid_bandits.learner._warm import warm_up
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import Feedback, Policy, Request, Spending, as_policy, choose_sets
+from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
 
 #: What `ask` is given where nothing is asked for besides a set.
 _NOTHING: tuple[Any, ...] = ()
-_PLAIN: dict[str, Any] = {}
+
+#: The run of the first redraw: run 0 is the learner's own, and departed items have the next ones.
+_FIRST_REDRAW = 2**31
+
+#: Called with every event that happens to a learner, as a plain JSON form.
+Record = Callable[[dict[str, Any]], None]
+
+#: The weight of what was not told: a number, None to leave it unknown, or what the learner's kind of answers says.
+Default = float | Literal["answers"] | None
 
 
 class Learner:
@@ -58,6 +86,10 @@ class Learner:
         Probability that a request is answered by a random set, for later evaluation; the decision is marked
         (`is_held_out`), and its event has the set that would have been chosen. A `Holdout` can be sticky by the value
         of a tag.
+    answers : "all" or "clicks", default "all"
+        What answers tell of. "all": every chosen item is told, and what is missing when a decision is closed stays
+        unknown. "clicks": only what happened is told, and the rest is 0 when the decision is closed; `close_before`
+        does so for all decisions that are old enough.
     max_departed : int, default 100000
         Maximum number of removed items whose statistics are kept, in case they return or get late feedback.
     engine : str or class, default "auto"
@@ -88,6 +120,9 @@ class Learner:
     #: Episodes beyond this address further looks at items before the first decision.
     MOST_DECISIONS: ClassVar[int] = MOST_DECISIONS
 
+    _lock: Entrance
+    _changes: Entrance  # the same lock, until the process is forked
+
     def __init__(
         self,
         constraint: Constraint,
@@ -99,109 +134,186 @@ class Learner:
         priors: Mapping[Any, tuple[float, float]] | None = None,
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         holdout: float | Holdout = 0.0,
+        answers: Answers = "all",
         max_departed: int = 100_000,
         engine: EngineChoice = "auto",
         record: Record | None = None,
     ) -> None:
-        self._core = Core(
-            constraint,
-            policy,
-            minimize=minimize,
-            seed=seed,
-            id=id,
-            priors=priors,
-            features=features,
-            holdout=holdout,
-            max_departed=max_departed,
-            engine=engine,
-            record=record,
-        )
-        self._lock = threading.RLock()
+        if not isinstance(constraint, Constraint):
+            raise PolicyError(f"expected a Constraint, such as a Matroid; got {type(constraint).__name__}")
+        if id is not None and not (isinstance(id, str) and id):
+            raise PolicyError(f"expected id to be a string, got {id!r}")
+        self._constraint, self._policy = constraint, as_policy(policy)
+        is_cost = as_flag("minimize", minimize, error=PolicyError)
+        self._holdout = Holdout.of(holdout)
+        self._answers: Answers | None = as_answers(answers)
+        check_rest(self._answers, policy)
+        self._max_departed = as_integer("max_departed", max_departed, error=PolicyError)
+        self._stream = Stream(as_seed(seed), range(1), POLICY)
+        self._id = secrets.token_hex(16) if id is None else id
+        self._engine = engine
+        self._plain: Plain | None = None
+        self._loop = Agent(constraint, policy, minimize=is_cost, engine=engine)
+        #: Features of requests that bring none, (L, d).
+        self._features = None if features is None else read_features(constraint, policy, features)
+        if priors is not None and isinstance(priors, str):
+            raise FeedbackError(f"expected priors by item before anything is known, got {priors!r}")
+        #: Whether an event of a log is happening, in which items go by their labels alone.
+        self._is_replaying = False
+        #: Replayed decisions without items. They are settled at once; version 0.2.0 waited for their answers, so its
+        #: logs may close them.
+        self._replayed_empty: set[int] = set()
+        _changes.set_priors(self, priors, np.ones(constraint.n_items, bool))
+        #: What was known of items when they left.
+        self._departed = Departed()
+        self._reader = Reader(self)
+        #: How many decisions were asked for, how often items changed or started anew, and the last decision before
+        #: items changed.
+        self._episode = self._n_changes = self._changed_at = 0
+        #: How often the state has begun to change, and how often requests named items that were not there.
+        self._n_steps = self._n_unknown = 0
+        #: How many items have ever arrived.
+        self._n_known = constraint.n_items
+        #: Whether something was learnt by a policy that forgets, so that what is counted is not all that was seen.
+        self._has_forgotten = policy.forgets
+        #: Whether it is known which weights were told and how many items there were: not in files of early versions.
+        self._is_evidence_whole = True
+        #: The learner that answers what is held out; None where random sets do.
+        self._control: Learner | None = _control.made(self, self._holdout, priors)
+        self._record: Record | None = None
+        give_locks(self)
+        if record is not None:
+            self._start_record(record, priors)
+        self._bind()
+
+    @classmethod
+    def _made(cls, constraint: Constraint, policy: Policy, *, answers: Answers | None, **settings: Any) -> Self:
+        """A learner of a log, a file or a hold-out, whose `answers` may be None."""
+        learner = cls.__new__(cls)
+        Learner.__init__(learner, constraint, policy, answers="all" if answers is None else answers, **settings)
+        if answers is None:
+            learner._answers = None
+        return learner
+
+    def _start_record(self, record: Record, priors: Any) -> None:
+        """Record that the learner was made, and what happens from now on."""
+        created = _events.created(self, priors, self._features)
+        self._record = record
+        record(created)
+
+    @property
+    def _agent(self) -> Agent:
+        """What was seen, and the open plays by episode, the last one included. The note of each is an `Asked`.
+
+        What has found a play among them goes on with `_loop`, which is the same agent.
+        """
+        if self._plain is not None:
+            self._plain.settle()
+        return self._loop
+
+    @_agent.setter
+    def _agent(self, agent: Agent) -> None:
+        self._loop = agent
+
+    def _bind(self) -> None:
+        """Look up again what plain calls use; after everything that changes the agent or the settings."""
+        if self._plain is not None:
+            self._plain.settle()
+        is_plain = self._record is None and self._features is None and self._policy.n_features is None
+        self._plain = Plain(self) if is_plain and self._holdout.share <= 0.0 else None
 
     @property
     def constraint(self) -> Constraint:
         """The constraint, which says which sets may be chosen."""
-        return self._core.constraint
+        return self._constraint
 
     @property
     def policy(self) -> Policy:
         """The policy that chooses sets."""
-        return self._core.policy
+        return self._policy
 
     @property
     def minimize(self) -> bool:
         """Whether weights are costs."""
-        return self._core.minimize
+        return self._loop.state.minimize
 
     @property
     def seed(self) -> int:
         """The seed of the policy's random choices."""
-        return self._core.seed
+        return self._stream.seed
 
     @property
     def id(self) -> str:
         """Identifier of the learner, which its decisions carry."""
-        return self._core.id
+        return self._id
 
     @property
     def holdout(self) -> Holdout:
         """Settings of the hold-out: the share of requests answered by a random set."""
-        return self._core.holdout
+        return self._holdout
+
+    @property
+    def answers(self) -> Answers | None:
+        """Kind of the answers, "all" or "clicks"; None, which is like "all", in a learner of an early version."""
+        return self._answers
 
     @property
     def max_departed(self) -> int:
         """Maximum number of removed items whose statistics are kept."""
-        return self._core.max_departed
+        return self._max_departed
 
     @property
     def n_decisions(self) -> int:
         """Number of decisions made."""
-        return self._core.episode
+        return self._episode
 
     @property
     def n_outstanding(self) -> int:
         """Number of decisions that still wait for weights."""
-        return len(self._core.agent.open)
+        plain = self._plain
+        return len(self._loop.open) + (plain is not None and plain.is_waiting)
 
     @property
     def n_steps(self) -> int:
         """Counter of state changes; a call that failed and left it the same changed nothing."""
-        return self._core.n_steps
+        return self._n_steps
 
     @property
     def n_unknown(self) -> int:
         """Number of unknown item labels that `ask` has ignored since the learner was made or loaded."""
-        return self._core.n_unknown
+        return self._n_unknown
 
     @property
     def record(self) -> Record | None:
         """Callback that receives every event before it is applied; None for none."""
-        return self._core.record
+        return self._record
 
     @record.setter
+    @changing
     def record(self, record: Record | None) -> None:
-        with self._lock:
-            self._core.record = record
+        self._record = record
+        self._bind()
 
     @property
+    @reading
     def alarms(self) -> tuple[IntArray, IntArray] | None:
         """Number of resets of each item by a change detector, and the decision after which the last one happened.
 
         Both are of shape (L,); the decision is 0 for none. None where the policy has no detector, see `Restarting`.
         """
-        with self._lock:
-            return self._core.alarms()
+        alarms = self._agent.state.alarms
+        return None if alarms is None else (alarms[0][0].copy(), alarms[1][0].copy())
 
     @property
+    @reading
     def outstanding(self) -> tuple[Decision, ...]:
         """Decisions that still wait for weights of current items, oldest first."""
-        with self._lock:
-            return self._core.outstanding()
+        return tuple(self._decision(id, play) for id, play in self._agent.open.items())
 
     @property
     def book(self) -> Book:
         """The pending decisions by number, and the time each was asked for."""
-        return Book(self._core, self._lock)
+        return Book(self)
 
     def ask(
         self,
@@ -245,13 +357,14 @@ class Learner:
         PolicyError
             The policy takes no features, or needs them.
         """
-        is_plain = available is None and exclude is _NOTHING and pinned is _NOTHING
-        wanted = _PLAIN
-        if not is_plain or unknown != RAISE:
+        is_plain = available is None and exclude is _NOTHING and pinned is _NOTHING and unknown == RAISE
+        with self._changes:
+            if is_plain and features is None and tags is None and self._plain is not None:
+                return self._plain.ask()
             wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
-        with self._lock:
-            return self._core.ask(wanted, features, tags)
+            return self._ask({} if is_plain else wanted, features, tags)
 
+    @reading
     def preview(
         self,
         *,
@@ -275,10 +388,12 @@ class Learner:
         >>> learner.n_decisions
         0
         """
-        with self._lock:
-            wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
-            return self._core.preview(wanted, features, tags)
+        wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
+        asked, tags = self._read_wanted(wanted, features), read_tags(tags)
+        request, items, sizes, is_held_out = self._choose(asked, tags)
+        return Decision(0, items[0, : sizes[0]], self._constraint, self._id, request.pinned, is_held_out, tags=tags)
 
+    @reading
     def redraws(
         self,
         n: int,
@@ -310,9 +425,13 @@ class Learner:
         >>> np.bincount(items[:, 0]).tolist()  # nothing is known yet
         [252, 253, 238, 257]
         """
-        with self._lock:
-            wanted = {"available": available, "exclude": exclude, "pinned": pinned}
-            return self._core.redraws(wanted, features, as_integer("n", n, 1, error=PolicyError), is_control)
+        n = as_integer("n", n, 1, error=PolicyError)
+        asked = self._read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
+        if not is_control:
+            return self._redraws(asked, n)
+        if self._control is None:
+            raise PolicyError("expected a learner whose hold-out has a control, got one with random sets")
+        return self._control._redraws(_control.wanted(self._control, asked), n)
 
     def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Record the observed weights of a decision's items.
@@ -337,8 +456,12 @@ class Learner:
         FeedbackError
             The weights do not fit the items, or the policy does not accept them.
         """
-        with self._lock:
-            self._core.tell(decision, weights)
+        with self._changes:
+            if (plain := self._plain) is not None:
+                is_last = decision is plain.last or (type(decision) is int and decision == plain.last._id)
+                if is_last and plain.tell(weights):
+                    return
+            self._tell(decision, weights)
 
     def warm_up(self) -> float:
         """Compile the kernels that this learner's requests need, or load them from disk; the learner does not change.
@@ -361,6 +484,7 @@ class Learner:
         """
         return warm_up(self)
 
+    @reading
     def check_ask(
         self,
         *,
@@ -373,24 +497,28 @@ class Learner:
     ) -> None:
         """Raise the error that `ask` would raise for the same request, without changing the learner."""
         read_tags(tags)
-        with self._lock:
-            wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
-            self._core.read_wanted(wanted, features)
+        wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
+        self._read_wanted(wanted, features)
 
+    @reading
     def check_tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Raise the error that `tell` would raise for the same arguments, without changing the learner."""
-        with self._lock:
-            self._core.check_tell(decision, weights)
+        if self._is_nothing(decision, weights):
+            return
+        play = self._find(decision)
+        self._check_once(play, self._reader.read(weights, *self._numbering(decision, play))[0])
 
-    def close(self, decision: Decision | int, default: float | None = None) -> None:
+    @changing
+    def close(self, decision: Decision | int, default: Default = "answers") -> None:
         """Stop waiting for the missing weights of a decision.
 
         Parameters
         ----------
         decision : Decision or int
             The decision or its id.
-        default : float, optional
-            The weight that counts for every item without feedback; without a default, these plays are dropped.
+        default : float or None, optional
+            The weight that counts for every item without feedback; None drops these plays. If it is left out,
+            `answers` decides: "all" drops them, with "clicks" they count as 0.
 
         Raises
         ------
@@ -400,38 +528,80 @@ class Learner:
             All weights of the decision were already told, or it was closed.
         FeedbackError
             The policy does not accept the default as a weight.
-        """
-        with self._lock:
-            self._core.close(decision, default)
 
-    def close_before(self, episode: int, default: float | None = None) -> int:
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> learner = mb.Learner(mb.UniformMatroid(2, 2, labels="ab"), mb.OMM(), answers="clicks")
+        >>> decision = learner.ask()
+        >>> learner.tell(decision, {"b": 1.0})  # the only click
+        >>> learner.close(decision)
+        >>> learner.estimates().means.tolist()
+        [0.0, 1.0]
+        """
+        if self._is_replaying and decision in self._replayed_empty:
+            return
+        play = self._find(decision)
+        value = self._default(default)
+        if self._record is not None:
+            self._record(_events.closed(play.request.episode, value))
+        self._close([play], value)
+
+    @changing
+    def close_before(self, episode: int, default: Default = "answers") -> int:
         """Close every outstanding decision made before an episode, in one event.
 
         Parameters
         ----------
         episode : int
             The first episode whose decision stays open.
-        default : float, optional
-            The weight that counts for every item without feedback; without a default, these plays are dropped.
+        default : float or None, optional
+            The weight that counts for every item without feedback, as for `close`.
 
         Returns
         -------
         int
             How many decisions were closed.
         """
-        with self._lock:
-            return self._core.close_before(episode, default)
+        until = as_integer("episode", episode, error=UnknownDecisionError)
+        value = self._default(default)
+        plays = [play for _, play in takewhile(lambda entry: entry[0] < until, self._agent.open.items())]
+        if self._record is not None:
+            self._record(_events.closed_before(until, value))
+        self._close(plays, value)
+        return len(plays)
 
+    @changing
     def observe(self, weights: ArrayLike | Mapping[Any, float]) -> None:
         """Record weights observed before the first decision, for every item or for those in a mapping."""
-        with self._lock:
-            self._core.observe(weights)
+        if self._episode:
+            raise DecisionClosedError("expected observe() before the first ask(); use tell() after it")
+        if self._policy.n_features is not None:
+            read_features(self._constraint, self._policy, self._features)  # a policy refuses looks without features
+        seen, values = self._reader.read_seen(weights)
+        # The first look at an item belongs to episode 0, as in a simulation. Further ones have addresses past all
+        # episodes, so that what a policy draws for them is drawn anew.
+        looks = self._agent.state.counts[0, seen]
+        parts = []
+        for n in np.unique(looks).tolist():
+            is_now = looks == n
+            request = Request(MOST_DECISIONS + n if n else 0, self._stream, features=self._features)
+            parts.append((request, seen[None, is_now], values[None, is_now]))
+        if self._record is not None:
+            for part in parts:
+                self._agent.check_observe(*part)
+            self._record(_events.observed([self._constraint.labels[e] for e in seen.tolist()], values))
+        self._n_steps += 1
+        self._reader.count(values)
+        for part in parts:
+            self._agent.observe(*part)
 
+    @changing
     def change(
         self,
         constraint: Constraint,
         *,
-        priors: Mapping[Any, tuple[float, float]] | str | None = None,
+        priors: Mapping[Any, tuple[float, float]] | str | tuple[str, float] | None = None,
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         forget: Iterable[Any] = (),
     ) -> None:
@@ -444,9 +614,10 @@ class Learner:
         ----------
         constraint : Constraint
             The new items and which sets of them may be chosen; it has labels.
-        priors : mapping of newcomer to (mean weight, plays), or "typical", optional
-            Priors of new items. "typical" gives each the median of the known items' means and plays, so that many new
-            items do not fill whole sets. Without a prior, new items are played first.
+        priors : mapping of newcomer to (mean weight, plays), or "typical", or ("typical", plays), optional
+            Priors of new items. "typical" gives each the mean of the known items of its category, so that many new
+            items do not fill whole sets; its plays follow from the spread of these, or are those given. Without a
+            prior, new items are played first.
         features : array_like (L, d), or mapping of item or label to row, optional
             For policies with fixed features: those of the new items. Known items keep theirs, so a row given for one
             must equal its present row.
@@ -460,25 +631,26 @@ class Learner:
         PolicyError
             The policy needs features of the new items, or does not accept priors.
         """
-        with self._lock:
-            self._core.change(constraint, priors=priors, features=features, forget=forget)
+        _changes.change(self, constraint, priors, features, forget)
 
+    @reading
     def change_form(self, constraint: Constraint, *, priors: Any, features: Any, forget: Any) -> dict[str, Any]:
         """Return the event that `change` would record for the same arguments, without changing the learner.
 
         A service applies it as it will be read from a log, so that what was written can be read.
         """
-        with self._lock:
-            return self._core.change_form(constraint, priors=priors, features=features, forget=forget)
+        return _changes.change_form(self, constraint, priors, features, forget)
 
+    @changing
     def configure(
         self,
         *,
         policy: Policy | None = None,
         holdout: float | Holdout | None = None,
+        answers: Answers | None = None,
         restart: bool = False,
     ) -> None:
-        """Change the policy or the hold-out; settings that are not given and past observations stay.
+        """Change the policy, the hold-out or what answers tell of; other settings and past observations stay.
 
         Plays, gains, priors, outstanding decisions and removed items are kept. A policy with more state initialises
         it from these: Thompson sampling takes the total of the gains as successes, a discounted policy gives all past
@@ -491,6 +663,8 @@ class Learner:
             The new policy.
         holdout : float or Holdout, optional
             The new share of requests answered by a random set.
+        answers : "all" or "clicks", optional
+            What answers tell of from now on, of outstanding decisions too.
         restart : bool, default False
             Discard past observations. Outstanding decisions can still be told, and are not counted.
 
@@ -509,22 +683,24 @@ class Learner:
         >>> learner.policy, learner.estimates().counts
         (ThompsonSampling(prior='normal', noise=1.0), array([1, 0]))
         """
-        with self._lock:
-            self._core.configure(policy, holdout, restart)
+        _changes.configure(self, policy, holdout, answers, restart)
 
-    def configure_form(self, *, policy: Any = None, holdout: Any = None, restart: bool = False) -> dict[str, Any]:
+    @reading
+    def configure_form(
+        self, *, policy: Any = None, holdout: Any = None, answers: Any = None, restart: bool = False
+    ) -> dict[str, Any]:
         """Return the event that `configure` would record for the same arguments, without changing the learner."""
-        with self._lock:
-            return self._core.configure_form(policy, holdout, restart)
+        return _events.configured(*_changes.read_settings(self, policy, holdout, answers, restart))
 
+    @changing
     def restart(self, items: Iterable[Any] | None = None) -> None:
         """Discard the statistics of some items (numbers or labels), or of all; the episode count continues.
 
         Answers to what was asked before are still taken, and not counted. All items are those that have left, too.
         """
-        with self._lock:
-            self._core.restart(items)
+        _changes.restart(self, items)
 
+    @changing
     def apply(self, event: Mapping[str, Any], *, trust: bool = False) -> Any:
         """Apply a recorded event again, and return what the original call returned.
 
@@ -540,8 +716,11 @@ class Learner:
         ReplayError
             The event does not fit, or the learner decides otherwise than the log says; nothing is changed.
         """
-        with self._lock:
-            return self._core.apply(event, trust)
+        self._is_replaying = True
+        try:
+            return _events.apply(self, event, as_flag("trust", trust, error=ReplayError))
+        finally:
+            self._is_replaying = False
 
     @classmethod
     def replay(
@@ -566,16 +745,23 @@ class Learner:
         True
         """
         iterator = iter(events)
-        core = _events.from_created(Core, next(iterator, {}), engine, record)
+        learner = _events.from_created(cls, next(iterator, {}), engine, record)
         for event in iterator:
-            core.apply(event, trust)
-        return cls._of(core)
+            learner.apply(event, trust=trust)
+        return learner
 
+    @reading
     def estimates(self, *, features: ArrayLike | Mapping[Any, ArrayLike] | None = None) -> Estimates:
         """Return the current estimates of each item, in the units of the weights."""
-        with self._lock:
-            return _beliefs.estimates(self._core, self._core.next_request(features))
+        return _beliefs.estimates(self, self._next_request(features))
 
+    @property
+    @reading
+    def spending(self) -> Spending | None:
+        """The cost of decisions under a `Budget` so far; None for policies without one."""
+        return _beliefs.spending(self)
+
+    @reading
     def gap(
         self,
         *,
@@ -595,13 +781,12 @@ class Learner:
         >>> mb.Learner(mb.UniformMatroid(3, 1), mb.OMM()).gap()
         0.0
         """
-        with self._lock:
-            core = self._core
-            wanted = core.read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
-            core.agent.settle()
-            gaps = core.policy.gaps(core.agent.state, core.request_of(wanted))
-            return 0.0 if gaps is None else float(gaps[0])
+        wanted = self._read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
+        self._agent.settle()
+        gaps = self._policy.gaps(self._agent.state, self._request_of(wanted))
+        return 0.0 if gaps is None else float(gaps[0])
 
+    @reading
     def best_basis(self, *, pessimism: float | None = None, deviation: float = 0.5) -> BestSet:
         """Return the set of largest mean weights so far, without exploration; unseen items come last.
 
@@ -627,9 +812,9 @@ class Learner:
         if pessimism is not None:
             pessimism = as_delta(pessimism)
         deviation = as_number("deviation", deviation, 0.0, MOST_WEIGHT, error=StoppingError)
-        with self._lock:
-            return _beliefs.best_basis(self._core, pessimism, deviation)
+        return _beliefs.best_basis(self, pessimism, deviation)
 
+    @reading
     def confidence(
         self,
         *,
@@ -678,8 +863,7 @@ class Learner:
         rule = StoppingRule(
             weights=weights, deviation=deviation, tolerance=tolerance, independent=independent, threshold=threshold
         )
-        with self._lock:
-            return _confidence.confidence(self._core, rule, as_delta(delta), n_margins)
+        return _confidence.confidence(self, rule, as_delta(delta), n_margins)
 
     def is_sure(
         self,
@@ -692,16 +876,10 @@ class Learner:
         threshold: Threshold = "proven",
     ) -> bool:
         """Return whether a stopping rule would stop now at this delta; see `confidence`."""
-        found = self.confidence(
-            weights=weights,
-            deviation=deviation,
-            tolerance=tolerance,
-            independent=independent,
-            threshold=threshold,
-            n_margins=1,
-        )
-        return found.is_sure(delta)
+        law = {"weights": weights, "deviation": deviation, "tolerance": tolerance, "independent": independent}
+        return self.confidence(**law, threshold=threshold, n_margins=1).is_sure(delta)  # type: ignore[arg-type]
 
+    @reading
     def explain(
         self,
         item: Any,
@@ -728,19 +906,18 @@ class Learner:
             If given, the explanation also has the confidence in the best set, with the margins of this item's
             exchanges.
         """
-        with self._lock:
-            core = self._core
-            e = core.item(item)
-            if decision is not None:
-                found = _beliefs.explain_decision(core, e, core.find(decision), features)
-            else:
-                wanted = core.read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
-                found = _beliefs.explain(core, e, core.next_request(features), wanted)
-            if sure is None:
-                return found
-            delta = 0.05 if sure.delta is None else sure.delta
-            return replace(found, confidence=_confidence.confidence(core, sure, delta, None, of=e))
+        e = self._item(item)
+        if decision is not None:
+            found = _beliefs.explain_decision(self, e, self._find(decision), features)
+        else:
+            wanted = self._read_wanted({"available": available, "exclude": exclude, "pinned": pinned}, features)
+            found = _beliefs.explain(self, e, self._next_request(features), wanted)
+        if sure is None:
+            return found
+        delta = 0.05 if sure.delta is None else sure.delta
+        return replace(found, confidence=_confidence.confidence(self, sure, delta, None, of=e))
 
+    @reading
     def save(self, path: str | PathLike[str]) -> None:
         """Write the learner to one file, atomically: a crash leaves the old file or the new one.
 
@@ -753,9 +930,9 @@ class Learner:
         SerializationError
             What the policy keeps is not what it can be, so `load` would refuse the file; the old file stays.
         """
-        with self._lock:
-            _snapshot.save(self._core, path)
+        _snapshot.save(self, path)
 
+    @reading
     def has_state_of(self, other: Learner) -> bool:
         """Return whether another learner has the same state, so that both would save the same file content.
 
@@ -772,8 +949,8 @@ class Learner:
         >>> one.has_state_of(other)
         False
         """
-        with self._lock, other._lock:
-            return _snapshot.is_same_state(self._core, other._core)
+        with other._lock:
+            return _snapshot.is_same_state(self, other)
 
     @classmethod
     def load(
@@ -804,26 +981,304 @@ class Learner:
         SerializationError
             The file is damaged, foreign or newer, or does not fit the arguments.
         """
-        core = _snapshot.load(path, constraint, policy, engine)
-        core.record = record
-        return cls._of(core)
-
-    @classmethod
-    def _of(cls, core: Core) -> Self:
-        """The face of a state."""
-        learner = cls.__new__(cls)
-        learner._core, learner._lock = core, threading.RLock()
+        learner = _snapshot.load(cls, path, constraint, policy, engine)
+        learner.record = record
         return learner
+
+    def _ask(
+        self,
+        wanted: Mapping[str, Any],
+        features: Any,
+        tags: Any = None,
+        *,
+        expected: list[Label] | None = None,
+        instead: list[Label] | None = None,
+        taken: tuple[list[Label], bool] | None = None,
+    ) -> Decision:
+        """Choose a set; one that must be `expected`, or that is `taken` as given.
+
+        Where a set drawn at random is expected, the learner would have chosen another `instead`.
+        """
+        agent, n_unknown = self._agent, 0
+        if wanted.get("unknown") == IGNORE:
+            wanted, n_unknown = without_unknown(self._constraint, wanted)
+        asked, tags = self._read_wanted(wanted, features), read_tags(tags)
+        self._n_steps += 1
+        self._n_unknown += n_unknown
+        request, items, sizes, is_held_out = self._choose(asked, tags, taken)
+        t = request.episode
+        own = None
+        if items.shape[1] != sizes[0]:
+            items = items[:, : sizes[0]]
+        if is_held_out and (self._record is not None or instead is not None) and taken is None:
+            chosen, n_chosen = agent.choose(request)
+            own = chosen[0, : n_chosen[0]]
+        if taken is not None and instead is not None:
+            own = np.array([self._constraint.item(label) for label in instead], np.int64)
+        if expected is not None:
+            for said, decided in ((expected, items[0]), (instead, own)):
+                found = None if decided is None else [self._constraint.labels[e] for e in decided.tolist()]
+                if said is not None and found != said:
+                    raise ReplayError(f"decision {t}: the log says {said}, this learner decides {found}")
+        if self._record is not None:
+            self._record(_events.asked(t, items[0], asked, self._constraint, is_held_out, own, tags))
+        play = agent.play(request, items, sizes, is_own=not is_held_out)
+        chosen = play.items[0]
+        self._episode = t
+        if self._is_replaying and not chosen.size:
+            self._replayed_empty.add(t)
+        if asked is not None:
+            play.request = Request(t, self._stream)  # without its masks, which may be large
+        play.note = Asked(self._constraint.labels, chosen, asked, is_held_out, tags=tags)
+        if is_held_out:
+            if self._control is not None:
+                play.note.control = _control.follow(self._control, asked, items, sizes)
+            if not self._holdout.learns:
+                agent.keep_apart(play)
+        return Decision(t, chosen, self._constraint, self._id, request.pinned, is_held_out, tags=tags)
+
+    def _request_of(self, asked: Wanted | None) -> Request:
+        """The next request, for which this is wanted."""
+        t, stream = self._episode + 1, self._stream
+        return Request(t, stream) if asked is None else asked.request(t, stream, self._constraint.n_items)
+
+    def _redraws(self, asked: Wanted | None, n: int) -> tuple[IntArray, IntArray]:
+        """The same for a request that has been read."""
+        t = self._episode + 1
+        stream = Stream(self.seed, _FIRST_REDRAW + np.arange(n), POLICY)
+        request = Request(t, stream) if asked is None else asked.request(t, stream, self._constraint.n_items)
+        return choose_sets(self._policy, self._agent.state.repeated(n), request)
+
+    def _tell(self, decision: Decision | int, weights: Any) -> None:
+        """Count what the items of a decision were worth."""
+        if self._is_nothing(decision, weights):
+            return
+        play = self._find(decision)
+        if self._record is None and play.told is None and not self._n_changes and type(weights) in (np.ndarray, list):
+            # a whole answer to items that have the numbers they had, in fewer steps
+            self._learn(play, self._reader.read_whole(weights, play.items[0]), None)
+            return
+        places, values, labels = self._reader.read(weights, *self._numbering(decision, play))
+        self._check_once(play, places)
+        if self._record is not None:
+            if self._loop.may_refuse:
+                self._check_taken(play, values, places)
+            if labels is None and not self._is_replaying:  # a log that has no labels is written as it is
+                labels = play.note.names
+            self._record(_events.told(play.request.episode, labels, values))
+        self._learn(play, values, places)
+
+    def _is_nothing(self, decision: Decision | int, weights: Any) -> bool:
+        """Whether no weights are told of a decision that waits for none, such as one without items."""
+        id = decision._id if isinstance(decision, Decision) and decision._learner == self._id else decision
+        is_past = type(id) is int and 1 <= id <= self._episode and id not in self._agent.open
+        return is_past and isinstance(weights, (Sized, Mapping)) and len(weights) == 0
+
+    def _numbering(self, decision: Decision | int, play: Play) -> tuple[Play, Decision | None, bool, bool]:
+        """How an answer is read: a play, and whose numbers may be used besides labels, see `Reader.read`."""
+        own = decision if self._n_changes and isinstance(decision, Decision) else None
+        return play, own, play.request.episode <= self._changed_at, self._is_replaying
+
+    def _default(self, default: Any) -> float | None:
+        """The weight that stands for those that were not told; None to leave them unknown."""
+        if isinstance(default, str) and default == "answers":
+            return REST[self._answers or "all"]
+        return self._reader.default(default)
+
+    def _choose(
+        self,
+        asked: Wanted | None,
+        tags: dict[str, Any] | None = None,
+        taken: tuple[list[Label], bool] | None = None,
+    ) -> tuple[Request, IntArray, IntArray, bool]:
+        """The next request, the set chosen for it with its size, and whether it was drawn at random."""
+        t, constraint = self._episode + 1, self._constraint
+        check_number(t)
+        request = self._request_of(asked)
+        if taken is not None:
+            items = constraint.as_items([constraint.item(label) for label in taken[0]])[None]
+            return request, items, np.array([items.shape[1]]), taken[1]
+        if self._holdout.draws(self._stream, t, tags):
+            if self._control is not None:
+                return request, *_control.choose(self._control, asked), True
+            u = self._stream.with_purpose(HOLDOUT).uniform(t, np.arange(constraint.n_items))
+            u = u - 1.0 if constraint.cost_reason else u  # gains above 0 would all be alike
+            mask = None if asked is None else asked.mask(constraint.n_items)
+            items, sizes = constraint.solve(u, available=mask, pinned=request.pinned)
+            return request, items[:, : sizes[0]], sizes, True
+        return request, *self._agent.choose(request), False
+
+    def _check_once(self, play: Play, places: IntArray | None) -> None:
+        """Raise when one of some places of a play, or of all for None, was told before."""
+        told = play.told
+        if told is not None and (told.any() if places is None else told[places].any()):
+            again = np.flatnonzero(told)[0] if places is None else places[told[places]][0]
+            raise DecisionClosedError(
+                f"expected a weight once per item; item {self._reader.name_in(play, again)} of decision "
+                f"{play.request.episode} was told before"
+            )
+
+    def _check_taken(self, play: Play, values: Any, places: IntArray | None) -> None:
+        """Raise what a policy that may refuse answers raises, before anything is recorded."""
+        told = np.arange(play.items.size) if places is None else places
+        is_here = play.items[0, told] >= 0
+        if is_here.any() and play.is_counted:
+            self._loop.check_learn(play, values[is_here], told[is_here])
+
+    def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
+        """Count weights, those of items that have left where they are kept."""
+        items = play.items[0]
+        self._n_steps += 1
+        self._reader.count(values)
+        if self._control is not None and (of_control := _control.play_of(self, play)) is not None:
+            self._control._learn(of_control, values, places)
+        if not play.is_counted:
+            self._loop.dismiss(play, np.arange(items.size) if places is None else places)
+            return
+        if self._n_changes:  # before the first change no item can have left
+            told = np.arange(items.size) if places is None else places
+            is_here = items[told] >= 0
+            if not is_here.all():
+                self._learn_departed(play, values[~is_here], told[~is_here])
+                places, values = told[is_here], values[is_here]
+        if places is None or places.size:
+            self._loop.learn(play, values, places)
+
+    def _learn_departed(self, play: Play, values: Any, places: IntArray) -> None:
+        sign = -1.0 if self.minimize else 1.0
+        state, episode, one = self._loop.state, play.request.episode, np.zeros(1, np.int64)
+        self._loop.dismiss(play, places)
+        for place, value in zip(places.tolist(), values.tolist(), strict=True):
+            code = int(play.items[0, place])
+            if self._departed.knows(code):
+                features = None if play.features is None else play.features[place : place + 1]
+                # no number addresses its random numbers: it has those of a run of its own, as run 0 is all others'
+                stream = Stream(self._stream.seed, [1 + place], POLICY)
+                kept = None if play.kept is None else play.kept[place : place + 1]
+                if kept is None and self._policy.n_kept:
+                    kept = self._loop.nothing_kept(1)
+                told = Feedback(one, one, np.array([sign * value]), episode, stream, features, kept=kept)
+                self._departed.answer(code, told, state, self._policy)
+
+    def _close(self, plays: list[Play], default: float | None) -> None:
+        dropped = []
+        self._n_steps += 1
+        for play in plays:
+            places = play.untold()
+            if default is not None:
+                self._learn(play, np.full(places.size, default), places)
+                continue
+            if (of_control := _control.play_of(self, play)) is not None:
+                self._control._close([of_control], None)  # type: ignore[union-attr]
+            if not play.is_counted:
+                self._loop.dismiss(play, places)
+                continue
+            items = play.items[0, places]
+            is_here = items >= 0
+            for code in items[~is_here].tolist():
+                if self._departed.knows(code):
+                    self._departed.drop(code, play.request.episode, self._loop.state, self._policy)
+            if is_here.all():
+                dropped.append((play, places))
+            else:
+                self._loop.dismiss(play, places[~is_here])
+                dropped.append((play, places[is_here]))
+        self._loop.close(dropped)
+        for play in plays:
+            self._loop.open.pop(play.request.episode, None)
+
+    def _find(self, decision: Decision | int) -> Play:
+        """The open play of a decision."""
+        if isinstance(decision, Decision):
+            if decision._learner != self._id:
+                raise UnknownDecisionError(
+                    f"expected a decision of learner {self._id}, got {decision!r} of learner {decision.learner}"
+                )
+            id: Any = decision._id
+        else:
+            id = decision
+        play = self._agent.open.get(id) if type(id) is int else None
+        return self._find_otherwise(id) if play is None else play
+
+    def _find_otherwise(self, id: Any) -> Play:
+        try:
+            number = as_integer("decision", id, 1, self._episode, error=UnknownDecisionError)
+        except UnknownDecisionError:
+            raise UnknownDecisionError(f"expected a decision or its id, 1..{self._episode}; got {id!r}") from None
+        if number in self._agent.open:
+            return self._agent.open[number]
+        raise DecisionClosedError(f"decision {number} was told all its weights already, or closed, or has no items")
+
+    def _decision(self, id: int, play: Play) -> Decision:
+        """An open play as a decision, of items that are still there."""
+        asked: Asked = play.note
+        pinned = None
+        if asked.wanted is not None and asked.wanted.pinned.size:
+            pinned = asked.now(asked.wanted.pinned, self._constraint)
+        items = play.items[0]
+        if self._n_changes:
+            items = np.sort(items[items >= 0])
+        return Decision(id, items, self._constraint, self._id, pinned, asked.is_held_out, asked.tags)
+
+    def _read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
+        unknown = wanted.get("unknown", RAISE)
+        if unknown == IGNORE:
+            wanted, _ = without_unknown(self._constraint, wanted)
+        elif unknown != RAISE:
+            raise ItemError(f'expected unknown to be "raise" or "ignore", got {shown(unknown)}')
+        if features is None:
+            features = self._features
+        if not wanted and features is None and self._policy.n_features is None:
+            return None
+        return read_wanted(
+            self._constraint,
+            self._policy,
+            wanted.get("available"),
+            wanted.get("exclude", ()),
+            wanted.get("pinned", ()),
+            features,
+        )
+
+    def _next_request(self, features: Any) -> Request:
+        rows = features if features is not None else self._features
+        described = None if rows is None else read_features(self._constraint, self._policy, rows)
+        return Request(self._episode + 1, self._stream, features=described)
+
+    def _item(self, key: Any) -> int:
+        """An item by its label or number; in a log by its label alone."""
+        try:
+            return self._constraint.item(key) if self._is_replaying else self._constraint.as_item(key)
+        except ItemError:
+            if self._constraint.has_labels:
+                raise
+            raise ItemError(f"expected an item or its label, got {shown(key)}") from None
+
+    def _departed_item(self, key: Any) -> int | None:
+        """The code of the departed item that a key names; None where it names none."""
+        code, key = self._departed.code(key), plain(key)
+        is_number = code is not None and type(key) is int and 0 <= key < self._constraint.n_items
+        if is_number and not self._is_replaying:
+            raise ItemError(
+                f"expected one item, got {key}, which is the label of an item that has left and the number of item "
+                f"{self._constraint.labels[key]!r}"
+            )
+        return code
 
     def __copy__(self) -> Learner:
         """A learner of its own: two that share what they know would both be wrong."""
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_core": self._core}
+        if self._plain is not None:
+            self._plain.settle()
+        state = self.__dict__ | {"_record": None, "_plain": None}
+        del state["_lock"], state["_changes"]
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._core, self._lock = state["_core"], threading.RLock()
+        self.__dict__.update(state)
+        give_locks(self)
+        self._bind()
 
     def __repr__(self) -> str:
         return (

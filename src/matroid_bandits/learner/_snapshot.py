@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,13 +22,17 @@ from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.exceptions import PolicyError, SerializationError
 from matroid_bandits.learner import _validate
-from matroid_bandits.learner._asked import Asked
-from matroid_bandits.learner._core import Core
+from matroid_bandits.learner._asked import UNNAMED, Asked
 from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._items import NOWHERE, Departed
 from matroid_bandits.learner._wanted import Wanted
 from matroid_bandits.policies import POLICIES, Policy, Request, policy_from_dict, policy_to_dict
 from matroid_bandits.stream import Stream
+
+if TYPE_CHECKING:
+    from matroid_bandits.learner._learner import Learner
+
+Kind = TypeVar("Kind", bound="Learner")
 
 _FORMAT = "matroid-bandits/learner"
 _VERSION = 1
@@ -37,66 +41,76 @@ _VERSION = 1
 _CONTROL = "control/"
 
 
-def save(core: Core, path: str | PathLike[str]) -> None:
+def save(learner: Learner, path: str | PathLike[str]) -> None:
     """Write a learner to one file, atomically, unless it is one that `load` would refuse."""
-    archives.save(path, _FORMAT, _VERSION, *_parts(core))
+    archives.save(path, _FORMAT, _VERSION, *_parts(learner))
 
 
-def _parts(core: Core) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def _parts(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """What a file of the learner holds: a header and arrays."""
-    core.agent.settle()
-    constraint, policy, state = core.constraint, core.policy, core.agent.state
+    learner._agent.settle()
+    constraint, policy, state = learner.constraint, learner.policy, learner._agent.state
     arrays: dict[str, AnyArray] = {}
     header: dict[str, Any] = {
         "constraint": _form(constraint),
         "n_items": constraint.n_items,
         "policy": _policy_form(policy, arrays),
-        "minimize": core.minimize,
-        "seed": core.seed,
-        "id": core.id,
-        "holdout": core.holdout.to_dict(),
-        "max_departed": core.max_departed,
-        "episode": core.episode,
-        "n_changes": core.n_changes,
-        "changed_at": core.changed_at,
-        "departed": encode_any(core.departed.labels),
+        "minimize": learner.minimize,
+        "seed": learner.seed,
+        "id": learner.id,
+        "holdout": learner.holdout.to_dict(),
+        "max_departed": learner.max_departed,
+        "episode": learner._episode,
+        "n_changes": learner._n_changes,
+        "changed_at": learner._changed_at,
+        "departed": encode_any(learner._departed.labels),
     }
     if header["constraint"] is None:
         header["fingerprint"] = _fingerprint(constraint)
     header["evidence"] = {
-        "weights": None if core.reader.extremes[0] > core.reader.extremes[1] else _finite(core.reader.extremes),
-        "n_known": core.n_known,
-        "has_forgotten": core.has_forgotten,
-        "is_whole": core.is_evidence_whole,
+        "weights": None
+        if learner._reader.extremes[0] > learner._reader.extremes[1]
+        else _finite(learner._reader.extremes),
+        "n_known": learner._n_known,
+        "has_forgotten": learner._has_forgotten,
+        "is_whole": learner._is_evidence_whole,
     }
-    if core.departed.restarted_at:
-        header["restarted_at"] = core.departed.restarted_at
+    if learner.answers is not None:
+        header["answers"] = learner.answers
+    if learner._departed.restarted_at:
+        header["restarted_at"] = learner._departed.restarted_at
     arrays |= {name: getattr(state, name)[0] for name in _validate.PLAYS}
     if state.has_priors:
         arrays |= {f"priors/{name}": getattr(state, f"prior_{name}")[0] for name in ("means", "counts")}
     arrays |= {f"totals/{key}": value[0] for key, value in state.totals().items()}
     arrays |= {f"extra/{key}": value for key, value in state.extra.items()}
-    arrays |= {f"departed/{key}": value for key, value in core.departed.columns.items()}
-    arrays |= _open_arrays(core)
-    if core.features is not None:
-        arrays["features"] = core.features
+    arrays |= {f"departed/{key}": value for key, value in learner._departed.columns.items()}
+    arrays |= _open_arrays(learner)
+    if learner._features is not None:
+        arrays["features"] = learner._features
     with archives.malformed("learner"):
-        _validate.check_statistics(state.counts[0], state.sums[0], policy, core.minimize)
+        _validate.check_statistics(state.counts[0], state.sums[0], policy, learner.minimize)
         layouts = {name: Layout.of(array) for name, array in arrays.items()}
         _validate.check_extra(layouts, policy, constraint.n_items)
         policy.check_extra(state)
-    if core.control is not None:
-        header["control"], of_control = _parts(core.control)
+    if learner._control is not None:
+        header["control"], of_control = _parts(learner._control)
         arrays |= {f"{_CONTROL}{name}": array for name, array in of_control.items()}
     return header, arrays
 
 
-def is_same_state(one: Core, other: Core) -> bool:
+def is_same_state(one: Learner, other: Learner) -> bool:
     """Whether files of two learners would hold the same; see `Learner.has_state_of`."""
     (header, arrays), (other_header, other_arrays) = _parts(one), _parts(other)
-    if not (one.is_evidence_whole and other.is_evidence_whole):
+    if not (one._is_evidence_whole and other._is_evidence_whole):
         for each in (header, other_header):
             each["evidence"] = each.get("control", {})["evidence"] = None
+    for prefix in ("", _CONTROL):
+        if {*arrays, *other_arrays} >= {f"{prefix}open/names"} and not (
+            _is_named(arrays, prefix) and _is_named(other_arrays, prefix)
+        ):
+            _forget_names(arrays, prefix)
+            _forget_names(other_arrays, prefix)
     return (
         header == other_header
         and arrays.keys() == other_arrays.keys()
@@ -104,16 +118,36 @@ def is_same_state(one: Core, other: Core) -> bool:
     )
 
 
+def _is_named(arrays: Mapping[str, AnyArray], prefix: str) -> bool:
+    """Whether the labels of all forgotten items of plays that wait are known: not in files of version 0.2.0."""
+    n_lost = int((arrays[f"{prefix}open/items"] == NOWHERE).sum())
+    names = (
+        json.loads(arrays[f"{prefix}open/names"].tobytes()) if f"{prefix}open/names" in arrays else [None] * n_lost
+    )
+    return None not in names
+
+
+def _forget_names(arrays: dict[str, AnyArray], prefix: str) -> None:
+    """Leave of forgotten items what version 0.2.0 knew of them: how many of each play wait."""
+    arrays.pop(f"{prefix}open/names", None)
+    items, told = arrays[f"{prefix}open/items"], arrays[f"{prefix}open/told"].copy()
+    cells = np.flatnonzero(items == NOWHERE)
+    owner = np.repeat(np.arange(arrays[f"{prefix}open/sizes"].size), arrays[f"{prefix}open/sizes"])[cells]
+    told[cells] = told[cells][np.lexsort((~told[cells], owner))]
+    arrays[f"{prefix}open/told"] = told
+
+
 def _is_same_array(one: AnyArray, other: AnyArray) -> bool:
     return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
 
 
 def load(
+    kind: type[Kind],
     path: str | PathLike[str],
     constraint: Constraint | None,
     policy: Policy | None,
     engine: EngineChoice,
-) -> Core:
+) -> Kind:
     """The learner that `save` wrote."""
     with archives.reading(path, _FORMAT, _VERSION) as archive:
         header = archive.header
@@ -124,33 +158,35 @@ def load(
             header = {key: value for key, value in header.items() if key != "params"}
             if isinstance(own, dict) and isinstance(header.get("policy"), str):
                 header["policy"] = {"policy": header["policy"], **own}
-        core = _core(header, archive.layouts, archive.read, constraint, policy, engine)
+        learner = _made(kind, header, archive.layouts, archive.read, constraint, policy, engine)
         with archives.malformed("learner"):
-            if (core.control is None) != ("control" not in header):
+            if (learner._control is None) != ("control" not in header):
                 raise ValueError("expected the control that the hold-out names, got another")
             if not isinstance(header.get("control", {}), dict):
                 raise ValueError(f"expected control to be of type dict, got {shown(header['control'])}")
-        if core.control is not None:
+        if learner._control is not None:
             n = len(_CONTROL)
-            core.control = _core(
+            learner._control = _made(
+                kind,
                 header["control"],
                 {name[n:]: layout for name, layout in archive.layouts.items() if name.startswith(_CONTROL)},
                 lambda prefix="": archive.read(_CONTROL + prefix),
-                core.constraint,
+                learner.constraint,
                 None,
                 engine,
             )
-    return core
+    return learner
 
 
-def _core(
+def _made(
+    kind: type[Kind],
     header: Mapping[str, Any],
     layouts: Mapping[str, Layout],
     read: Callable[..., dict[str, AnyArray]],
     constraint: Constraint | None,
     policy: Policy | None,
     engine: EngineChoice,
-) -> Core:
+) -> Kind:
     """A learner from the parts of a file, without its control."""
     layouts = {name: layout for name, layout in layouts.items() if not name.startswith(_CONTROL)}
     with archives.malformed("learner"):
@@ -168,25 +204,27 @@ def _core(
         _validate.check_statistics(arrays["counts"], arrays["sums"], policy, header["minimize"])
         _validate.check_plays(arrays, header, constraint)
         _validate.check_kept(arrays, policy)
-    core = Core(
+    learner = kind._made(
         constraint,
         policy,
         minimize=header["minimize"],
         seed=header["seed"],
         id=header["id"],
         holdout=header["holdout"],
+        answers=header.get("answers"),
         max_departed=header["max_departed"],
         engine=engine,
     )
-    _restore(core, header, arrays)
+    _restore(learner, header, arrays)
+    learner._bind()
     with archives.malformed("learner"):
-        policy.check_extra(core.agent.state)
-    return core
+        policy.check_extra(learner._agent.state)
+    return learner
 
 
-def _restore(core: Core, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
     """Give a fresh learner what was read and found sound."""
-    state = core.agent.state
+    state = learner._agent.state
     for name in _validate.PLAYS:
         getattr(state, name)[0] = arrays[name]
     if "priors/means" in arrays:
@@ -204,28 +242,28 @@ def _restore(core: Core, header: Mapping[str, Any], arrays: Mapping[str, AnyArra
         name.removeprefix("departed/"): array for name, array in arrays.items() if name.startswith("departed/")
     }
     labels = decode_any(header["departed"])
-    core.departed = Departed(labels, columns, header.get("restarted_at", 0))
-    core.reader = Reader(core)
-    _restore_evidence(core, header.get("evidence"), int(arrays["totals/n_answers"]))
-    core.episode, core.n_changes = header["episode"], header["n_changes"]
-    core.changed_at = header.get("changed_at", core.episode if core.n_changes else 0)
-    core.features = arrays.get("features")
-    _restore_open(core, arrays)
+    learner._departed = Departed(labels, columns, header.get("restarted_at", 0))
+    learner._reader = Reader(learner)
+    _restore_evidence(learner, header.get("evidence"), int(arrays["totals/n_answers"]))
+    learner._episode, learner._n_changes = header["episode"], header["n_changes"]
+    learner._changed_at = header.get("changed_at", learner._episode if learner._n_changes else 0)
+    learner._features = arrays.get("features")
+    _restore_open(learner, arrays)
 
 
-def _restore_evidence(core: Core, form: Mapping[str, Any] | None, n_answers: int) -> None:
+def _restore_evidence(learner: Learner, form: Mapping[str, Any] | None, n_answers: int) -> None:
     """What a learner needs to say how sure it is. Files of earlier versions do not say which weights were told."""
     if form is None:
-        core.is_evidence_whole = False
-        core.n_known += len(core.departed.labels)
-        if n_answers or len(core.departed.labels):
-            core.reader.extremes = core.policy.support
+        learner._is_evidence_whole = False
+        learner._n_known += len(learner._departed.labels)
+        if n_answers or len(learner._departed.labels):
+            learner._reader.extremes = learner.policy.support
         return
-    core.n_known, core.has_forgotten = form["n_known"], form["has_forgotten"]
-    core.is_evidence_whole = form["is_whole"]
+    learner._n_known, learner._has_forgotten = form["n_known"], form["has_forgotten"]
+    learner._is_evidence_whole = form["is_whole"]
     if form["weights"] is not None:
         low, high = form["weights"]
-        core.reader.extremes = -np.inf if low is None else low, np.inf if high is None else high
+        learner._reader.extremes = -np.inf if low is None else low, np.inf if high is None else high
 
 
 def _finite(extremes: tuple[float, float]) -> list[float | None]:
@@ -233,18 +271,26 @@ def _finite(extremes: tuple[float, float]) -> list[float | None]:
     return [end if np.isfinite(end) else None for end in extremes]
 
 
-def _open_arrays(core: Core) -> dict[str, AnyArray]:
+def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
     """The plays that wait, laid end to end, and what their requests asked for."""
-    plays, none = core.agent.open, np.empty(0, np.int64)
+    plays, none = learner._agent.open, np.empty(0, np.int64)
     told = [np.zeros(play.items.size, bool) if play.told is None else play.told for play in plays.values()]
     arrays: dict[str, AnyArray] = {
         "open/ids": np.fromiter(plays, np.int64, len(plays)),
         "open/sizes": np.array([play.items.size for play in plays.values()], np.int64),
-        "open/items": core.departed.ranked(np.concatenate([none, *(play.items[0] for play in plays.values())])),
+        "open/items": learner._departed.ranked(np.concatenate([none, *(play.items[0] for play in plays.values())])),
         "open/told": np.concatenate([np.empty(0, bool), *told]),
-        "open/held_out": np.array([play.note is not None and play.note.is_held_out for play in plays.values()], bool),
+        "open/held_out": np.array([play.note.is_held_out for play in plays.values()], bool),
     }
-    controls = [0 if play.note is None else play.note.control for play in plays.values()]
+    lost = [
+        name
+        for play in (plays.values() if learner._n_changes else ())
+        for name, item in zip(play.note.names, play.items[0].tolist(), strict=True)
+        if item == NOWHERE
+    ]
+    if any(name is not UNNAMED for name in lost):
+        arrays["open/names"] = _json_array([None if name is UNNAMED else encode_any([name]) for name in lost])
+    controls = [play.note.control for play in plays.values()]
     if any(controls):
         arrays["open/control"] = np.array(controls, np.int64)
     is_apart = [not play.is_counted for play in plays.values()]
@@ -253,19 +299,19 @@ def _open_arrays(core: Core) -> dict[str, AnyArray]:
     rows = [play.features for play in plays.values() if play.features is not None]
     if rows:
         arrays["open/features"] = np.concatenate(rows)
-    if core.policy.n_kept and plays:
-        nothing = core.agent.nothing_kept
+    if learner.policy.n_kept and plays:
+        nothing = learner._agent.nothing_kept
         kept = [nothing(play.items.size) if play.kept is None else play.kept for play in plays.values()]
         arrays["open/kept"] = np.concatenate(kept)
-    times = [None if play.note is None else play.note.time for play in plays.values()]
+    times = [play.note.time for play in plays.values()]
     if any(time is not None for time in times):
         arrays["open/times"] = np.array(times, np.float64)  # NaN for None
-    tags = [None if play.note is None else play.note.tags for play in plays.values()]
+    tags = [play.note.tags for play in plays.values()]
     if any(tags):
-        arrays["open/tags"] = np.frombuffer(json.dumps(tags, separators=(",", ":")).encode(), np.uint8)
-    notes = {id: play.note for id, play in plays.items() if play.note is not None and play.note.wanted is not None}
+        arrays["open/tags"] = _json_array(tags)
+    notes = {id: play.note for id, play in plays.items() if play.note.wanted is not None}
     if notes:
-        codes = _Codes(core)
+        codes = _Codes(learner)
         arrays["wanted/ids"] = np.fromiter(notes, np.int64, len(notes))
         for name in _validate.WANTED:
             lists = [codes.of(getattr(note.wanted, name), note.labels) for note in notes.values()]
@@ -276,13 +322,17 @@ def _open_arrays(core: Core) -> dict[str, AnyArray]:
     return arrays
 
 
+def _json_array(form: Any) -> AnyArray:
+    return np.frombuffer(json.dumps(form, separators=(",", ":")).encode(), np.uint8)
+
+
 class _Codes:
     """Finds what the items of requests are today: numbers, -1, -2, ... for those that have left."""
 
-    def __init__(self, core: Core) -> None:
-        constraint = core.constraint
+    def __init__(self, learner: Learner) -> None:
+        constraint = learner.constraint
         self._labels = constraint.labels if constraint.has_labels else None
-        self._today = {label: -1 - i for i, label in enumerate(core.departed.labels)}
+        self._today = {label: -1 - i for i, label in enumerate(learner._departed.labels)}
         self._today |= {label: e for e, label in enumerate(constraint.labels)}
         self._found: dict[int, IntArray] = {}
 
@@ -297,11 +347,11 @@ class _Codes:
         return kept
 
 
-def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
+def _restore_open(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
     edges = offsets(arrays["open/sizes"]).tolist()
     items, told, rows = arrays["open/items"], arrays["open/told"], arrays.get("open/features")
     kept = arrays.get("open/kept")
-    stream, plays = core.stream, core.agent.open
+    stream, plays = learner._stream, learner._agent.open
     sizes = {size: frozen(np.array([size])) for size in set(arrays["open/sizes"].tolist())}
     is_partly = np.add.reduceat(told, edges[:-1]) > 0 if told.size and min(sizes) > 0 else None
     for k, (id, lo, hi) in enumerate(zip(arrays["open/ids"].tolist(), edges[:-1], edges[1:], strict=True)):
@@ -309,39 +359,48 @@ def _restore_open(core: Core, arrays: Mapping[str, AnyArray]) -> None:
         features = None if rows is None else rows[lo:hi]
         plays[id] = Play(Request(id, stream), items[None, lo:hi], sizes[hi - lo], part, features)
         plays[id].kept = None if kept is None else kept[lo:hi]
-    labels = core.constraint.labels
-    for id in arrays["open/ids"][arrays["open/held_out"]].tolist():
-        plays[id].note = Asked(labels, None, None, is_held_out=True)
+    _restore_notes(learner, arrays)
     if "wanted/ids" in arrays:
-        if core.constraint.has_labels and len(core.departed.labels):
-            labels = (*labels, *core.departed.labels)
-        n_items = core.constraint.n_items
         lists = [
-            _split(arrays[f"wanted/{name}/sizes"], arrays[f"wanted/{name}/items"], n_items)
+            _split(arrays[f"wanted/{name}/sizes"], arrays[f"wanted/{name}/items"], learner.constraint.n_items)
             for name in _validate.WANTED
         ]
         for id, available, exclude, pinned in zip(arrays["wanted/ids"].tolist(), *lists, strict=True):
             none = np.empty(0, np.int64)
-            wanted = Wanted(available, none if exclude is None else exclude, none if pinned is None else pinned)
-            is_held_out = plays[id].note is not None
-            plays[id].note = Asked(labels, None, wanted, is_held_out)
-    if "open/control" in arrays:
-        for play, control in zip(plays.values(), arrays["open/control"].tolist(), strict=True):
-            if control:
-                play.note.control = control
-    if "open/apart" in arrays:
-        for play, is_apart in zip(plays.values(), arrays["open/apart"].tolist(), strict=True):
-            play.is_counted = not is_apart
-    if "open/times" in arrays:
-        for play, time in zip(plays.values(), arrays["open/times"].tolist(), strict=True):
-            if time == time:
-                play.note = play.note or Asked(core.constraint.labels, None, None)
-                play.note.time = time
-    if "open/tags" in arrays:
-        for play, tags in zip(plays.values(), json.loads(arrays["open/tags"].tobytes()), strict=True):
-            if tags:
-                play.note = play.note or Asked(core.constraint.labels, None, None)
-                play.note.tags = tags
+            plays[id].note.wanted = Wanted(
+                available, none if exclude is None else exclude, none if pinned is None else pinned
+            )
+    nothing = np.empty(0)
+    given: dict[str, list[Any]] = {
+        "control": arrays.get("open/control", nothing).tolist(),
+        "time": [None if time != time else time for time in arrays.get("open/times", nothing).tolist()],
+        "tags": [tags or None for tags in json.loads(arrays.get("open/tags", _json_array([])).tobytes())],
+    }
+    for name, values in given.items():
+        for play, value in zip(plays.values(), values, strict=bool(values)):
+            setattr(play.note, name, value)
+    is_apart = arrays.get("open/apart", nothing).tolist()
+    for play, apart in zip(plays.values(), is_apart, strict=bool(is_apart)):
+        play.is_counted = not apart
+
+
+def _restore_notes(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
+    """Give the plays that wait their labels, those of items that have left and were forgotten too."""
+    labels, n_items = learner.constraint.labels, learner.constraint.n_items
+    if learner.constraint.has_labels and len(learner._departed.labels):
+        labels = (*labels, *learner._departed.labels)
+    n_lost = int((arrays["open/items"] == NOWHERE).sum())
+    forms = json.loads(arrays["open/names"].tobytes()) if "open/names" in arrays else [None] * n_lost
+    lost = (UNNAMED if form is None else decode_any(form)[0] for form in forms)
+    has_changed = bool((arrays["open/items"] < 0).any())
+    for play, is_held_out in zip(learner._agent.open.values(), arrays["open/held_out"].tolist(), strict=True):
+        items, names = play.items[0], None
+        if has_changed and (items < 0).any():
+            items = np.where(items < 0, n_items - 1 - items, items)
+            is_lost = play.items[0] == NOWHERE
+            names = [next(lost) if gone else labels[e] for e, gone in zip(items.tolist(), is_lost, strict=True)]
+            items = items[~is_lost]
+        play.note = Asked(labels, items, None, is_held_out, names=names)
 
 
 def _split(sizes: IntArray, codes: IntArray, n_items: int) -> list[IntArray | None]:

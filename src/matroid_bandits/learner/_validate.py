@@ -7,7 +7,7 @@ here, or a line in one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,8 +16,10 @@ from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.archives import PLAIN_KINDS, Layout
 from matroid_bandits._util.arrays import offsets
 from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer, as_number
+from matroid_bandits._util.names import decode_any
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.learner._answers import as_answers
 from matroid_bandits.learner._holdout import Holdout, read_tags
 from matroid_bandits.learner._items import NOWHERE
 from matroid_bandits.matroids import Matroid
@@ -34,7 +36,7 @@ _KEYS = (
     "constraint", "n_items", "policy", "minimize", "seed", "id", "holdout", "max_departed", "episode",
     "n_changes", "departed",
 )  # fmt: skip
-_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at", "control", "evidence")
+_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at", "control", "evidence", "answers")
 
 
 def check_header(header: Mapping[str, Any]) -> None:
@@ -57,6 +59,8 @@ def check_header(header: Mapping[str, Any]) -> None:
     if type(header["id"]) is not str or not header["id"]:
         raise ValueError(f"expected id to be a string, got {shown(header['id'])}")
     Holdout.of(header["holdout"])
+    if "answers" in header:
+        as_answers(header["answers"])
     as_integer("max_departed", header["max_departed"])
     as_integer("n_changes", header["n_changes"])
     for key in ("restarted_at", "changed_at"):
@@ -103,14 +107,10 @@ def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) 
     expected |= {f"open/{name}": Layout(whole, n_open) for name in ("ids", "sizes")}
     expected |= {"open/held_out": Layout(flag, n_open), "open/items": Layout(whole, n_cells)}
     expected["open/told"] = Layout(flag, n_cells)
-    if "open/times" in layouts:
-        expected["open/times"] = Layout(real, n_open)
-    if "open/control" in layouts:
-        expected["open/control"] = Layout(whole, n_open)
-    if "open/apart" in layouts:
-        expected["open/apart"] = Layout(flag, n_open)
-    if "open/tags" in layouts:
-        expected["open/tags"] = Layout(np.dtype(np.uint8), layouts["open/tags"].shape[:1])
+    of_some = {"open/times": real, "open/control": whole, "open/apart": flag}
+    expected |= {name: Layout(kind, n_open) for name, kind in of_some.items() if name in layouts}
+    texts = [name for name in ("open/tags", "open/names") if name in layouts]
+    expected |= {name: Layout(np.dtype(np.uint8), layouts[name].shape[:1]) for name in texts}
     if "wanted/ids" in layouts:
         expected["wanted/ids"] = Layout(whole, layouts["wanted/ids"].shape[:1])
         for name in WANTED:
@@ -135,7 +135,9 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
         raise ValueError(f"expected outstanding decisions in 1..{header['episode']}, in the order they were made")
     if (sizes < 0).any() or sizes.sum() != items.size:
         raise ValueError("expected the sizes of outstanding decisions to add up to their items")
-    _check_tags(arrays)
+    _check_text(arrays, "open/tags", ids.size, "tags", lambda tags: read_tags(tags) == tags)
+    n_lost = int((items == NOWHERE).sum())
+    _check_text(arrays, "open/names", n_lost, "labels of forgotten items", _is_label)
     if "open/times" in arrays and np.isinf(arrays["open/times"]).any():
         raise ValueError("expected finite times of outstanding decisions, got others")
     n_departed = len(header["departed"])
@@ -183,17 +185,24 @@ def check_kept(arrays: Mapping[str, AnyArray], policy: Policy) -> None:
         )
 
 
-def _check_tags(arrays: Mapping[str, AnyArray]) -> None:
-    if "open/tags" not in arrays:
+def _check_text(
+    arrays: Mapping[str, AnyArray], name: str, n: int, what: str, is_sound: Callable[[Any], bool]
+) -> None:
+    """An array of bytes, where there is one: a JSON list of n entries that are null or sound."""
+    if name not in arrays:
         return
     try:
-        listed = json.loads(arrays["open/tags"].tobytes())
-        is_sound = isinstance(listed, list) and len(listed) == arrays["open/ids"].size
-        is_sound = is_sound and all(tags is None or read_tags(tags) == tags for tags in listed)
-    except (ValueError, RecursionError):
-        is_sound = False
-    if not is_sound:
-        raise ValueError("expected the tags of outstanding decisions as JSON, got something else")
+        forms = json.loads(arrays[name].tobytes())
+        is_list = isinstance(forms, list) and len(forms) == n
+        if is_list and all(form is None or is_sound(form) for form in forms):
+            return
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise ValueError(f"expected the {what} of outstanding decisions as JSON, got something else")
+
+
+def _is_label(form: Any) -> bool:
+    return isinstance(form, list) and len(decode_any(form)) == 1
 
 
 def _check_totals(arrays: Mapping[str, AnyArray]) -> None:

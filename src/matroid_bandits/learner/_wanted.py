@@ -134,6 +134,8 @@ def read_wanted(
     if available is None and not _is_given(exclude) and not _is_given(pinned) and described is None:
         return None
     out, fixed = _read("exclude", constraint, exclude), _read("pinned", constraint, pinned)
+    if available is None and not out.size and not fixed.size and described is None:
+        return None
     both = np.intersect1d(out, fixed)
     if both.size:
         raise ItemError(f"expected items that are pinned or excluded, got both for {constraint.labels[both[0]]!r}")
@@ -151,7 +153,7 @@ def _check_pins(constraint: Constraint, wanted: Wanted) -> None:
     left = " with what is available" if constraint.can_pin(pinned) else ""
     named = ", ".join(repr(constraint.labels[e]) for e in pinned[:8])
     how = "depend on" if isinstance(constraint, Matroid) else "exclude"
-    why = f"which {how} each other" if not left else "which needs more"
+    why = constraint.conflict(pinned) or (f"which {how} each other" if not left else "which needs more")
     raise ItemError(f"expected pinned items that can be chosen together{left}, got {named}, {why}")
 
 

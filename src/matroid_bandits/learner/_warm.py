@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from matroid_bandits.kernels.compiling import at_once
+
 if TYPE_CHECKING:
     from matroid_bandits.learner._learner import Learner
 
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
 def warm_up(learner: Learner) -> float:
     """Play a little with a fresh learner of the same kind, then preview a decision; the learner stays as it is."""
     began = time.perf_counter()
+    with at_once():
+        _play(learner)
+    return time.perf_counter() - began
+
+
+def _play(learner: Learner) -> None:
     constraint, policy = learner.constraint, learner.policy
     n_features, labels = policy.n_features, constraint.labels
     features = None if n_features is None else np.zeros((constraint.n_items, n_features))
@@ -37,4 +45,3 @@ def warm_up(learner: Learner) -> float:
     for label in (*best[:1], *itertools.islice(others, 1)):  # explained by different kernels
         trial.explain(label)
     learner.preview(features=features)
-    return time.perf_counter() - began

@@ -1,7 +1,6 @@
 """Matroids: the common families, and operations that make new matroids from given ones."""
 
 from matroid_bandits.matroids._base import Matroid
-from matroid_bandits.matroids._edited import edited
 from matroid_bandits.matroids._exchanges import Exchanges
 from matroid_bandits.matroids._graphic import GraphicMatroid
 from matroid_bandits.matroids._laminar import LaminarMatroid
@@ -35,5 +34,4 @@ __all__ = [
     "Truncation",
     "UniformMatroid",
     "direct_sum",
-    "edited",
 ]

@@ -38,6 +38,7 @@ class GraphicMatroid(Matroid):
     """
 
     kind = "graphic"
+    per_item = "tails"
     has_quick_coloops = True
 
     def __init__(

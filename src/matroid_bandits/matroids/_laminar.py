@@ -38,6 +38,7 @@ class LaminarMatroid(QuotaMatroid):
     """
 
     kind = "laminar"
+    per_item = "group"
 
     def __init__(
         self,

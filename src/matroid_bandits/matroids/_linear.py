@@ -12,6 +12,7 @@ import numpy as np
 from matroid_bandits._typing import AnyArray, ArrayLike, BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_number
+from matroid_bandits._util.sums import added
 from matroid_bandits.exceptions import InvalidMatroidError
 from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import linear as linear_kernels
@@ -56,6 +57,7 @@ class LinearMatroid(Matroid):
     """
 
     kind = "linear"
+    per_item = "vectors"
 
     def __init__(
         self,
@@ -336,4 +338,4 @@ def _hadamard_bits(array: AnyArray, size: int) -> float:
     else:
         lengths = np.square(array.astype(np.float64)).sum(axis=1)
         logs = np.log2(lengths[lengths > 0]).tolist()
-    return sum(sorted(logs)[-size:]) / 2 * (1 + 1e-9) + 0.01 if size else 0.0
+    return added(sorted(logs)[-size:]) / 2 * (1 + 1e-9) + 0.01 if size else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from matroid_bandits._typing import BoolArray, IntArray, Label
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits._util.checks import as_integer
-from matroid_bandits.constraint import constraint_from_dict
+from matroid_bandits.constraint import FormSize, constraint_from_dict
 from matroid_bandits.exceptions import InvalidMatroidError, SerializationError
 from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import rows as row_kernels
@@ -42,6 +42,17 @@ class _Derived(Matroid):
         form = super().to_dict()
         form.pop("labels", None)
         return form
+
+    @classmethod
+    def _size_of(cls, form: Mapping[str, Any]) -> FormSize:
+        base = cls.form_size(form.get("base", {}))
+        n = cls._n_left(base.n_items, form)
+        return FormSize(n, n + base.n_items_in_all, base.n_parts)
+
+    @classmethod
+    def _n_left(cls, n_items: int, form: Mapping[str, Any]) -> int:
+        """How many items of the original matroid there are."""
+        return n_items
 
     @classmethod
     def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> Matroid:
@@ -137,6 +148,9 @@ class Truncation(_Derived):
 
     def find_rank(self) -> int:
         return self._size
+
+    def categories(self) -> list[Sequence[Hashable]]:
+        return self._base.categories()
 
     def quotas(self) -> Quotas | None:
         return self._groups
@@ -264,11 +278,18 @@ class Restriction(_Minor):
     def __init__(self, base: Matroid, items: Iterable[Label] | IntArray) -> None:
         super().__init__(base, base.as_items(items))
 
+    def categories(self) -> list[Sequence[Hashable]]:
+        return [[names[e] for e in self._kept.tolist()] for names in self._base.categories()]
+
     def content(self) -> tuple[Any, ...]:
         return (self._base, self._kept)
 
     def fields(self) -> dict[str, Any]:
         return {"base": self._base.to_dict(), "items": self._kept.tolist()}
+
+    @classmethod
+    def _n_left(cls, n_items: int, form: Mapping[str, Any]) -> int:
+        return min(n_items, _n_listed(form))
 
 
 class Contraction(_Minor):
@@ -293,6 +314,10 @@ class Contraction(_Minor):
 
     def fields(self) -> dict[str, Any]:
         return {"base": self._base.to_dict(), "items": self._contracted.tolist()}
+
+    @classmethod
+    def _n_left(cls, n_items: int, form: Mapping[str, Any]) -> int:
+        return max(n_items - _n_listed(form), 0)
 
 
 class DirectSum(Matroid):
@@ -454,6 +479,13 @@ class DirectSum(Matroid):
         return {"parts": [part.to_dict() for part in self._parts]}
 
     @classmethod
+    def _size_of(cls, form: Mapping[str, Any]) -> FormSize:
+        parts = form.get("parts")
+        sizes = [cls.form_size(part) for part in parts] if isinstance(parts, list) else []
+        n = sum(size.n_items for size in sizes)
+        return FormSize(n, n + sum(size.n_items_in_all for size in sizes), sum(size.n_parts for size in sizes))
+
+    @classmethod
     def from_fields(cls, *, labels: tuple[Label, ...] | None, **fields: Any) -> DirectSum:
         parts = fields.pop("parts")
         if fields:
@@ -493,3 +525,9 @@ def _replaceable(matroid: Matroid, independent: IntArray, item: int) -> IntArray
     """The members of an independent set, basis or not, that `item` could replace, which it spans."""
     basis, sizes = matroid.greedy(np.arange(matroid.n_items)[None], None, independent)  # has the same circuit
     return matroid.replaceable(basis[0, : sizes[0]], item)
+
+
+def _n_listed(form: Mapping[str, Any]) -> int:
+    """How many items a form lists."""
+    items = form.get("items")
+    return len(items) if isinstance(items, list) else 0

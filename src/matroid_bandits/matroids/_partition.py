@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,7 @@ class PartitionMatroid(QuotaMatroid):
     """
 
     kind = "partition"
+    per_item = "blocks"
 
     def __init__(
         self,
@@ -68,6 +69,9 @@ class PartitionMatroid(QuotaMatroid):
     def blocks(self) -> list[Hashable]:
         """The block of each item."""
         return self._named_blocks()
+
+    def categories(self) -> list[Sequence[Hashable]]:
+        return [self._named_blocks()]
 
     def dual(self) -> PartitionMatroid:
         """Return the dual, also a partition matroid: a block of m items has capacity m minus its own."""

@@ -39,6 +39,7 @@ class TransversalMatroid(Matroid):
     """
 
     kind = "transversal"
+    per_item = "neighbors"
     has_quick_coloops = True
 
     def __init__(

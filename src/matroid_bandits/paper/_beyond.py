@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from matroid_bandits._util.sums import added
 from matroid_bandits._util.text import counted
 from matroid_bandits.datasets import Dataset
 from matroid_bandits.paper._beyond_matroids import CONSTRAINTS
@@ -89,7 +90,7 @@ class Beyond:
                     for name, policy in next(iter(outcome.sweep.players.values())).items()
                 },
                 data=tuple(source for outcome in outcomes for source in _sources(outcome)),
-                wall_time=sum(outcome.sweep.wall_time for outcome in outcomes),
+                wall_time=added(outcome.sweep.wall_time for outcome in outcomes),
             ),
             blocks=tuple(block for outcome in outcomes for block in outcome.part.write(outcome)),
             records={

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from matroid_bandits._typing import FloatArray
+from matroid_bandits._util.sums import added
 from matroid_bandits.datasets import Dataset
 from matroid_bandits.policies import Policy
 from matroid_bandits.reporting import Chapter, report_checkpoints
@@ -157,7 +158,7 @@ class Outcome:
     @property
     def wall_time(self) -> float:
         """Wall time of the simulations, in seconds."""
-        return sum(trial.result.wall_time for trial in self.trials)
+        return added(trial.result.wall_time for trial in self.trials)
 
 
 def run(

@@ -35,7 +35,7 @@ from matroid_bandits.reporting import Block, Text
 _ASN = 1755
 
 #: The widths of the radius, in ms, among which every policy that has one gets its best.
-_SCALES = (0.5, 1.0, 3.0)
+_SCALES = (0.5, 1.0, 3.0, 10.0, 30.0)
 
 #: What share of the links is congested at a time, and between which factors that multiplies their latencies.
 _SHARE, _FACTORS = 0.3, (2.0, 5.0)
@@ -80,7 +80,7 @@ def _swinging(latencies: FloatArray, n_episodes: int) -> Environment:
 
 
 def policies(problem: Problem, n_episodes: int) -> Mapping[str, Policy | Sequence[Policy]]:
-    """Policies that forget and policies that do not, at scales around the noise of a latency, 1 ms."""
+    """Policies that forget and policies that do not, at scales from half the noise of a latency, 1 ms."""
     horizon = max(2, n_episodes // 30)
     gamma = 1.0 - 1.0 / horizon
     return {
@@ -100,8 +100,8 @@ def write(outcome: PartOutcome) -> Sequence[Block]:
             "Drift. The paper's ISP network 1755, whose latencies do not stay. Congestion: five times another three"
             " in ten of the links become 2 to 5 times as slow as on the map, and the others as on the map. Swings:"
             " every latency goes up and down between that of the map and three times as much, three times in all,"
-            " each link in its own phase. The noise is the paper's, −1 + Exp(1) ms, and the scales are around it:"
-            " 0.5, 1 and 3 ms. The horizon is a thirtieth of the episodes and the window twice as long."
+            " each link in its own phase. The noise is the paper's, −1 + Exp(1) ms, and the scales are 0.5, 1,"
+            " 3, 10 and 30 ms. The horizon is a thirtieth of the episodes and the window twice as long."
         ),
         best_table(
             outcome,

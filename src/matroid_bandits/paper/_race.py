@@ -56,8 +56,8 @@ Players = Mapping[str, Policy | Sequence[Policy]]
 #: A law of worlds, or one world that is given.
 Track = Problem | Worlds
 
-#: OMM's radius as the paper has it, and what it may be tuned to, times that.
-SCALES = (0.5, 0.35, 0.25, 0.15)
+#: What OMM's radius may be tuned to, times the paper's.
+SCALES = (0.5, 0.35, 0.25, 0.15, 0.1)
 
 #: How often everything changes, at even distances.
 N_CHANGES = 5
@@ -195,7 +195,11 @@ def rivals(problem: Problem, n_episodes: int) -> Players:
 
 def _more_rivals(problem: Problem, n_episodes: int) -> Players:
     """Those, and two that are played episode by episode."""
-    return {**rivals(problem, n_episodes), "UCB-V": [UCBV(c) for c in (1.0, 1 / 6)], "BG-CTS": BGCTS()}
+    return {
+        **rivals(problem, n_episodes),
+        "UCB-V": [UCBV(c) for c in (1.0, 1 / 3, 1 / 6, 1 / 12, 1 / 24)],
+        "BG-CTS": BGCTS(),
+    }
 
 
 def _costly(problem: Problem, n_episodes: int) -> Players:
@@ -219,9 +223,17 @@ def _wary(problem: Problem, n_episodes: int) -> Players:
 
 
 def forgetful(problem: Problem, n_episodes: int) -> Players:
-    """Policies that forget, each with two horizons and the scales, beside some that do not."""
-    horizons = (max(2, n_episodes // 50), max(4, n_episodes // 15))
-    scales = (0.5, 0.25, 0.1)
+    """Policies that forget, each with several horizons and scales, beside some that do not.
+
+    Horizons and scales reach so far that what is tuned lies inside them, not at their ends.
+    """
+    horizons = (
+        max(2, n_episodes // 200),
+        max(3, n_episodes // 100),
+        max(4, n_episodes // 50),
+        max(5, n_episodes // 15),
+    )
+    scales = (0.5, 0.25, 0.1, 0.05, 0.02)
     return {
         "OMM": OMM(),
         "OMM, tuned": [OMM(scale) for scale in (2.0, 1.0, 0.5, 0.25)],
@@ -229,8 +241,8 @@ def forgetful(problem: Problem, n_episodes: int) -> Players:
         "Thompson": ThompsonSampling(),
         "discounted OMM": [DiscountedOMM(1.0 - 1.0 / h, scale) for h in horizons for scale in scales],
         "windowed OMM": [SlidingWindowOMM(2 * h, scale) for h in horizons for scale in scales],
-        "discounted Thompson": [DiscountedThompson(1.0 - 1.0 / h) for h in horizons],
-        "restarting OMM": [Restarting(OMM(scale)) for scale in scales],
+        "discounted Thompson": [DiscountedThompson(1.0 - 1.0 / h) for h in (*horizons[1:], max(6, n_episodes // 5))],
+        "restarting OMM": [Restarting(OMM(scale)) for scale in (1.5, 1.0, 0.5, 0.25)],
     }
 
 
@@ -242,8 +254,8 @@ def _patient(problem: Problem, n_episodes: int) -> Players:
 def _seeing(problem: Problem, n_episodes: int) -> Players:
     blind = {name: each for name, each in rivals(problem, n_episodes).items() if name in ("OMM", "MOSS", "Thompson")}
     return blind | {
-        "CombLinUCB": [CombLinUCB(n_features=_N_FEATURES, noise=noise) for noise in (0.5, 0.25, 0.1)],
-        "CombLinTS": [CombLinTS(n_features=_N_FEATURES, noise=noise) for noise in (0.5, 0.25, 0.1)],
+        "CombLinUCB": [CombLinUCB(n_features=_N_FEATURES, noise=noise) for noise in (0.5, 0.25, 0.1, 0.05, 0.025)],
+        "CombLinTS": [CombLinTS(n_features=_N_FEATURES, noise=noise) for noise in (0.5, 0.25, 0.1, 0.05, 0.025)],
     }
 
 
@@ -256,7 +268,7 @@ def _recommending(problem: Problem, n_episodes: int) -> Players:
 def _routing(problem: Problem, n_episodes: int) -> Players:
     return {
         "OMM": OMM(),
-        "OMM, tuned": [OMM(scale) for scale in (2.0, 1.0, *SCALES)],
+        "OMM, tuned": [OMM(scale) for scale in (4.0, 2.0, 1.0, *SCALES)],
         "CombUCB1": OMM(0.75**0.5),
         "Thompson": ThompsonSampling("normal"),
         "ε-greedy": EpsilonGreedy(0.1),

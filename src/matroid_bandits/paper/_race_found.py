@@ -43,7 +43,8 @@ def _table(race: dict[str, Any], heat: str) -> Table:
     records = race["tables"][heat]
     keys = [key for key in records[0] if key.endswith(" mean")]
     rows: list[tuple[Cell, ...]] = [
-        (record["policy"], *(Estimate(*record[key]) for key in keys)) for record in records
+        (record["policy"], *(None if record[key] is None else Estimate(*record[key]) for key in keys))
+        for record in records
     ]
     over = " over worlds" if "world" in race["runs"][heat] else ""
     return Table(

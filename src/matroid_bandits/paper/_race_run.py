@@ -190,9 +190,13 @@ def _run_heat(
             chosen[name] = {family: _least(tuning, name, family) for family in families}
         else:
             chosen[name] = {}
-        players = {
-            family: each if isinstance(each, Policy) else chosen[name][family][0] for family, each in wanted.items()
-        }
+        fixed = [each for each in wanted.values() if isinstance(each, Policy)]
+        players: dict[str, Policy] = {}
+        for family, each in wanted.items():
+            if isinstance(each, Policy):
+                players[family] = each
+            elif chosen[name][family][0] not in fixed:  # what is tuned to another policy of the heat is that one
+                players[family] = chosen[name][family][0]
         raced = play({name: track}, players, n_runs=size.n_runs, seed=race.seed, progress=told)
         laps.append(Lap(name, {family: constants for family, (_, constants) in chosen[name].items()}, raced))
     pairs = zip((size.n_worlds, size.n_runs, size.n_episodes), vars(heat.usual).values(), strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from matroid_bandits._util.sums import added
 from matroid_bandits._util.text import counted, number
 from matroid_bandits.paper._chapter import where_from
 from matroid_bandits.paper._race_run import HeatOutcome, Lap, Race
@@ -30,6 +31,10 @@ from matroid_bandits.simulation import Difference, holm
 
 #: How many curves a panel has at most, those of the least regret, and OMM's.
 _MOST_CURVES = 7
+
+_ABOUT_CURVES = (
+    "Bands are 95% confidence intervals. Policies that are not in a panel have more regret than those in it."
+)
 
 #: How many comparisons that went otherwise a claim names.
 _MOST_NAMED = 4
@@ -136,7 +141,7 @@ def write_race(race: Race, outcomes: Sequence[HeatOutcome]) -> Chapter:
                 for name, policy in lap.sweep.players[lap.name].items()
             },
             data=tuple(source for outcome in outcomes for source in _sources(outcome)),
-            wall_time=sum(lap.sweep.wall_time for outcome in outcomes for lap in outcome.laps),
+            wall_time=added(lap.sweep.wall_time for outcome in outcomes for lap in outcome.laps),
         ),
         blocks=(*blocks, *claims(outcomes), Text(losses_in_words(_losses(outcomes)))),
         records={
@@ -160,7 +165,7 @@ def _heat_blocks(outcome: HeatOutcome) -> list[Block]:
         blocks.append(_parts_table(outcome))
     panels = tuple(_panel(outcome, lap) for lap in outcome.laps)
     title = f"Regret: {heat.name}, the six policies with the least of it and OMM"
-    return [*blocks, Plot(f"race-{heat.name}", title, panels, "Bands are 95% confidence intervals.")]
+    return [*blocks, Plot(f"race-{heat.name}", title, panels, _ABOUT_CURVES)]
 
 
 def race_table(outcome: HeatOutcome) -> Table:
@@ -266,10 +271,15 @@ def _losses(outcomes: Sequence[HeatOutcome]) -> dict[str, list[int]]:
     many."""
     found = {}
     for policy in ("OMM", "OMM, tuned"):
-        laps = [lap for outcome in outcomes for lap in outcome.laps if policy in lap.result.policies]
-        lost = [lap for lap in laps if any(d.policy == policy and d.p_holm < 0.05 for d in winner(lap)[1])]
-        if laps:
-            found[policy] = [len(lost), len(laps)]
+        played = [
+            (lap, policy if policy in lap.result.policies else "OMM")  # tuned to the paper's radius, it is OMM
+            for outcome in outcomes
+            for lap in outcome.laps
+            if policy in lap.result.policies or policy in lap.tuned
+        ]
+        lost = [lap for lap, name in played if any(d.policy == name and d.p_holm < 0.05 for d in winner(lap)[1])]
+        if played:
+            found[policy] = [len(lost), len(played)]
     return found
 
 
@@ -323,8 +333,8 @@ def _parts_table(outcome: HeatOutcome) -> Table:
 
 def _panel(outcome: HeatOutcome, lap: Lap) -> Panel:
     regret = {policy: float(lap.result[policy].regret[-1]) for policy in lap.result.policies}
-    shown = sorted(regret, key=regret.__getitem__)[: _MOST_CURVES - 1]
-    shown = [policy for policy in lap.result.policies if policy in shown or policy == "OMM"]
+    others = sorted(regret.keys() - {"OMM"}, key=regret.__getitem__)
+    shown = [policy for policy in lap.result.policies if policy == "OMM" or policy in others[: _MOST_CURVES - 1]]
     return regret_panel(lap.result, lap.name, policies=shown, unit=outcome.heat.unit, is_standin=outcome.is_standin)
 
 

@@ -4,6 +4,7 @@ from matroid_bandits.policies._aroq import AROQ
 from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
 from matroid_bandits.policies._bgcts import BGCTS
+from matroid_bandits.policies._budget import Budget
 from matroid_bandits.policies._clsg import CLSG
 from matroid_bandits.policies._detectors import CUSUM, DETECTORS, Detector
 from matroid_bandits.policies._discounted import DiscountedOMM
@@ -30,10 +31,12 @@ from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._moss import MOSS
 from matroid_bandits.policies._omm import OMM, scale_problem
-from matroid_bandits.policies._request import Feedback, Plays, Request
+from matroid_bandits.policies._promises import check_memory, check_unchanged, copies_of, is_ours
+from matroid_bandits.policies._request import Feedback, Plays, Request, Spending
 from matroid_bandits.policies._restarting import Restarting
 from matroid_bandits.policies._single_seed import SingleSeedThompson
 from matroid_bandits.policies._state import State
+from matroid_bandits.policies._steady import Steady
 from matroid_bandits.policies._thompson import DiscountedThompson, ThompsonSampling
 from matroid_bandits.policies._ucbv import UCBV
 from matroid_bandits.policies._window import SlidingWindowOMM
@@ -55,6 +58,7 @@ __all__ = [
     "POLICIES",
     "UCBV",
     "AffinePolicy",
+    "Budget",
     "Certified",
     "CombLinTS",
     "CombLinUCB",
@@ -76,17 +80,23 @@ __all__ = [
     "SingleSeedThompson",
     "SlidingWindowOMM",
     "SoftMinimum",
+    "Spending",
     "State",
+    "Steady",
     "ThompsonSampling",
     "UniformRandom",
     "as_policy",
     "as_rows",
     "available_of",
     "check_floors",
+    "check_memory",
+    "check_unchanged",
     "choose_sets",
     "coefficient",
+    "copies_of",
     "counted",
     "evaluate",
+    "is_ours",
     "policy_from_dict",
     "policy_to_dict",
     "scale_problem",

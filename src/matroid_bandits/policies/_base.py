@@ -16,6 +16,7 @@ from matroid_bandits.kernels import forms, kinetic
 from matroid_bandits.policies._evaluate import coefficient
 from matroid_bandits.policies._live import LiveHooks
 from matroid_bandits.policies._memory import Memory
+from matroid_bandits.policies._promises import is_ours
 from matroid_bandits.policies._request import Feedback, Request
 from matroid_bandits.policies._state import State
 
@@ -140,9 +141,7 @@ class Policy(LiveHooks, ABC):
             cls.chooses_sets = True
         name = cls.__name__
         is_abstract = any(getattr(getattr(cls, each, None), "__isabstractmethod__", False) for each in dir(cls))
-        is_taken = (
-            name in POLICIES and _is_ours(POLICIES[name]) and not _is_ours(cls)
-        )  # for good: stored files use it
+        is_taken = name in POLICIES and is_ours(POLICIES[name]) and not is_ours(cls)  # for good: stored files use it
         if not (is_abstract or is_taken or name.startswith("_")):
             POLICIES[name] = cls
 
@@ -323,7 +322,3 @@ def as_policy(policy: Any) -> Policy:
         hint = " (the class; an instance is needed)" if isinstance(policy, type) else ""
         raise PolicyError(f"expected a Policy, got {policy!r}{hint}")
     return policy
-
-
-def _is_ours(kind: type[Policy]) -> bool:
-    return kind.__module__.startswith("matroid_bandits.")

@@ -28,7 +28,10 @@ class Described:
                     found[name] = getattr(self, attribute)
                     break
             else:
-                raise PolicyError(f"expected {type(self).__name__} to keep its argument {name!r} in an attribute")
+                raise PolicyError(
+                    f"expected {type(self).__name__} to keep its argument {name!r} in an attribute of that name, "
+                    f"{name} or _{name}"
+                )
         return found
 
     def __eq__(self, other: object) -> bool:

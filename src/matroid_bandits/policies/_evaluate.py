@@ -14,6 +14,7 @@ from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import forms
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.matroids import Matroid
+from matroid_bandits.policies._promises import check_unchanged, copies_of, is_ours
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
 
@@ -26,6 +27,10 @@ FREE = (
     "coefficient", "params", "beliefs", "spreads", "change", "rearranged", "forget", "begin", "item_features",
     "check_extra", "gaps", "support", "takes_priors", "takes_all", "samples", "tunable", "compiled", "counted",
 )  # fmt: skip
+
+
+#: The first episodes, in which the indices of a class from outside the package are watched: that costs little.
+_WATCHED = 3
 
 
 def counted(policy: Policy, minimize: bool) -> forms.CountForm | None:
@@ -68,7 +73,8 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
     Raises
     ------
     PolicyError
-        They are not numbers, one per run and item. What the policy itself raises comes through as it is.
+        They are not numbers, one per run and item, or computing them has changed the state. What the policy itself
+        raises comes through as it is.
 
     Examples
     --------
@@ -83,19 +89,25 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
         return affine.indices(state, request)
     has_unseen = policy.tries_unseen and not state.is_seen
     has_unanswered = state.n_waiting.any() or state.lost.any()
+    is_watched = request.episode <= _WATCHED and not is_ours(type(policy))
+    before = copies_of(state) if is_watched else {}
     if has_unseen or has_unanswered:
         with np.errstate(divide="ignore", invalid="ignore"):  # of items never seen, whatever the formula
             given = policy.indices(state, request)
     else:
         given = policy.indices(state, request)
+    who = f"{type(policy).__name__}.indices"
+    if is_watched:
+        check_unchanged(who, before, state, request.episode)
     try:
-        U = np.asarray(given, np.float64, order="C")
-    except (TypeError, ValueError):
-        raise PolicyError(f"expected {type(policy).__name__}.indices to return numbers, got {given!r}") from None
+        given = np.asarray(given)
+    except ValueError:
+        raise PolicyError(f"expected {who} to return rows of equal length, got a ragged sequence") from None
+    if given.dtype.kind not in "fiub":
+        raise PolicyError(f"expected {who} to return real numbers, got an array of {given.dtype}")
+    U = np.asarray(given, np.float64, order="C")
     if U.shape != state.counts.shape:
-        raise PolicyError(
-            f"expected {type(policy).__name__}.indices to return shape {state.counts.shape}, got {U.shape}"
-        )
+        raise PolicyError(f"expected {who} to return shape {state.counts.shape}, got {U.shape}")
     if has_unseen:
         U = np.where(state.is_unseen, np.inf, U)
     if policy.tries_unseen and has_unanswered:
@@ -103,9 +115,7 @@ def evaluate(policy: Policy, state: State, request: Request) -> FloatArray:
     bad = order_kernels.first_nan(U.reshape(-1))
     if bad >= 0:
         run, item = request.stream.runs[bad // state.n_items], bad % state.n_items
-        raise PolicyError(
-            f"{type(policy).__name__}.indices gave NaN for item {item} of run {run} in episode {request.episode}"
-        )
+        raise PolicyError(f"{who} gave NaN for item {item} of run {run} in episode {request.episode}")
     return U
 
 
@@ -242,9 +252,9 @@ def _full_sizes(
     constraint: Constraint, sizes: IntArray, available: BoolArray | None, pinned: IntArray | None
 ) -> IntArray:
     """How many items complete sets have; where that differs from set to set, as of paths, any number but none."""
-    if not constraint.is_hereditary and (sizes > 0).all():
+    if not constraint.fills_up and ((sizes > 0).all() or constraint.allows(np.empty(0, np.int64))):
         return sizes
-    if constraint.is_hereditary and available is None and pinned is None:
+    if constraint.fills_up and available is None and pinned is None:
         return np.full(sizes.size, constraint.largest_size)
     full = constraint.solve(np.zeros((sizes.size, constraint.n_items)), available=available, pinned=pinned)[1]
-    return full if constraint.is_hereditary else np.where(sizes > 0, sizes, full)
+    return full if constraint.fills_up else np.where(sizes > 0, sizes, full)

@@ -13,7 +13,7 @@ from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.policies._described import Described
 from matroid_bandits.policies._evaluate import evaluate
 from matroid_bandits.policies._memory import Memory
-from matroid_bandits.policies._request import Plays, Request
+from matroid_bandits.policies._request import Plays, Request, Spending
 from matroid_bandits.policies._state import State
 
 if TYPE_CHECKING:
@@ -116,6 +116,10 @@ class LiveHooks(Described):
 
         For policies that find a good set and can say how good; None, the default, for those that find the best.
         """
+        return None
+
+    def spending(self, state: State) -> Spending | None:
+        """Return what decisions have cost beside a budget; None, the default, for policies without one."""
         return None
 
     def check_extra(self, state: State) -> None:

@@ -10,6 +10,9 @@ from matroid_bandits.policies._base import AffinePolicy, Policy
 from matroid_bandits.policies._request import Request
 from matroid_bandits.policies._state import State
 
+#: The range of the weights over the scale that is advised at most: a scale of 1 ms for latencies of up to 64 ms.
+MOST_ADVISED = 64.0
+
 
 class OMM(AffinePolicy):
     r"""Optimistic Matroid Maximization (Kveton et al., UAI 2014, Algorithm 2).
@@ -21,8 +24,9 @@ class OMM(AffinePolicy):
     ----------
     scale : float, default 1.0
         Width of the weights' range, at most 1e100; the radius is ``scale`` times the paper's, which is for [0, 1].
-        With 0 the policy is greedy: always the basis of largest means. A `Learner` warns once, with `ScaleWarning`,
-        when weights have a wider range than `scale`.
+        A smaller scale explores less, and is often better (see "Choose a policy"). With 0 the policy is greedy:
+        always the basis of largest means. `simulate` and a `Learner` warn once, with `ScaleWarning`, when the range
+        of the weights is more than 128 times `scale`.
 
     Notes
     -----
@@ -45,7 +49,8 @@ class OMM(AffinePolicy):
 
     def coefficient(self, state: State, request: Request) -> float:
         """Return ``scale * sqrt(2 log(t - 1))`` for episode t, and 0 for episode 1."""
-        return self._width(request.episode - 1)
+        t = request.episode - 1  # `_width` without the call
+        return self._scale * math.sqrt(2.0 * math.log(t)) if t > 1 else 0.0
 
     def confidence_radius(self, t: int, count: int) -> float:
         r"""Return the confidence radius: the paper's :math:`c_{t,s}` times `scale`."""
@@ -58,16 +63,20 @@ class OMM(AffinePolicy):
 def scale_problem(policy: Policy, low: float, high: float) -> str:
     """Return why weights in [`low`, `high`] do not fit a policy's `scale`, as a sentence; empty where they fit.
 
-    The `scale` of other policies is about the noise of the weights, so nothing is said of those.
+    They do not where their range over the scale is more than twice what is advised for any policy. The `scale` of
+    policies other than `OMM` is about the noise of the weights, so nothing is said of those.
 
     Examples
     --------
-    >>> scale_problem(OMM(), 0.0, 3.0)
-    'OMM(scale=1.0) expects weights in a range of width 1, and was told some from 0 to 3: it explores too little ...'
+    >>> scale_problem(OMM(0.3), 0.0, 1.0)
+    ''
+    >>> print(scale_problem(OMM(), 0.0, 300.0))  # doctest: +NORMALIZE_WHITESPACE
+    OMM(scale=1.0) may explore too little for weights from 0 to 300: their range is 300 times its scale, and 64 times
+    is the most that is advised
     """
-    if not isinstance(policy, OMM) or policy.scale == 0.0 or high - low <= policy.scale:
+    if not isinstance(policy, OMM) or policy.scale == 0.0 or high - low <= 2.0 * MOST_ADVISED * policy.scale:
         return ""
     return (
-        f"{policy!r} expects weights in a range of width {policy.scale:g}, and was told some from {low:g} to "
-        f"{high:g}: it explores too little unless its scale is at least {high - low:g}"
+        f"{policy!r} may explore too little for weights from {low:g} to {high:g}: their range is "
+        f"{(high - low) / policy.scale:.4g} times its scale, and {MOST_ADVISED:g} times is the most that is advised"
     )

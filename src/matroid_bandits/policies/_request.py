@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.stream import Stream
@@ -123,3 +123,30 @@ class Feedback(NamedTuple):
     features: FloatArray | None = None
     is_early: bool = False
     kept: FloatArray | None = None
+
+
+class Spending(NamedTuple):
+    """The cost of all decisions so far, and what they may cost on average.
+
+    Attributes
+    ----------
+    total : float64 array (R,), or float
+        What they cost together; an array for the runs of a state, a number for a learner.
+    n_decisions : int64 array (R,), or int
+        How many they are.
+    per_decision : float
+        The budget per decision.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> policy = mb.Budget(mb.OMM(), [4.0, 2.0], per_decision=2.0)
+    >>> learner = mb.Learner(mb.UniformMatroid(2, 1), policy, seed=0)
+    >>> _ = learner.ask()
+    >>> learner.estimates().spending
+    Spending(total=4.0, n_decisions=1, per_decision=2.0)
+    """
+
+    total: Any
+    n_decisions: Any
+    per_decision: float

@@ -10,6 +10,7 @@ import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._request import Feedback, Plays
@@ -109,6 +110,13 @@ class State:
         self.n_waiting: IntArray = np.zeros(n_runs, np.int64)
         self.episode = episode
         self.memory = () if policy is None else tuple(policy.memory)
+        names = [each.name for each in self.memory]
+        if len({*names}) < len(names):
+            again = next(name for name in names if names.count(name) > 1)
+            raise PolicyError(
+                f"expected arrays of different names in the memory of {type(policy).__name__}, got {again!r} more "
+                "than once"
+            )
         self.prepared: Any = None if policy is None else policy.prepare(constraint)
         self.extra = {each.name: each.make(n_runs, constraint.n_items, episode) for each in self.memory}
         self.pending: Callable[[], Iterable[Plays]] | None = None
@@ -190,7 +198,7 @@ class State:
 
     def absorb(self, feedback: Feedback) -> None:
         """Count feedback of a simulation without delays, where an item has at most one answer for each run."""
-        statistics.absorb(
+        statistics.absorb.call(
             feedback.runs, feedback.items, feedback.gains, self.counts, self.sums, self.means, self.radii
         )
 
@@ -200,12 +208,14 @@ class State:
 
     def count(self, runs: IntArray, items: IntArray, gains: FloatArray, was_waiting: bool) -> None:
         """Add the observed gains (n,) of `items` (n,), each in its run (n,), to the statistics."""
-        statistics.answer(
-            runs, items, gains, was_waiting, self.counts, self.waiting, self.sums, self.means, self.radii,
-            self.n_waiting, self._totals,
-        )  # fmt: skip
+        statistics.answer.call(runs, items, gains, was_waiting, *self.answered)
         if self.prior_counts.size:
             statistics.update_lines(runs, items, *self._lines)
+
+    @property
+    def answered(self) -> tuple[AnyArray, ...]:
+        """The arrays that `count` writes to, as the kernels of answers take them; they stay the same objects."""
+        return self.counts, self.waiting, self.sums, self.means, self.radii, self.n_waiting, self._totals
 
     def wait(self, runs: IntArray, items: IntArray) -> None:
         """Count plays of `items` (n,) in `runs` (n,) as pending."""
@@ -307,11 +317,6 @@ class State:
             array[feedback.runs, feedback.items] = values
         self.n_waiting[:], self._totals[:] = n_waiting, totals
 
-    def part(self, first: int, last: int) -> State:
-        """Return the runs from `first` up to `last` as a state that shares this state's arrays; needs no pending
-        plays."""
-        return self.rows(slice(first, last))
-
     def rows(self, rows: slice | IntArray) -> State:
         """Return some of the runs as a state: a view for a slice, else a copy; needs no pending plays."""
         part = copy.copy(self)
@@ -320,17 +325,6 @@ class State:
             setattr(part, name, array[rows] if len(array) else array)
         part.extra = {name: array[rows] for name, array in self.extra.items()}
         return part
-
-    def rejoin(self, parts: Sequence[State]) -> None:
-        """Copy the states of parts of the runs back into this state, after all parts reached the same episode."""
-        self.episode = parts[0].episode
-        for name in parts[0].extra:
-            arrays = [part.extra[name] for part in parts]
-            if name not in self.extra or not all(np.may_share_memory(self.extra[name], array) for array in arrays):
-                self.extra[name] = np.concatenate(arrays)  # a policy may replace its arrays
-        if not self._n_forgotten.size and any(part._n_forgotten.size for part in parts):
-            rows = [part._n_forgotten if part._n_forgotten.size else 0 * part.counts for part in parts]
-            self._n_forgotten = np.concatenate(rows)
 
     def totals(self) -> dict[str, AnyArray]:
         """Return the exact total of all observed gains, as arrays to store."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from matroid_bandits._typing import AnyArray, FloatArray, IntArray
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
@@ -13,7 +15,7 @@ from matroid_bandits.kernels import forms
 from matroid_bandits.policies._base import AffinePolicy, Policy
 from matroid_bandits.policies._evaluate import counted
 from matroid_bandits.policies._memory import Memory
-from matroid_bandits.policies._request import Feedback, Plays, Request
+from matroid_bandits.policies._request import Feedback, Plays, Request, Spending
 from matroid_bandits.policies._state import State
 
 
@@ -108,8 +110,31 @@ class PolicyWrapper(Policy):
     def gaps(self, state: State, request: Request) -> FloatArray | None:
         return self._base.gaps(state, request)
 
+    def spending(self, state: State) -> Spending | None:
+        return self._base.spending(state)
+
     def change(self, before: Constraint, sources: IntArray, features: FloatArray | None) -> Policy:
         return type(self)(**self.params() | {"base": self._base.change(before, sources, features)})
 
     def check_extra(self, state: State) -> None:
         self._base.check_extra(state)
+
+
+class _HearingWrapper(PolicyWrapper):
+    """Wrapper that hears of every set that its policy chose, hold-outs apart."""
+
+    def __init__(self, base: Policy) -> None:
+        super().__init__(base)
+        self.n_kept = max(base.n_kept, 1)  # `keep` is called for sets of the policy's own
+
+    def _hear(self, state: State, runs: IntArray, items: IntArray) -> None:
+        """Take note of the sets of all runs, as cells."""
+        raise NotImplementedError
+
+    def keep(self, state: State, request: Request, runs: IntArray, items: IntArray) -> FloatArray:
+        """Hear of the sets; the numbers kept with their items are those of the wrapped policy."""
+        self._hear(state, runs, items)
+        return self._base.keep(state, request, runs, items) if self._base.n_kept else np.zeros((items.size, 1))
+
+    def observe(self, state: State, feedback: Feedback) -> None:
+        self._base.observe(state, feedback if self._base.n_kept else feedback._replace(kept=None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import floor, log10
+from math import floor, isnan, log10
 
 import numpy as np
 
@@ -30,6 +30,7 @@ def evaluation_chapter(
     title: str,
     source: str,
     best: str | None = None,
+    details: bool = False,
     wall_time: float = 0.0,
 ) -> Chapter:
     """Return the report chapter on a log: values of targets, uplift, the cost of exploration, and values by segment.
@@ -44,6 +45,8 @@ def evaluation_chapter(
         Short name, fit for files and links; the heading; where the log comes from.
     best : str, optional
         The target that is the best set by what is known today: what learning cost is told beside it.
+    details : bool, default False
+        Whether all windows of the uplift are shown, other intervals of it and p values.
     wall_time : float
         Seconds spent.
 
@@ -55,7 +58,7 @@ def evaluation_chapter(
     >>> for _ in range(20):
     ...     learner.tell(learner.ask(), [0.5])
     >>> found = mb.evaluation.evaluate(events, {"random": mb.UniformRandom()})
-    >>> chapter = evaluation_chapter(found, {}, name="ads", title="Ads", source="A log.")
+    >>> chapter = evaluation_chapter(found, {}, name="ads", title="Ads", source="A log.", details=True)
     >>> [table.name for table in chapter.tables]
     ['targets', 'uplift', 'exploring']
     """
@@ -63,7 +66,7 @@ def evaluation_chapter(
     blocks: list[Block] = [_targets(rows, found)]
     said = [(target, warning) for target, each in rows.items() for warning in each.warnings]
     blocks += [Text(f"{target}: {warning}.") for target, warning in said]
-    blocks += _uplift(found, name)
+    blocks += _uplift(found, name, details)
     blocks.append(_exploring(found, best))
     blocks += _parts(found)
     return Chapter(
@@ -104,16 +107,18 @@ def _targets(rows: Mapping[str, Valued], found: Evaluation) -> Table:
         rows=tuple(
             (
                 target,
-                Estimate(each.value, each.error),
-                *each.interval(),
-                each.effective_size,
-                each.largest_weight,
-                each.least_propensity,
+                *((None,) * 6 if isnan(each.value) else _valued(each)),
             )
             for target, each in rows.items()
         ),
-        note="Plays that count: the effective sample size, how many unweighted plays carry the same information.",
+        note="Plays that count: the effective sample size, how many unweighted plays carry the same information."
+        " There is no interval where they are too few.",
     )
+
+
+def _valued(each: Valued) -> tuple[Cell, ...]:
+    ends = _finite((each.low, each.high))
+    return Estimate(each.value, each.error), *ends, each.effective_size, each.largest_weight, each.least_propensity
 
 
 def _spec(errors: Iterable[float]) -> str:
@@ -122,34 +127,50 @@ def _spec(errors: Iterable[float]) -> str:
     return f",.{min(max(1 - floor(log10(least)), 0), 9)}f"
 
 
-def _uplift(found: Evaluation, name: str) -> Iterator[Block]:
-    look = found.uplift
-    if look is None:
+def _uplift(found: Evaluation, name: str, with_details: bool) -> Iterator[Block]:
+    """What the learner earned beyond its control: one sentence; with details other intervals and p values."""
+    uplift = found.uplift
+    if uplift is None:
         yield Text("Nothing was held out, so the learner cannot be compared with a control.")
         return
+    yield Text(f"The learner against its control: {uplift.sentence}")
+    for said in (*uplift.notes, uplift.shown):
+        if said:
+            yield Text(said)
+    if not (with_details and found.looks):
+        return
+    look = found.looks[-1]
     rows: list[tuple[Cell, ...]] = [
-        ("valid at any time", *_finite(look.sequence)),
-        ("valid at any time, without asymptotics", *_finite(look.exact)),
-        ("of a single look that was planned", *_finite(look.single)),
+        (_WINDOWS[each.name], each.n_learner, each.n_control, each.value, each.low, each.high)
+        for each in uplift.windows.values()
     ]
+    n_learner = look.n_decisions - look.n_control
+    for words, ends in (
+        ("sequence: valid at any time", look.sequence),
+        ("sequence: valid at any time, without asymptotics", look.exact),
+        ("sequence: of a single look that was planned", look.single),
+    ):
+        rows.append((words, n_learner, look.n_control, look.value, *_finite(ends)))
     yield Table(
         name="uplift",
         title="The learner against its control",
         columns=(
-            Column("95% interval", is_text=True),
-            Column("low", ".4g"),
-            Column("high", ".4g"),
+            Column("decisions of", is_text=True),
+            Column("learner", ","),
+            Column("control", ","),
+            Column("gain per decision", ".4g"),
+            Column("low", ".4g", group="95% interval"),
+            Column("high", ".4g", group="95% interval"),
         ),
         rows=tuple(rows),
-        note=f"The learner's sets were worth {look.value:.4g} more per decision than the control's, over "
-        f"{look.n_decisions:,} decisions or units, {look.n_control:,} of the control. A bet against no difference "
-        f"would be lost at the level {look.p_better:.2g} for better, {look.p_worse:.2g} for worse.",
+        note="A sequence has each unit's first decision alone, and is valid at every look. A bet against no "
+        f"difference would be lost at the level {look.p_better:.2g} for better, {look.p_worse:.2g} for worse.",
     )
-    looks = [each for each in found.looks if np.isfinite(each.sequence[0])]
+    looks = [(each, each.value) for each in found.looks if each.value is not None]
     if len(looks) > 1:
-        x = np.array([each.n_decisions for each in looks])
-        half = np.array([each.value - each.sequence[0] for each in looks])
-        curve = Curve("uplift", np.array([each.value for each in looks]), half)
+        x = np.array([each.n_decisions for each, _ in looks])
+        half = np.array([value - each.sequence[0] for each, value in looks])
+        curve = Curve("uplift", np.array([value for _, value in looks]), half)
         panel = Panel(
             "Learner less control",
             x,
@@ -159,7 +180,16 @@ def _uplift(found: Evaluation, name: str) -> Iterator[Block]:
             from_zero=False,
             x_label="decisions or units",
         )
-        yield Plot(f"{name}-uplift", "Uplift", (panel,), "The band is valid at every look.")
+        yield Plot(f"{name}-uplift", "Sequence", (panel,), "The band is valid at every look.")
+
+
+#: Windows in words.
+_WINDOWS = {
+    "7d": "the last 7 days",
+    "28d": "the last 28 days",
+    "start": "all days",
+    "policy": "days since the last change of policy",
+}
 
 
 def _finite(ends: tuple[float, float]) -> tuple[Cell, Cell]:
@@ -173,7 +203,7 @@ def _exploring(found: Evaluation, best: str | None) -> Table:
         ("the hold-out: what the learner's sets would have earned beyond those that were played",
          sign * (found.learner.value - found.played.value)),
     ]  # fmt: skip
-    if best is not None and best in found.estimates:
+    if best is not None and best in found.estimates and not isnan(found.estimates[best].value):
         beyond = sign * (found.estimates[best].value - found.learner.value)
         rows.append((f"learning: what {best} would have earned beyond the learner's sets", beyond))
     return Table(

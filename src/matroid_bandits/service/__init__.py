@@ -12,7 +12,14 @@ except ImportError as error:  # pragma: no cover - installed wherever the tests 
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._apply import in_words
 from matroid_bandits.service._archive import Archive
-from matroid_bandits.service._commands import apply_campaign, create_campaign, delete_campaign, move_campaign
+from matroid_bandits.service._commands import (
+    acknowledge_alarms,
+    apply_campaign,
+    create_campaign,
+    delete_campaign,
+    move_campaign,
+    trust_log,
+)
 from matroid_bandits.service._health import api_document
 from matroid_bandits.service._keys import create_key, list_keys, revoke_key
 from matroid_bandits.service._past import campaign_uplift
@@ -21,13 +28,10 @@ from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._transfer import (
-    acknowledge_alarms,
     backup,
     export_campaign,
     repair,
     restore,
-    resume_campaign,
-    trust_log,
 )
 from matroid_bandits.service._typescript import typescript
 from matroid_bandits.service._verify import Verified, verify_campaign
@@ -53,7 +57,6 @@ __all__ = [
     "move_campaign",
     "repair",
     "restore",
-    "resume_campaign",
     "revoke_key",
     "run_server",
     "trust_log",

@@ -1,7 +1,8 @@
-"""Which requests are written to the log: all of them with --access-log, slow ones always."""
+"""Who may connect, and which requests are written to the log: all with --access-log, slow ones always."""
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import secrets
 import time
@@ -10,13 +11,34 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import Request
 from starlette.responses import Response
 
+from matroid_bandits.exceptions import AccessError
 from matroid_bandits.service._figures import Figures
+from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._settings import Settings
 
 log = logging.getLogger("matroid_bandits.access")
 
 #: Characters of an id that are written, and of a path.
 _MOST_ID, _MOST_PATH = 200, 300
+
+
+def check_access(keys: Keys, settings: Settings) -> None:
+    """Raise `AccessError` where other machines could reach a server without keys."""
+    if keys.is_open and not settings.insecure and not is_loopback(settings.host):
+        raise AccessError(
+            "expected keys (matroid-bandits key create) before other machines may connect, or --insecure; "
+            f"got host {settings.host} and no keys"
+        )
+    if keys.are_all_revoked:
+        log.warning("every key is revoked: all requests are refused until matroid-bandits key create makes another")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine alone."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class Watch:

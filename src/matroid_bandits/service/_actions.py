@@ -8,14 +8,14 @@ from typing import Any, Literal
 from pydantic_core import to_json
 
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.exceptions import CampaignStateError, FeedbackError, MalformedRequestError
+from matroid_bandits.exceptions import AccessError, CampaignStateError, FeedbackError
 from matroid_bandits.service._apply import turnover
 from matroid_bandits.service._limits import check_work
 from matroid_bandits.service._operation import Answer, Turn
 from matroid_bandits.service._reads import alarms_form, campaign_form
 from matroid_bandits.service._remembered import short_decision, short_told
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBody, RequestBody, TellBody
+from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBeforeBody, CloseBody, RequestBody, TellBody
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.specs import parse_json
 
@@ -98,6 +98,17 @@ def tell(body: TellBody) -> Action:
     return run
 
 
+def of_learner(id: str, action: Action) -> Action:
+    """The same for a learner of this id alone: a token is not good for the next campaign of the same name."""
+
+    def run(replica: Replica, turn: Turn) -> Answer:
+        if replica.learner.id != id:
+            raise AccessError(f"expected a token of this campaign, got one of an earlier campaign {replica.name}")
+        return action(replica, turn)
+
+    return run
+
+
 def tell_all(answers: list[TellBody]) -> Action:
     """Take all answers, or none at all where one of them is wrong."""
 
@@ -131,22 +142,22 @@ def _merged(answers: list[TellBody]) -> dict[int, Any]:
 
 def _tell(replica: Replica, turn: Turn, decision: int, weights: Any) -> dict[str, Any]:
     replica.learner.tell(decision, replica.in_order(decision, weights))
-    event = replica.take(turn.at, turn.rows)[0]
-    return {"decision": decision, "told": len(event["weights"]), "waiting": decision in replica.learner.book}
+    taken = replica.take(turn.at, turn.rows)
+    n_told = len(taken[0]["weights"]) if taken else 0  # nothing is told of a decision without items
+    return {"decision": decision, "told": n_told, "waiting": decision in replica.learner.book}
 
 
 def close(body: CloseBody) -> Action:
     """Stop waiting for a decision, or for all before one."""
-    if (body.decision is None) == (body.before is None):
-        raise MalformedRequestError("expected either decision or before, got both or neither")
+    wanted = body.root
 
     def run(replica: Replica, turn: Turn) -> Answer:
         n_before = replica.learner.n_outstanding
-        if body.decision is not None:
-            replica.learner.close(body.decision, default=body.default)
+        default = wanted.default if "default" in wanted.model_fields_set else replica.rest()
+        if isinstance(wanted, CloseBeforeBody):
+            replica.learner.close_before(wanted.decision, default=default)
         else:
-            assert body.before is not None
-            replica.learner.close_before(body.before, default=body.default)
+            replica.learner.close(wanted.decision, default=default)
         replica.take(turn.at, turn.rows)
         return Answer(to_json({"closed": n_before - replica.learner.n_outstanding}))
 
@@ -221,7 +232,6 @@ def move(verb: Verb) -> Action:
                 raise CampaignStateError(
                     f"expected a campaign that is {source}, got one that is {replica.status}{hint}"
                 )
-            replica.status, replica.reason = target, None
             event = {"event": target if verb != "resume" else "resumed"}
             replica.put(event | turn.signature, turn.at, turn.rows)
         return Answer(to_json(campaign_form(replica)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,14 +21,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from matroid_bandits.service._access import Watch
 from matroid_bandits.service._dispatch import refuse, refuse_status, serve
 from matroid_bandits.service._health import OPERATION
+from matroid_bandits.service._protocol import Front
 from matroid_bandits.service._routes import BUSIEST, ENDPOINTS
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service.dashboard import page_routes
 
 
-def create_app(settings: Settings | None = None, service: Service | None = None) -> Starlette:
+def create_app(
+    settings: Settings | None = None,
+    service: Service | None = None,
+    *,
+    own_port: int = 0,
+    listeners: Sequence[socket.socket] = (),
+) -> Starlette:
     """Return the service as an ASGI application, whose lifespan starts and stops the writer.
+
+    A worker of several has a loopback port of its own, at which the others reach it. What waits at `listeners` to be
+    accepted is dropped after a pause.
 
     Examples
     --------
@@ -39,24 +50,21 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
     service = Service(settings or Settings()) if service is None else service
 
     @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         if not service.writer.is_alive():
-            await run_in_threadpool(service.start)
-        if service.router is not None:
-            await service.router.start()
-            if service.worker is not None:
-                await service.worker.start(service.router)
+            await run_in_threadpool(service.start, is_patient=True)
+        front = Front(service, own_port, listeners)
         try:
-            yield
+            yield {"front": front}
         finally:
-            if service.worker is not None:
-                await service.worker.drained()
-            if service.router is not None:
-                await service.router.stop()
+            front.passing.close()
             await run_in_threadpool(service.stop)
 
     handlers = {each: serve(each, service) for each in (*ENDPOINTS, *OPERATION)}
-    routes = [Route(each.path, handler, methods=[each.method]) for each, handler in handlers.items()]
+    by_path: dict[str, dict[str, Any]] = {}
+    for each, handler in handlers.items():
+        by_path.setdefault(each.path, {})[each.method] = handler
+    routes = [Route(path, _by_method(those), methods=[*those]) for path, those in by_path.items()]
     make = partial(_Fronted, settings=service.settings) if service.settings.is_fronted else _App
     app = make(
         {each.path.rpartition("/")[2]: handler for each, handler in handlers.items() if each in BUSIEST},
@@ -66,6 +74,16 @@ def create_app(settings: Settings | None = None, service: Service | None = None)
     )
     app.state.service = service
     return app
+
+
+def _by_method(handlers: dict[str, Any]) -> Any:
+    """One route for the methods of a path, so that refusals of others name all of them."""
+
+    async def handle(request: Request) -> Response:
+        response: Response = await handlers["GET" if request.method == "HEAD" else request.method](request)
+        return response
+
+    return handle
 
 
 class _App(Starlette):

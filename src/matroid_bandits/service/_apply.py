@@ -18,7 +18,7 @@ from matroid_bandits.service._operation import Answer, Turn
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
-from matroid_bandits.specs import Plan
+from matroid_bandits.specs import Plan, read_answers
 
 #: Items that are named in the words of a difference.
 _MOST_NAMED = 10
@@ -41,8 +41,9 @@ def differences(replica: Replica, plan: Plan, settings: Settings) -> list[dict[s
     The plan is carried out on a copy of the learner.
     """
     learner = copy.deepcopy(replica.learner)
-    found = _steps(learner, plan, settings, lambda form: learner.apply(from_json(to_json(form))))
-    return found + _adjust(replica.spec, plan, learner)
+    terms = replica.spec
+    found = _steps(learner, terms, plan, settings, lambda form: learner.apply(from_json(to_json(form))))
+    return found + _adjust(terms, plan, learner)
 
 
 def in_words(differences: list[dict[str, Any]]) -> list[str]:
@@ -79,7 +80,7 @@ def _carry_out(replica: Replica, turn: Turn, plan: Plan, settings: Settings) -> 
     def happen(form: dict[str, Any]) -> None:
         replica.happen(form | turn.signature, turn.at, turn.rows)
 
-    found = _steps(replica.learner, plan, settings, happen)
+    found = _steps(replica.learner, replica.spec, plan, settings, happen)
     terms = _adjust(replica.spec, plan, replica.learner)
     if terms:
         was = dict(replica.spec)
@@ -90,7 +91,11 @@ def _carry_out(replica: Replica, turn: Turn, plan: Plan, settings: Settings) -> 
 
 
 def _steps(
-    learner: Learner, plan: Plan, settings: Settings, happen: Callable[[dict[str, Any]], Any]
+    learner: Learner,
+    terms: dict[str, Any],
+    plan: Plan,
+    settings: Settings,
+    happen: Callable[[dict[str, Any]], Any],
 ) -> list[dict[str, Any]]:
     """Let the items and the settings of a learner become others, where they are not; what differed."""
     plan.check(learner)
@@ -105,25 +110,31 @@ def _steps(
     others = {
         "policy": policy is not None and policy != learner.policy,
         "holdout": plan.holdout is not None and plan.holdout != learner.holdout,
+        "answers": plan.changes_answers(learner, terms),
     }
     if any(others.values()) or plan.is_anew:
-        old = _shown(learner)
-        happen(learner.configure_form(policy=policy, holdout=plan.holdout, restart=plan.is_anew))
-        new = _shown(learner)
+        old = _shown(learner, terms)
+        answers = plan.answers if others["answers"] else None
+        happen(learner.configure_form(policy=policy, holdout=plan.holdout, answers=answers, restart=plan.is_anew))
+        new = _shown(learner, terms)
         found += [{"setting": key, "before": old[key], "after": new[key]} for key in others if others[key]]
         if plan.is_anew:
             found.append({"setting": "restart", "before": False, "after": True})
     return found
 
 
-def _shown(learner: Learner) -> dict[str, Any]:
+def _shown(learner: Learner, terms: dict[str, Any]) -> dict[str, Any]:
     """The settings of a learner, without arrays, which may be large."""
-    return {"policy": policy_to_dict(learner.policy, arrays={}), "holdout": learner.holdout.to_dict()}
+    return {
+        "policy": policy_to_dict(learner.policy, arrays={}),
+        "holdout": learner.holdout.to_dict(),
+        "answers": read_answers(learner, terms),
+    }
 
 
 def _adjust(terms: dict[str, Any], plan: Plan, learner: Learner) -> list[dict[str, Any]]:
     """What of the terms is to be other."""
-    plan.check_default(plan.terms.get("default", terms.get("default")), learner.policy)
+    plan.check_default(terms, learner)
     return [
         {"setting": key, "before": terms.get(key), "after": value}
         for key, value in plan.terms.items()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from matroid_bandits._util.files import replacing
 from matroid_bandits._util.text import shown
-from matroid_bandits.exceptions import DataError, SerializationError
+from matroid_bandits.exceptions import SerializationError
+from matroid_bandits.service._places import place_of
 from matroid_bandits.service._store import chained
 
 FORMAT = "matroid-bandits/archive"
@@ -23,7 +24,7 @@ VERSION = 1
 #: Number, time and payload of an event.
 Event = tuple[int, float, str]
 
-_NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
+_NAME = re.compile(r"([^/]+)/(\d{12})-(\d{12})\.jsonl\.gz")
 _LINE = re.compile(r'\{"seq":(\d+),"at":([-+.0-9e]+),(.*)', re.DOTALL)
 
 
@@ -33,7 +34,7 @@ class Stretch:
 
     first: int
     last: int
-    path: Path
+    file: str
 
 
 class Archive:
@@ -41,20 +42,21 @@ class Archive:
 
     Parameters
     ----------
-    folder : path
-        Created where it is not there, in a folder that is.
+    folder : path or str
+        A folder, created where it is not there, in one that is; or the address of an object store that fsspec knows,
+        such as ``s3://bucket/folder``.
 
     Examples
     --------
     >>> import tempfile
     >>> archive = Archive(tempfile.mkdtemp())
-    >>> path, digest = archive.write("ads", "a1b2", "", 1, 1, [(1, 0.5, '{"event":"created"}')])
-    >>> path.name, list(archive.read(path, ""))
-    ('000000000001-000000000001.jsonl.gz', [(1, 0.5, '{"event":"created"}')])
+    >>> file, digest = archive.write("ads", "a1b2", "", 1, 1, [(1, 0.5, '{"event":"created"}')])
+    >>> file, list(archive.read(file, ""))
+    ('ads-a1b2/000000000001-000000000001.jsonl.gz', [(1, 0.5, '{"event":"created"}')])
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._place = place_of(os.fspath(folder))
 
     def open(self) -> None:
         """Create the folder, accessible to its owner alone.
@@ -64,16 +66,11 @@ class Archive:
         DataError
             It is no folder, or cannot be made.
         """
-        try:
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise DataError(
-                f"expected a folder for archives, got {str(self.folder)!r} ({error.strerror or error})"
-            ) from error
+        self._place.open()
 
     def write(
         self, name: str, learner: str, before: str, first: int, last: int, events: Iterable[Event]
-    ) -> tuple[Path, str]:
+    ) -> tuple[str, str]:
         """Write consecutive events to a file, atomically.
 
         Parameters
@@ -89,11 +86,9 @@ class Archive:
 
         Returns
         -------
-        path, and the digest of the log after the last event
+        the file's name in the archive, and the digest of the log after the last event
         """
-        folder = self._own(name, learner)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        path = folder / f"{first:012}-{last:012}.jsonl.gz"
+        file_name = f"{name}-{learner[:12]}/{first:012}-{last:012}.jsonl.gz"
         header = {
             "format": FORMAT,
             "version": VERSION,
@@ -103,7 +98,10 @@ class Archive:
             "last": last,
         }
         checksum, digest, number = hashlib.sha256(), before, first - 1
-        with replacing(path) as raw, gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
+        with (
+            self._place.write(file_name) as raw,
+            gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file,
+        ):
 
             def put(line: str) -> None:
                 checksum.update(line.encode())
@@ -120,9 +118,9 @@ class Archive:
                 raise SerializationError(f"expected events of {name} up to {last}, got {number}")
             end = {"end": last, "digest": digest, "checksum": checksum.hexdigest()}
             file.write(f"{json.dumps(end)}\n".encode())
-        return path, digest
+        return file_name, digest
 
-    def read(self, path: Path, before: str) -> Iterator[Event]:
+    def read(self, file: str, before: str) -> Iterator[Event]:
         """Yield the events of a file that follows a log with the digest `before`; the last one only after all are
         checked.
 
@@ -132,22 +130,26 @@ class Archive:
             The file is damaged, of something else, or follows another log.
         """
         try:
-            yield from _read(path, before)
+            with self._opened(file) as lines:
+                yield from _read(f"{self._place}/{file}", lines, before)
         except (OSError, EOFError, zlib.error, UnicodeDecodeError, ValueError) as error:
             if isinstance(error, SerializationError):
                 raise
-            raise SerializationError(f"{path}: expected an archive of events, got one that is damaged") from error
+            where = f"{self._place}/{file}"
+            raise SerializationError(f"{where}: expected an archive of events, got one that is damaged") from error
+
+    @contextlib.contextmanager
+    def _opened(self, file: str) -> Iterator[IO[str]]:
+        with self._place.read(file) as raw, gzip.open(raw, "rt", encoding="utf-8", newline="\n") as lines:
+            yield lines
 
     def stretches(self, name: str, learner: str) -> list[Stretch]:
         """Return the files of a campaign, and of campaigns it was copied from (last), oldest first."""
-        own = self._own(name, learner)
-        others = sorted(self.folder.glob(f"*-{learner[:12]}")) if self.folder.is_dir() else []
-        found = []
-        for folder in dict.fromkeys([own, *others]):
-            named = sorted(folder.iterdir()) if folder.is_dir() else []
-            matches = ((path, match) for path in named if (match := _NAME.fullmatch(path.name)))
-            found += [Stretch(int(match[1]), int(match[2]), path) for path, match in matches]
-        return sorted(found, key=lambda stretch: stretch.first)  # which keeps own ones before others
+        matches = [match for file in self._place.sizes() if (match := _NAME.fullmatch(file))]
+        is_of_it = [match for match in matches if match[1].endswith(f"-{learner[:12]}")]
+        found = [Stretch(int(match[2]), int(match[3]), match[0]) for match in is_of_it]
+        own = f"{name}-{learner[:12]}/"
+        return sorted(found, key=lambda each: (each.first, not each.file.startswith(own)))
 
     def events(self, name: str, learner: str, after: int, before: str, until: int) -> Iterator[Event]:
         """Yield the archived events of a campaign after a given event, with the digest `before`, up to `until`.
@@ -160,23 +162,34 @@ class Archive:
         stretches = self.stretches(name, learner)
         path = _way(stretches, after + 1, until)
         if path is None and after < until:
-            raise SerializationError(f"expected event {after + 1} of {name} in the archive {self.folder}, got none")
+            raise SerializationError(f"expected event {after + 1} of {name} in the archive {self._place}, got none")
         digest = before
         for first, last in path or ():
-            same = [each.path for each in stretches if (each.first, each.last) == (first, last)]
-            file = next((each for each in same if _follows(each, digest)), same[0])
+            same = [each.file for each in stretches if (each.first, each.last) == (first, last)]
+            file = next((each for each in same if self._follows(each, digest)), same[0])
             for seq, at, payload in self.read(file, digest):
                 digest = chained(digest, seq, at, payload)
                 yield seq, at, payload
 
-    def size_of(self, name: str) -> tuple[int, int]:
-        """Return the number of files and bytes of a campaign."""
-        found = self.folder.glob(f"{name}-{'[0-9a-f]' * 12}/*.jsonl.gz") if self.folder.is_dir() else ()
-        sizes = [path.stat().st_size for path in found]
-        return len(sizes), sum(sizes)
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Return the number of files and bytes of every campaign, by its name."""
+        found: dict[str, tuple[int, int]] = {}
+        for file, size in self._place.sizes().items():
+            match = _NAME.fullmatch(file)
+            if match is not None:
+                name = match[1].rpartition("-")[0]
+                n, total = found.get(name, (0, 0))
+                found[name] = n + 1, total + size
+        return found
 
-    def _own(self, name: str, learner: str) -> Path:
-        return self.folder / f"{name}-{learner[:12]}"
+    def _follows(self, file: str, before: str) -> bool:
+        """Whether a file says that it follows a log with this digest."""
+        try:
+            with self._opened(file) as lines:
+                header = json.loads(lines.readline())
+        except (OSError, EOFError, zlib.error, ValueError):
+            return False
+        return isinstance(header, dict) and header.get("before") == before
 
 
 def _way(stretches: list[Stretch], first: int, until: int) -> list[tuple[int, int]] | None:
@@ -188,48 +201,37 @@ def _way(stretches: list[Stretch], first: int, until: int) -> list[tuple[int, in
     return ways.get(until + 1)
 
 
-def _follows(path: Path, before: str) -> bool:
-    """Whether a file says that it follows a log with this digest."""
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            header = json.loads(file.readline())
-    except (OSError, EOFError, zlib.error, ValueError):
-        return False
-    return isinstance(header, dict) and header.get("before") == before
-
-
-def _read(path: Path, before: str) -> Iterator[Event]:
+def _read(path: str, file: IO[str], before: str) -> Iterator[Event]:
     checksum, digest, number = hashlib.sha256(), before, 0
     held: Event | None = None  # given away when the next line is known to be sound, so the last after the checksum
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        line = file.readline().rstrip("\n")
-        header = json.loads(line)
-        if header.get("format") != FORMAT or header.get("version") != VERSION:
-            raise SerializationError(f"{path}: expected {FORMAT} of version {VERSION}, got {shown(line)}")
-        if header["before"] != before:
-            raise SerializationError(f"{path}: expected what follows the log so far, got a stretch of another log")
-        checksum.update(line.encode())
-        number = header["first"] - 1
-        for raw in file:
-            line = raw.rstrip("\n")
-            match = _LINE.fullmatch(line)
-            if match is None:
-                _check_end(path, json.loads(line), number, digest, checksum.hexdigest())
-                if held is not None:
-                    yield held
-                return
-            checksum.update(line.encode())
-            seq, at, payload = int(match[1]), float(match[2]), "{" + match[3]
-            number += 1
-            if seq != number:
-                raise SerializationError(f"{path}: expected event {number}, got {seq}")
-            digest = chained(digest, seq, at, payload)
+    line = file.readline().rstrip("\n")
+    header = json.loads(line)
+    if header.get("format") != FORMAT or header.get("version") != VERSION:
+        raise SerializationError(f"{path}: expected {FORMAT} of version {VERSION}, got {shown(line)}")
+    if header["before"] != before:
+        raise SerializationError(f"{path}: expected what follows the log so far, got a stretch of another log")
+    checksum.update(line.encode())
+    number = header["first"] - 1
+    for raw in file:
+        line = raw.rstrip("\n")
+        match = _LINE.fullmatch(line)
+        if match is None:
+            _check_end(path, json.loads(line), number, digest, checksum.hexdigest())
             if held is not None:
                 yield held
-            held = seq, at, payload
+            return
+        checksum.update(line.encode())
+        seq, at, payload = int(match[1]), float(match[2]), "{" + match[3]
+        number += 1
+        if seq != number:
+            raise SerializationError(f"{path}: expected event {number}, got {seq}")
+        digest = chained(digest, seq, at, payload)
+        if held is not None:
+            yield held
+        held = seq, at, payload
     raise SerializationError(f"{path}: expected a last line with a checksum, got the end of the file")
 
 
-def _check_end(path: Path, end: dict[str, Any], last: int, digest: str, checksum: str) -> None:
+def _check_end(path: str, end: dict[str, Any], last: int, digest: str, checksum: str) -> None:
     if (end.get("end"), end.get("digest"), end.get("checksum")) != (last, digest, checksum):
         raise SerializationError(f"{path}: expected events as they were written, got others")

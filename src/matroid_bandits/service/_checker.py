@@ -46,10 +46,14 @@ class Checker(threading.Thread):
         Replicas that were made from whole logs, since the history in a snapshot was of an earlier version.
     """
 
-    def __init__(self, database: Database, archive: Archive | None = None, keep_events: int = _ALL) -> None:
+    def __init__(
+        self, database: Database, archive: Archive | None = None, keep_events: int = _ALL, apart: int = 1
+    ) -> None:
         super().__init__(name="matroid-bandits-checker", daemon=True)
         self.archive = archive
-        self._retention = None if archive is None else Retention(database, archive, keep_events, self._rest)
+        self._retention = None
+        if archive is not None:
+            self._retention = Retention(database, archive, keep_events, apart, self.walk, self._rest)
         self.differences: dict[int, tuple[str, bool]] = {}
         self.histories: dict[int, Replica] = {}
         self._database = database

@@ -17,7 +17,7 @@ from matroid_bandits.service._replicas import Replicas
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import Database, chained
-from matroid_bandits.service._tables import campaigns, events, homes, requests, snapshots
+from matroid_bandits.service._tables import campaigns, events, leases, requests, snapshots
 from matroid_bandits.service._writer import advanced
 from matroid_bandits.specs import CampaignSpec, Place, Plan
 
@@ -35,12 +35,10 @@ def create_campaign(
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> matroid = {"kind": "uniform", "rows": ["boots", "hats"], "rank": 1}
-    >>> create_campaign(database, CampaignSpec(name="ads", matroid=matroid, policy="OMM"))
-    >>> delete_campaign(database, "ads")
-    >>> database.close()
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     matroid = {"kind": "uniform", "rows": ["boots", "hats"], "rank": 1}
+    ...     create_campaign(database, CampaignSpec(name="ads", matroid=matroid, policy="OMM"))
+    ...     delete_campaign(database, "ads")
     """
     make = Service(Settings(db=str(database)) if settings is None else settings).creating(spec, place)
     with database.writing() as connection:
@@ -77,13 +75,11 @@ def apply_campaign(
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> spec = CampaignSpec(name="ads", matroid={"kind": "uniform", "rows": ["a", "b"], "rank": 1}, policy="OMM")
-    >>> create_campaign(database, spec)
-    >>> apply_campaign(database, spec.model_copy(update={"title": "Ads"}))
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     spec = CampaignSpec(name="ads", matroid={"kind": "uniform", "rows": ["a", "b"], "rank": 1}, policy="OMM")
+    ...     create_campaign(database, spec)
+    ...     apply_campaign(database, spec.model_copy(update={"title": "Ads"}))
     [{'setting': 'title', 'before': '', 'after': 'Ads'}]
-    >>> database.close()
     """
     limits = Settings(db=str(database)) if settings is None else settings
     run = apply(Plan.of(spec, place, restart=restart), limits, is_dry=is_dry)
@@ -114,26 +110,67 @@ def move_campaign(database: Database, name: str, verb: Verb) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> move_campaign(database, "ads", "pause")
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     move_campaign(database, "ads", "pause")
     Traceback (most recent call last):
     ...
     matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    >>> database.close()
     """
     source, target = MOVES[verb]
     with database.writing() as connection:
         row = _locked(database, connection, name)
-        if row.status == target:
-            return
-        if source is not None and row.status != source:
-            raise CampaignStateError(f"expected a campaign that is {source}, got {name}, which is {row.status}")
-        payload = to_json({"event": "resumed" if verb == "resume" else target, "by": COMMAND_LINE}).decode()
-        database.append(connection, [(row.id, row.seq + 1, row.now, payload)])
-        digest = chained(row.digest, row.seq + 1, row.now, payload)
-        values = {"seq": row.seq + 1, "digest": digest, "status": target, "reason": None}
-        connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(values))
+        if row.status != target:
+            event = "resumed" if verb == "resume" else target
+            _append(database, connection, row, source, {"event": event}, {"status": target, "reason": None})
+
+
+def trust_log(database: Database, name: str) -> None:
+    """Resume a stopped campaign, trusting the decisions of its log.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     trust_log(database, "ads")
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
+    """
+    with database.writing() as connection:
+        row = _locked(database, connection, name)
+        row = row._replace(digest=database.digest(connection, row.id, row.seq))
+        values = {"status": "active", "reason": None, "trusted": row.seq + 1}
+        _append(database, connection, row, "stopped", {"event": "trusted"}, values)
+
+
+def acknowledge_alarms(database: Database, name: str) -> None:
+    """Acknowledge all alarms of a campaign.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     acknowledge_alarms(database, "ads")
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
+    """
+    with database.writing() as connection:
+        row = _locked(database, connection, name)
+        _append(database, connection, row, None, {"event": "acknowledged", "until": row.seq}, {"alarms": 0})
+
+
+def _append(
+    database: Database, connection: Connection, row: Any, status: str | None, event: dict[str, Any], values: Any
+) -> None:
+    """Write an event of the service to a log; `status` is what the campaign's must be, None for any but archived."""
+    if row.status != status and (status is not None or row.status == "archived"):
+        expected = f"is {status}" if status else "is not archived"
+        raise CampaignStateError(f"expected a campaign that {expected}, got {row.name}, which is {row.status}")
+    seq, payload = row.seq + 1, to_json(event | {"by": COMMAND_LINE}).decode()
+    database.append(connection, [(row.id, seq, row.now, payload)])
+    values = {"seq": seq, "digest": chained(row.digest, seq, row.now, payload), **values}
+    connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(values))
 
 
 def delete_campaign(database: Database, name: str) -> None:
@@ -147,18 +184,16 @@ def delete_campaign(database: Database, name: str) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> delete_campaign(database, "ads")
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     delete_campaign(database, "ads")
     Traceback (most recent call last):
     ...
     matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    >>> database.close()
     """
     with database.writing() as connection:
         database.take_time(connection)
         row = _locked(database, connection, name)
-        for table in (events, snapshots, requests, homes):
+        for table in (events, snapshots, requests, leases):
             connection.execute(sa.delete(table).where(table.c.campaign == row.id))
         connection.execute(sa.delete(campaigns).where(campaigns.c.id == row.id))
         revoke_keys_of(connection, name, row.now)

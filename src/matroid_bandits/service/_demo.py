@@ -26,7 +26,6 @@ _SLOTS = {
     "shop": ("rain-boots", "wool-hat", "field-guide", "tea-set", "desk-lamp"),
 }
 _PER_SECOND = 25.0
-_ANSWERED = 0.9
 _MEAN_DELAY = 2.0
 
 
@@ -36,13 +35,13 @@ def demo_spec() -> CampaignSpec:
     form = {
         "name": NAME,
         "title": "Demo: a front page",
-        "about": "One story for each of four slots; visitors are simulated, one in ten is never heard of again.",
+        "about": "One story for each of four slots; visitors are simulated, and only their clicks are told.",
         "matroid": {"kind": "partition", "category": "slot", "rows": rows},
         "policy": {"policy": "OMM", "scale": 1.0},
         "seed": 2014,
         "holdout": 0.05,
+        "answers": "clicks",
         "answer_window": 15,
-        "default": 0.0,
     }
     found: CampaignSpec = parse(CampaignSpec, form)
     return found
@@ -70,18 +69,15 @@ class Demo(threading.Thread):
                 while answers and answers[0][0] <= time.monotonic():
                     _, decision, weights = heapq.heappop(answers)
                     body = TellBody(decision=decision, weights=weights)
-                    told = Operation(
-                        act.tell(body), NAME, "change", verb="tell", content=body.model_dump_json().encode()
-                    )
-                    self._service.call(told)
+                    self._service.call(Operation(act.tell(body), NAME, "change"))
 
     def _visit(self, visit: int, answers: list[tuple[float, int, Any]]) -> None:
         from pydantic_core import from_json
 
-        found = from_json(self._service.call(Operation(act.ask({}), NAME, "ask", verb="ask")).body)
+        found = from_json(self._service.call(Operation(act.ask({}), NAME, "ask")).body)
         chances = self._stream.uniform(visit, range(6))[0]
-        if chances[4] < _ANSWERED:
-            clicks = {item: float(u < _appeal(item)) for item, u in zip(found["items"], chances, strict=False)}
+        clicks = {item: 1.0 for item, u in zip(found["items"], chances, strict=False) if u < _appeal(item)}
+        if clicks:
             late = -_MEAN_DELAY * math.log1p(-chances[5])
             heapq.heappush(answers, (time.monotonic() + late, found["decision"], clicks))
 

@@ -5,27 +5,29 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import re
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
+from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from matroid_bandits._util.text import shown
-from matroid_bandits.exceptions import AccessError, LimitError, MalformedRequestError
+from matroid_bandits.exceptions import AccessError, DataError, LimitError, MalformedRequestError
 from matroid_bandits.service._errors import MediaTypeError, problem, problem_of
 from matroid_bandits.service._keys import KEY, SESSION, STALE_S, Key, Role
 from matroid_bandits.service._limits import check_request_id
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer
+from matroid_bandits.service._remembered import MARK, read_mark
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._tokens import TOKEN
-from matroid_bandits.specs import parse_json
+from matroid_bandits.specs import parse, parse_json
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -42,6 +44,12 @@ HEADERS = {
 }
 
 _TOKEN = f"{TOKEN}_"
+
+#: Numbers and booleans as JSON writes them, and the characters that a number in a query may have.
+_PLAIN = re.compile(r"true|false|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_MOST_DIGITS = 100
+#: In the scope of a request: the era of the database's clock in which it came, see `Clock`.
+ERA = "matroid_bandits.era"
 
 #: Bytes that are sent at once.
 _PIECE = 1 << 18
@@ -70,8 +78,6 @@ class Call:
         The headers, by their names in lower case.
     content : bytes
         The body; empty for GET.
-    front_id : str
-        An id that a server made for the request when it handed it to another.
     """
 
     service: Service
@@ -80,68 +86,41 @@ class Call:
     name: str | None
     headers: dict[bytes, bytes]
     content: bytes = b""
-    front_id: str = ""
 
     def body(self, model: type[M]) -> M:
         """The body, checked; nothing is as good as an empty object."""
         return parse_json(model, self.content or b"{}")
 
-    def number(self, name: str, default: float, low: float, high: float) -> float:
-        """A number from the query."""
-        given = self.request.query_params.get(name)
-        if given is None:
-            return default
+    def query(self, model: type[M], instead: Mapping[str, str] | None = None) -> M:
+        """The query, checked, with some values from elsewhere; numbers and booleans are written as in JSON."""
+        given = {**self.request.query_params, **(instead or {})}
         try:
-            value = float(given)
-        except ValueError:
-            value = float("nan")
-        if not low <= value <= high:
-            raise MalformedRequestError(f"expected {name} to be a number in [{low:g}, {high:g}], got {given[:100]!r}")
-        return value
+            found: M = parse(model, {name: _plain(given[name]) for name in model.model_fields if name in given})
+        except DataError as error:
+            raise MalformedRequestError(str(error)) from None
+        return found
 
-    def integer(self, name: str, default: int, low: int, high: int) -> int:
-        """An integer from the query."""
-        given = self.request.query_params.get(name)
-        return default if given is None else read_integer(name, given, low, high)
-
-    def flag(self, name: str, default: bool) -> bool:
-        """True or false from the query."""
-        given = self.request.query_params.get(name)
-        if given is None:
-            return default
-        if given not in ("true", "false"):
-            raise MalformedRequestError(f"expected {name} to be true or false, got {given[:100]!r}")
-        return given == "true"
-
-    async def write(self, run: Callable[[Any, Any], Answer], need: Any = "change", verb: str = "") -> Answer:
-        """Execute something in the log, with the client's request id; what has a verb may be executed elsewhere."""
+    async def write(self, run: Callable[[Any, Any], Answer], need: Any = "change") -> Answer:
+        """Execute something in the log, with the request's id."""
         scope = self.request.scope
         request_id, digest = identified(self.headers, scope["method"], scope["path"], self.content)
-        request_id = request_id or self.front_id
-        return await self.service.write(self.name, run, need, request_id, digest, self.key.id, verb, self.content)
+        return await self.service.write(self.name, run, need, request_id, digest, self.key.id, scope.get(ERA))
 
 
 def identified(headers: dict[bytes, bytes], method: str, path: str, content: bytes) -> tuple[str, str]:
-    """The id that a client gave its request, and the hash of what it asks for; empty without one."""
+    """The id that a client gave its request, or a server that passed it on, and the hash of what it asks for."""
     given = headers.get(b"idempotency-key")
-    if given is None:
+    if given is not None:
+        id = check_request_id(given.decode("latin-1"))
+    elif not (MARK in headers and (id := read_mark(headers[MARK])[2])):
         return "", ""
     what = f"{method} {path}\n".encode() + content
-    return check_request_id(given.decode("latin-1")), hashlib.blake2b(what, digest_size=16).hexdigest()
+    return id, hashlib.blake2b(what, digest_size=16).hexdigest()
 
 
-def read_integer(name: str, text: str, low: int, high: int) -> int:
-    """The integer that digits of a query or a header write.
-
-    Examples
-    --------
-    >>> read_integer("after", "12", 0, 100)
-    12
-    """
-    is_written = text.isascii() and text.isdecimal() and len(text) <= len(str(high))
-    if not is_written or not low <= int(text) <= high:
-        raise MalformedRequestError(f"expected {name} to be an integer in [{low}, {high}], got {shown(text)}")
-    return int(text)
+def _plain(text: str) -> Any:
+    """The number or the boolean that a text writes; any other text as it is."""
+    return from_json(text) if _PLAIN.fullmatch(text) and len(text) <= _MOST_DIGITS else text
 
 
 #: An endpoint's own part: from a call to an answer.
@@ -160,7 +139,7 @@ class Endpoint:
         Gives an `Answer`, or a Response of its own.
     role : {"read", "decide", "admin"}, or None
         What a key must allow; None where no key is needed.
-    body, answer : pydantic models or None
+    body, query, answer : pydantic models or None
         What comes and what goes, for the document of the API.
     media_type : str
         Of what goes where that has no model.
@@ -169,7 +148,7 @@ class Endpoint:
     lists_items : bool
         Whether the body may list all items of a campaign, and so be long.
     is_local : bool
-        Whether any server answers it by itself; else it is handed whole to the campaign's home.
+        Whether any server answers it by itself; else it is passed on to the holder of the campaign's lease.
     """
 
     method: str
@@ -180,7 +159,7 @@ class Endpoint:
     body: Any = None
     answer: Any = None
     status: int = 200
-    query: dict[str, str] = field(default_factory=dict)
+    query: Any = None
     media_type: str = "text/event-stream"
     takes_tokens: bool = False
     lists_items: bool = False
@@ -207,7 +186,9 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
             who = key.id
             content = await read_body(request, headers, most) if has_body else b""
             call = Call(service, request, key, name, headers, content)
-            answer = await service.hand_over(endpoint, call) or await endpoint.handler(call)
+            if name is not None and not endpoint.is_local:
+                service.leases.count(name, read_mark(headers[MARK])[0] if MARK in headers else "")
+            answer = await endpoint.handler(call)
             response = answer if isinstance(answer, Response) else respond(answer)
             if is_read and _is_worth_gzip(response, headers):
                 response = await run_in_threadpool(_compressed, response)
@@ -331,7 +312,7 @@ async def _token_bearer(token: str, service: Service) -> Key:
     maker = service.keys.by_id(found.key)
     maker.check("decide", found.campaign)
     maker.spend(service.settings.rate)
-    return Key(maker.id, "decide", found.campaign, decision=found.decision)
+    return Key(maker.id, "decide", found.campaign, decision=found.decision, learner=found.learner)
 
 
 def check_own_site(request: Request) -> None:

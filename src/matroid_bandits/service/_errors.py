@@ -16,14 +16,6 @@ class MediaTypeError(known.MalformedRequestError):
     """The body is of a type that is not served."""
 
 
-class HandedError(known.MatroidBanditsError):
-    """A refusal by a campaign's home, with the status and the body that the client is to get."""
-
-    def __init__(self, status: int, body: bytes) -> None:
-        super().__init__(f"the campaign's home refused with {status}")
-        self.status, self.body = status, body
-
-
 #: The status of each error; a class stands for those derived from it that are not listed.
 STATUS: Final[dict[type[Exception], int]] = {
     known.MalformedRequestError: 400,
@@ -60,7 +52,14 @@ _AWAY = (
 )
 
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
-_EXPECTED = re.compile(r"expected (?P<expected>.+?)[,;] got (?P<given>.+)", re.DOTALL)
+
+#: `given` ends at a semicolon outside quotes, where advice begins. Words that only point at what was given, as in
+#: "got another", are no `given`.
+_EXPECTED = re.compile(
+    r"""expected (?P<expected>.+?)[,;] got (?!(?:another|others|more|fewer|both|one|what)\b)"""
+    r"""(?P<given>(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^;])+)""",
+    re.DOTALL,
+)
 
 
 def status_of(error: BaseException) -> int:
@@ -89,8 +88,6 @@ def problem(status: int, error: str, detail: str, more: dict[str, Any] | None = 
 
 def problem_of(error: BaseException) -> tuple[int, bytes]:
     """The status and the body that tell of an error; of one that should not happen, nothing but that."""
-    if isinstance(error, HandedError):
-        return error.status, error.body
     status = status_of(error)
     if status == 500:
         return 500, problem(500, "InternalError", "the server has made a mistake; its log says more")

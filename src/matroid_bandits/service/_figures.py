@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 #: Upper ends of the buckets of operations in one transaction.
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -35,11 +35,6 @@ class Timer:
         """Count a request."""
         self.counts[bisect_left(self._ends, seconds)] += 1
         self.total += seconds
-
-    def join(self, counts: list[int], total: float) -> None:
-        """Count what another process has counted."""
-        self.counts = [n + m for n, m in zip(self.counts, counts, strict=True)]
-        self.total += total
 
 
 class Figures:
@@ -73,25 +68,6 @@ class Figures:
         except KeyError:
             self.requests[key] = 1
             self.timers.setdefault(endpoint, Timer()).add(seconds)
-
-    def form(self) -> dict[str, Any]:
-        """All of it as JSON, for another worker of the same command."""
-        return {
-            "requests": [[*key, n] for key, n in [*self.requests.items()]],
-            "timers": [[endpoint, timer.counts, timer.total] for endpoint, timer in [*self.timers.items()]],
-            "batches": [self.batches.counts, self.batches.total],
-            "counts": [[*key, n] for key, n in dict(self.counts).items()],
-        }
-
-    def join(self, form: dict[str, Any]) -> None:
-        """Count what another process has counted."""
-        for endpoint, status, n in form["requests"]:
-            self.requests[endpoint, status] = self.requests.get((endpoint, status), 0) + n
-        for endpoint, counts, total in form["timers"]:
-            self.timers.setdefault(endpoint, Timer()).join(counts, total)
-        self.batches.join(*form["batches"])
-        for name, kind, n in form["counts"]:
-            self.count(name, kind, n)
 
     def count(self, name: str, kind: str = "", amount: float = 1) -> None:
         """Count something that is rare."""

@@ -23,6 +23,7 @@ async def _health(call: Call) -> Answer:
 
 
 async def _ready(call: Call) -> Answer:
+    call.service.database.check_file()
     if not call.service.is_ready:
         usual = "the server drains or loads its campaigns, or the database does not answer in time"
         reading = "".join(f", {name} at event {n:,} of {last:,}" for name, (n, last) in call.service.reading.items())
@@ -35,11 +36,8 @@ async def _metrics(call: Call) -> Response:
     if call.key.campaign is not None:
         raise AccessError(f"expected a key for all campaigns, got one for {call.key.campaign}")
 
-    service = call.service
-    forms = [await run_in_threadpool(service.figures)]
-    if service.router is not None:
-        forms += await service.router.figures()
-    return Response(await run_in_threadpool(page, forms), headers=HEADERS, media_type="text/plain; version=0.0.4")
+    told = await run_in_threadpool(lambda: page(*call.service.told(), call.service.metrics.figures))
+    return Response(told, headers=HEADERS, media_type="text/plain; version=0.0.4")
 
 
 async def _openapi(call: Call) -> Answer:
@@ -51,18 +49,25 @@ async def _docs(call: Call) -> Response:
 
 
 def _document(call: Call) -> dict[str, Any]:
-    return api_document(call.service.settings.root_path)
+    return api_document(call.service.settings.root_path, not call.service.keys.is_open)
 
 
-def api_document(root: str = "") -> dict[str, Any]:
+def api_document(root: str = "", needs_key: bool = True) -> dict[str, Any]:
     """Return the OpenAPI document of all endpoints, optionally under a path prefix of a proxy.
+
+    Parameters
+    ----------
+    root : str, optional
+        The path prefix.
+    needs_key : bool, default True
+        Whether requests need a key; a server whose database never had one needs none.
 
     Examples
     --------
     >>> api_document()["openapi"]
     '3.1.0'
     """
-    return openapi((*ENDPOINTS, *OPERATION), root)
+    return openapi((*ENDPOINTS, *OPERATION), root, needs_key)
 
 
 #: Endpoints for operators of the server.

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any, Final
+
+from matroid_bandits._util.sums import added
+from matroid_bandits.learner import Answers
 
 #: Widths of buckets in seconds, and how many of each are kept.
 LEVELS: Final = {1: 900, 60: 1440, 3600: 2400, 86400: 36500}
 
 _MOST_MARKS: Final = 1000
 
-#: The version of what is summed. Sums of version 1, which had none, left out the defaults of decisions that expired.
-VERSION: Final = 2
+#: The version of what is summed. Sums of version 1, which had none, left out the defaults of decisions that expired;
+#: those of version 2 counted a click when it was told.
+VERSION: Final = 3
+_VERSION_OF_ALL: Final = 2
 
 # What a bucket holds, by place; of decisions drawn at random also how many were made, their weight and their share
-ASKED, TOLD, WEIGHT, SHARE, CLOSED, EXPIRED, HELD_OUT, HELD_WEIGHT, HELD_SHARE, WAITING = range(10)
+ASKED, TOLD, WEIGHT, SHARE, CLOSED, EXPIRED, HELD_OUT, HELD_WEIGHT, HELD_SHARE, SETTLED, WAITING = range(11)
 _N_SUMS: Final = WAITING
 
 
@@ -22,8 +29,11 @@ class History:
 
     Attributes
     ----------
-    waiting, expired : int
-        How many decisions wait, and how many have expired since the beginning.
+    waiting, expired, settled : int
+        How many decisions wait, and how many have expired and were settled since the beginning.
+    unsettled : dict of int to [at, weight, is_held_out]
+        With answers of clicks, the decisions that are not settled, oldest first: when each was asked for, and the sum
+        of what was told of it. An early click is no average: a decision counts whole, when it is settled.
     marks : list of dict
         What is on the time line.
     is_complete : bool
@@ -40,7 +50,8 @@ class History:
     """
 
     def __init__(self) -> None:
-        self.waiting = self.expired = 0
+        self.waiting = self.expired = self.settled = 0
+        self.unsettled: dict[int, list[Any]] = {}
         self.is_complete = True
         self.marks: list[dict[str, Any]] = []
         self._levels: dict[int, dict[int, list[float]]] = {width: {} for width in LEVELS}
@@ -67,6 +78,57 @@ class History:
             sums[HELD_WEIGHT] += weight
             sums[HELD_SHARE] += share
 
+    def wait(self, id: int, at: float, is_held_out: bool) -> None:
+        """Note a decision that is to be counted when it is settled."""
+        self.unsettled[id] = [at, 0.0, is_held_out]
+
+    def weigh(self, id: int, weight: float) -> bool:
+        """Add a weight to a decision that is not settled yet; return whether there is one of this number."""
+        found = self.unsettled.get(id)
+        if found is not None:
+            found[1] += weight
+        return found is not None
+
+    def settle(self, at: float, ids: Iterable[int]) -> None:
+        """Settle decisions: count each of `ids` that is not settled yet, with all that was told of it.
+
+        Examples
+        --------
+        >>> history = History()
+        >>> history.wait(1, 60.0, is_held_out=False)
+        >>> history.weigh(1, 1.0), history.totals()[WEIGHT]
+        (True, 0.0)
+        >>> history.settle(90.0, [1])
+        >>> history.totals()[WEIGHT], history.settled
+        (1.0, 1)
+        """
+        for id in ids:
+            found = self.unsettled.pop(id, None)
+            if found is not None:
+                _, weight, is_held_out = found
+                self.learn(at, weight, 1.0, is_held_out)
+                self.add(at, SETTLED, 1)
+                self.settled += 1
+
+    def settle_empty(self, at: float, is_held_out: bool, waits: bool) -> None:
+        """Count a decision without items, worth 0, at once; as settled where others wait (`waits`) for their window.
+
+        Examples
+        --------
+        >>> history = History()
+        >>> history.settle_empty(60.0, False, True)
+        >>> history.totals()[SHARE], history.settled
+        (1.0, 1)
+        """
+        self.learn(at, 0.0, 1.0, is_held_out)
+        if waits:
+            self.add(at, SETTLED, 1)
+            self.settled += 1
+
+    def settle_before(self, at: float, end: int) -> None:
+        """Settle all decisions with a number below `end`."""
+        self.settle(at, [*takewhile(lambda id: id < end, self.unsettled)])
+
     def totals(self) -> list[float]:
         """Sums since the campaign was created, by the places of a bucket; may be called by any thread.
 
@@ -79,7 +141,7 @@ class History:
         3.0
         """
         days = [*self._levels[86400].values()]  # a copy, made at once: the writer may add a day meanwhile
-        return [sum(column) for column in zip(self._sums, *days, strict=False)]
+        return [added(column) for column in zip(self._sums, *days, strict=False)]
 
     def mark(self, at: float, seq: int, kind: str, text: str, by: str | None = None) -> None:
         """Put something on the time line, and whose doing it was where that is known."""
@@ -99,6 +161,7 @@ class History:
                 "mean": sums[WEIGHT] / sums[SHARE] if sums[SHARE] > 0.0 else None,
                 "closed": int(sums[CLOSED]),
                 "expired": int(sums[EXPIRED]),
+                "settled": int(sums[SETTLED]),
                 "waiting": int(sums[WAITING]),
             }
             for start, sums in sorted(level.items())
@@ -112,6 +175,8 @@ class History:
             "complete": self.is_complete,
             "waiting": self.waiting,
             "expired": self.expired,
+            "settled": self.settled,
+            "unsettled": [[id, *each] for id, each in self.unsettled.items()],
             "marks": self.marks,
             "levels": {str(width): list(level.items()) for width, level in self._levels.items()},
             "second": self._second,
@@ -119,8 +184,8 @@ class History:
         }
 
     @classmethod
-    def from_dict(cls, form: dict[str, Any]) -> History:
-        """The history that `to_dict` described."""
+    def from_dict(cls, form: dict[str, Any], answers: Answers = "all") -> History:
+        """The history that `to_dict` described, of a campaign with such answers."""
         history = cls()
         history.waiting, history.expired, history.marks = form["waiting"], form["expired"], form["marks"]
         history._levels = {
@@ -129,7 +194,10 @@ class History:
         }
         history._second, history._sums = int(form["second"]), _padded(form["sums"])
         history.is_complete = form.get("complete", False)
-        if form.get("version") != VERSION:
+        history.settled = form.get("settled", 0)
+        history.unsettled = {id: each for id, *each in form.get("unsettled", ())}
+        version = form.get("version")
+        if version != VERSION and (version != _VERSION_OF_ALL or answers != "all"):
             history._forget_learnt()
         return history
 

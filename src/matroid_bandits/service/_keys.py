@@ -10,14 +10,21 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from matroid_bandits.exceptions import AccessError, DataError, RateLimitError, UnavailableError
-from matroid_bandits.service._shared import Shared
+from matroid_bandits._util.names import is_campaign_name
+from matroid_bandits._util.text import shown
+from matroid_bandits.exceptions import (
+    AccessError,
+    DataError,
+    RateLimitError,
+    UnavailableError,
+    UnknownCampaignError,
+)
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import keys, sessions
 
@@ -63,8 +70,8 @@ class Key:
         Requests a second.
     expires, used : float or None
         When it ends, and when it was used last, to a minute; in seconds since 1970.
-    decision : int or None
-        The only decision that it may tell, of one that was made from a token.
+    decision, learner : int, str
+        Of one that was made from a token: the only decision that it may tell, and the id of its campaign's learner.
     """
 
     id: str
@@ -77,10 +84,10 @@ class Key:
     expires: float | None = None
     used: float | None = None
     decision: int | None = None
+    learner: str = ""
     digest: str = field(default="", repr=False)
     until: float = field(default=math.inf, repr=False)  # when it ends, by this process's monotonic clock
     is_used: bool = field(default=False, repr=False)  # since that was last written down
-    shared: ClassVar[Shared | None] = None  #: where the workers of a command count uses together
     _tokens: float = field(default=-1.0, repr=False)
     _filled: float = field(default=0.0, repr=False)
 
@@ -95,10 +102,6 @@ class Key:
         """Count a use; raise where the key was used too often here: a second's worth may come at once."""
         rate = self.rate if self.rate is not None else default_rate
         if rate is None:
-            return
-        if self.shared is not None:
-            if not self.shared.spend(self.id, rate):
-                raise RateLimitError(f"expected at most {rate:g} requests a second, got more")
             return
         now = time.monotonic()
         most = max(rate, 1.0)
@@ -254,6 +257,8 @@ class Keys:
         while self._read_at < moment:
             try:
                 await asyncio.shield(self._read_soon())
+            except UnavailableError:  # which says more
+                raise
             except (SQLAlchemyError, OSError) as error:
                 raise UnavailableError("the database does not answer") from error
 
@@ -350,9 +355,9 @@ def create_key(
     if days is not None and not 0.0 < days < 1e6:
         raise DataError(f"expected more than 0 days, got {days!r}")
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    if campaign is not None and not is_campaign_name(campaign):  # it may be created later
+        raise UnknownCampaignError(f"expected the name of a campaign, got {shown(campaign)}")
     with database.writing() as connection:
-        if campaign is not None:
-            database.get(connection, campaign)
         values: dict[str, Any] = {"id": id, "digest": _digest(secret), "role": role, "campaign": campaign}
         values |= {"rate": rate, "about": about, "created": database.clock}
         values["expires"] = None if days is None else database.clock + 86400.0 * days
@@ -367,11 +372,9 @@ def list_keys(database: Database) -> list[Key]:
     --------
     >>> import tempfile
     >>> from matroid_bandits.service import Database
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> list_keys(database)
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     list_keys(database)
     []
-    >>> database.close()
     """
     left = (keys.c.expires - database.clock).label("left")
     with database.reading() as connection:
@@ -401,13 +404,11 @@ def revoke_key(database: Database, id: str) -> None:
     --------
     >>> import tempfile
     >>> from matroid_bandits.service import Database
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> text = create_key(database, "admin")
-    >>> revoke_key(database, text.split("_")[1])
-    >>> list_keys(database)[0].revoked is None
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     text = create_key(database, "admin")
+    ...     revoke_key(database, text.split("_")[1])
+    ...     list_keys(database)[0].revoked is None
     False
-    >>> database.close()
     """
     with database.writing() as connection:
         statement = sa.update(keys).where(keys.c.id == id, keys.c.revoked.is_(None)).values(revoked=database.clock)
@@ -422,11 +423,9 @@ def revoke_keys_of(connection: Connection, campaign: str, now: float) -> None:
     --------
     >>> import tempfile
     >>> from matroid_bandits.service import Database
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> with database.writing() as connection:
-    ...     revoke_keys_of(connection, "ads", 0.0)
-    >>> database.close()
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     with database.writing() as connection:
+    ...         revoke_keys_of(connection, "ads", 0.0)
     """
     statement = sa.update(keys).where(keys.c.campaign == campaign, keys.c.revoked.is_(None))
     connection.execute(statement.values(revoked=now))
@@ -434,6 +433,9 @@ def revoke_keys_of(connection: Connection, campaign: str, now: float) -> None:
 
 def open_session(database: Database, key: str) -> str:
     """Make a login with a key, and give its text, which is stored hashed; it ends after `SESSION_S` seconds.
+
+    Of logins of one key, one that is made later ends later, though a tick of the clock may see several: the oldest is
+    the one to end where there are too many.
 
     Examples
     --------
@@ -449,11 +451,14 @@ def open_session(database: Database, key: str) -> str:
     """
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     with database.writing() as connection:
-        newest = select(sessions.c.id).where(sessions.c.key == key).order_by(sessions.c.ends.desc(), sessions.c.id)
-        kept = list(connection.execute(newest.limit(_MOST_SESSIONS - 1)).scalars())
-        is_over = (sessions.c.ends <= database.clock) | ((sessions.c.key == key) & sessions.c.id.not_in(kept))
-        connection.execute(sa.delete(sessions).where(is_over))
-        values = {"id": id, "digest": _digest(secret), "key": key, "ends": database.clock + SESSION_S}
+        newest = select(sessions.c.id, sessions.c.ends).where(sessions.c.key == key).order_by(sessions.c.ends.desc())
+        kept = connection.execute(newest.limit(_MOST_SESSIONS - 1)).all()
+        is_one_more = (sessions.c.key == key) & sessions.c.id.not_in([row.id for row in kept])
+        connection.execute(sa.delete(sessions).where((sessions.c.ends <= database.clock) | is_one_more))
+        ends = connection.execute(select(database.clock + SESSION_S)).scalar_one()
+        if kept:
+            ends = max(ends, math.nextafter(kept[0].ends, math.inf))
+        values = {"id": id, "digest": _digest(secret), "key": key, "ends": ends}
         connection.execute(sa.insert(sessions).values(values))
     return f"{SESSION}_{id}_{secret}"
 

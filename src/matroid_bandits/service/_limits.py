@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from pydantic_core import to_json
 
 from matroid_bandits._util.names import encode
 from matroid_bandits._util.text import shown
-from matroid_bandits.constraint import Constraint
+from matroid_bandits.constraint import Constraint, FormSize
 from matroid_bandits.exceptions import LimitError, MalformedRequestError
 from matroid_bandits.service._settings import Settings
 
 #: Keys of stored forms that hold a number of items, which costs memory before anything is checked.
 _SIZES = ("n_items", "rank", "capacity")
 
-#: Lists of matroids' forms that have no entry per item.
-_NO_ITEMS = ("vertices", "names", "capacities", "parent", "groups")
+#: Kinds of specs with several rows for an item, or several items in a row.
+_SEVERAL_ROWS = ("sets", "transversal")
 
 #: Every operation on a matroid (a dual, a truncation, a sum) keeps arrays of its items: all of them together have at
 #: most this many times the items that a campaign may have.
@@ -46,11 +47,11 @@ def check_constraint(constraint: Constraint, settings: Settings) -> None:
 
 def check_work(n: int, constraint: Constraint, settings: Settings) -> None:
     """Raise when a batch of requests has too many items to look at, or too long an answer."""
-    n_items, size = constraint.n_items, constraint.largest_size
-    if n * n_items > settings.max_work:
+    work, size = constraint.work, constraint.largest_size
+    if n * work > settings.max_work:
+        per = "items of the campaign" if work == constraint.n_items else "a tenth of the additions within its budget"
         raise LimitError(
-            f"expected at most {settings.max_work:,} items in a batch, requests times items of the campaign; "
-            f"got {n:,} x {n_items:,}"
+            f"expected at most {settings.max_work:,} items in a batch, requests times {per}; got {n:,} x {work:,}"
         )
     if n * size * max(settings.max_label, _LEAST_BYTES) <= settings.max_answer or not n * size:
         return
@@ -73,6 +74,7 @@ def check_sizes(form: Any, settings: Settings) -> None:
                 _check_number(key, part.get(key), settings.max_items)
             _check_number("n_features", part.get("n_features"), settings.max_features)
             _check_shape(part.get("shape"), settings)
+            _check_sets(part, settings)
             if "policy" in part:
                 _check_number("the number of features", _width(part.get("features")), settings.max_features)
             waiting += part.values()
@@ -91,7 +93,7 @@ def check_sizes(form: Any, settings: Settings) -> None:
 
 
 def _check_number(name: str, n: Any, most: int) -> None:
-    if isinstance(n, int) and not isinstance(n, bool) and abs(n) > most:
+    if isinstance(n, int) and not isinstance(n, bool) and n > most:
         raise LimitError(f"expected {name} to be at most {most:,}, got {shown(n)}")
 
 
@@ -102,6 +104,18 @@ def _check_shape(shape: Any, settings: Settings) -> None:
             _check_number("shape", n, settings.max_items)
         if len(shape) > 2 or math.prod(shape) > settings.max_work:
             raise LimitError(f"expected a shape of at most {settings.max_work:,} numbers, got {shown(shape)}")
+
+
+def _check_sets(form: dict[str, Any], settings: Settings) -> None:
+    """Listed sets are kept as a matrix with a row for each and a column per item."""
+    listed = form.get("sets") if "format" in form else form.get("rows") if form.get("kind") == "sets" else None
+    if isinstance(listed, list):
+        n_items = _weigh(form).n_items
+        if len(listed) * n_items > settings.max_work:
+            raise LimitError(
+                f"expected at most {settings.max_work:,} items in listed sets, sets times items; got "
+                f"{len(listed):,} x {n_items:,}"
+            )
 
 
 def _width(features: Any) -> int:
@@ -118,23 +132,35 @@ def _longest(row: list[Any]) -> int:
     return max(len(row), *(len(part) for part in row if isinstance(part, list)), 0)
 
 
-def _weigh(form: Any) -> tuple[int, int, int]:
-    """The items of a matroid's form, the items of all its operations together, and how many parts it is made of."""
+def _weigh(form: Any) -> FormSize:
+    """The items of a constraint, those of all its operations together, and how many parts it is made of."""
     if not isinstance(form, dict):
-        return 0, 0, 0
-    inner = [form.get(key) for key in ("of", "base")]
+        return FormSize(0, 0, 0)
+    if "format" in form:
+        return Constraint.form_size(form)
     parts = form.get("parts")
-    if isinstance(parts, list):
-        inner += parts
-    found = [_weigh(part) for part in inner if isinstance(part, dict)]
-    if found:
-        n_items = sum(n for n, _, _ in found)
-        return n_items, n_items + sum(n for _, n, _ in found), sum(n for _, _, n in found)
-    n = form.get("n_items")
-    n_items = n if isinstance(n, int) else 0
-    lists = (value for key, value in form.items() if isinstance(value, list) and key not in _NO_ITEMS)
-    n_items = max([n_items, *map(len, lists)])
-    return n_items, n_items, 1
+    inner = [part for part in [form.get("of"), *(parts if isinstance(parts, list) else ())] if isinstance(part, dict)]
+    if inner:
+        sizes = [_weigh(part) for part in inner]
+        together = max if form.get("kind") == "intersection" else sum
+        n_items = together(size.n_items for size in sizes)
+        return FormSize(
+            n_items, n_items + sum(size.n_items_in_all for size in sizes), sum(size.n_parts for size in sizes)
+        )
+    n_items = _n_rows(form)
+    return FormSize(n_items, n_items, 1)
+
+
+def _n_rows(form: dict[str, Any]) -> int:
+    """The items that the rows of a spec list."""
+    rows = form.get("rows")
+    if not isinstance(rows, list):
+        return 0
+    if form.get("kind") not in _SEVERAL_ROWS:
+        return len(rows)
+    named = [row.get(str(form.get("item", "item"))) for row in rows if isinstance(row, dict)]
+    lists = (value if isinstance(value, list) else [value] for value in named)
+    return len({name for names in lists for name in names if isinstance(name, str)})
 
 
 def _length(label: Any) -> int:
@@ -142,9 +168,14 @@ def _length(label: Any) -> int:
     return len(label) if isinstance(label, str) else len(to_json(encode(label, "label")))
 
 
+#: Ids of requests, as JSON Schema says it; servers take spaces at both ends of a header away.
+REQUEST_ID = "^[!-~]([ -~]{0,198}[!-~])?$"
+_REQUEST_ID = re.compile(REQUEST_ID)
+
+
 def check_request_id(value: str) -> str:
     """The id that a client gave its request; raise unless it is 1 to 200 printable ASCII characters."""
-    if not 0 < len(value) <= 200 or not value.isascii() or not value.isprintable():
+    if _REQUEST_ID.fullmatch(value) is None:
         raise MalformedRequestError(
             f"expected Idempotency-Key to be 1 to 200 printable ASCII characters, got {len(value)} characters"
         )

@@ -11,6 +11,11 @@ import traceback
 log = logging.getLogger("matroid_bandits.service")
 
 
+#: Loggers, and their levels; the service tells by itself, in a line, what SQLAlchemy says of broken connections.
+_LEAST = {"matroid_bandits": "", "uvicorn": "WARNING", "alembic": "WARNING", "sqlalchemy": "CRITICAL",
+          "py.warnings": "WARNING"}  # fmt: skip
+
+
 def log_unexpected(error: BaseException) -> None:
     """Log an error that should not happen: where, and its class; what it says may hold labels, so at debug alone."""
     where = "".join(traceback.format_tb(error.__traceback__)).rstrip()
@@ -22,10 +27,11 @@ def set_up_logs(level: str, as_json: bool) -> None:
     """Send the log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonFormatter() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    for name in ("matroid_bandits", "uvicorn", "alembic"):
+    logging.captureWarnings(as_json)
+    for name, least in _LEAST.items():
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level.upper() if name == "matroid_bandits" else "WARNING")
+        logger.setLevel(least or level.upper())
 
 
 class _JsonFormatter(logging.Formatter):

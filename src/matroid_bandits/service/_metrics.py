@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
@@ -28,6 +26,7 @@ from matroid_bandits.service._history import (
     HELD_OUT,
     HELD_SHARE,
     HELD_WEIGHT,
+    SETTLED,
     SHARE,
     TOLD,
     WEIGHT,
@@ -45,6 +44,7 @@ _COUNTS = {
     "unknown_items": ("Names in exclude and available of items that are not there, which were ignored.", "campaign"),
     "slow_requests": ("Requests that took longer than --slow.", ""),
     "wrong_keys": ("Requests and logins with a key that is not known here, or without one.", "kind"),
+    "passed_on_requests": ("Requests that were passed on to the holder of a lease, or could not be.", "result"),
     "refused_connections": ("Connections and requests that were refused before any key was read.", "status"),
 }
 
@@ -56,7 +56,7 @@ class CampaignFigures:
     Attributes
     ----------
     gauges : dict of str to float
-        Values of `GAUGES`, those that are known.
+        Values of `GAUGES`, and of `BY_WINDOW` with the window behind a slash; those that are known.
     totals : list of float
         Sums since it was created, by the places of a bucket of its history; empty where it is not loaded.
     """
@@ -69,7 +69,7 @@ class CampaignFigures:
 #: What is told of each campaign.
 GAUGES = {
     "events": "The number of the last event.",
-    "home": "1 where the campaign is at home: its learner is kept, and its log is written, by this server.",
+    "leased": "1 where this server has the campaign's lease: it keeps the learner, and requests go to it.",
     "lag_events": "Events in the log that the replica has not read.",
     "waiting_decisions": "Pending decisions.",
     "unsaved_events": "Events since the last snapshot.",
@@ -78,12 +78,30 @@ GAUGES = {
     "stopped": "1 where the campaign is stopped, since its log does not replay.",
     "alarms": "Alarms of any kind that were not acknowledged.",
     "drift_alarms": "Changes that a detector found, and that were not acknowledged.",
-    "scale_warnings": "1 where weights are wider than the policy's scale, until acknowledged.",
-    "uplift": "What a set of the learner is worth beyond one of its control, per decision, in gains.",
-    "uplift_low": "The lower end of the interval of it that is valid at every look, at 95%.",
-    "uplift_high": "Its upper end.",
-    "uplift_decisions": "Settled decisions, or values of the hold-out's tag, that it rests on.",
+    "scale_warnings": "1 where the policy's scale is too small for the weights, until acknowledged.",
     "replay_alarms": "Differences between a log and its replay by another build that were not acknowledged.",
+    "spent": "What decisions have cost, of a campaign with a budget per decision.",
+    "spent_decisions": "How many decisions that is.",
+    "budget_per_decision": "What a decision may cost on average.",
+    "uplift_earned": "The uplift per decision since the start, times the learner's decisions.",
+    "uplift_holdout_cost": "The uplift per decision since the start, times the control's decisions.",
+}
+
+#: The gauges of what was spent, in the order of `Spending`.
+SPENDING = ("spent", "spent_decisions", "budget_per_decision")
+
+#: What is told of each campaign by window: 7d and 28d up to today, start, and policy since its last change; and
+#: headline, which is that of the sentence.
+BY_WINDOW = {
+    "uplift_learner_decisions": "Settled decisions of the learner that were asked in the window.",
+    "uplift_control_decisions": "Settled decisions of the control that were asked in the window.",
+    "uplift_lost_decisions": "Decisions asked in the window that were closed without an answer, which do not count.",
+    "uplift_per_decision": "Average value of the learner's decisions less that of the control's, in gains.",
+    "uplift_per_decision_low": "The lower end of its 95% interval.",
+    "uplift_per_decision_high": "The upper end of its 95% interval.",
+    "uplift_ratio": "The uplift per decision as a share of the control's average.",
+    "uplift_ratio_low": "The lower end of its 95% interval.",
+    "uplift_ratio_high": "The upper end of its 95% interval.",
 }
 
 
@@ -98,59 +116,24 @@ class Metrics:
         if n:
             self.figures.batches.add(n)
 
-    def form(self, campaigns: Iterable[CampaignFigures], states: dict[str, tuple[str, float]]) -> dict[str, Any]:
-        """All figures as JSON; `states` are gauges of the process with what they say."""
-        told = [[each.name, each.gauges, each.totals] for each in campaigns]
-        return {"pid": os.getpid(), "campaigns": told, "states": states, **self.figures.form()}
 
-
-def page(forms: list[dict[str, Any]]) -> bytes:
-    """The page that Prometheus reads: the sums over the workers of a command; of campaigns, what their homes say."""
-    figures, states, campaigns = Figures(), dict[str, tuple[str, float]](), dict[str, CampaignFigures]()
-    for form in forms:
-        figures.join(form)
-        for name, (text, value) in form["states"].items():
-            before = states.get(name, (text, value if name in _OF_ALL else 0.0))[1]
-            states[name] = text, min(before, value) if name in _OF_ALL else before + value
-        for name, gauges, totals in form["campaigns"]:
-            known = campaigns.get(name)
-            merged = gauges if known is None else _largest(known.gauges, gauges)
-            campaigns[name] = CampaignFigures(name, merged, totals or ([] if known is None else known.totals))
+def page(campaigns: list[CampaignFigures], states: dict[str, tuple[str, float]], figures: Figures) -> bytes:
+    """The page that Prometheus reads; `states` are gauges of the process with what they say."""
     registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
     registry.register(
         _Collected(
             [
-                *_processes([form["pid"] for form in forms]),
                 _build(),
                 _histogram(figures.batches),
                 *_requests(figures),
                 *_counts(figures),
                 *(GaugeMetricFamily(f"{PREFIX}_{name}", text, value) for name, (text, value) in states.items()),
-                *_campaigns([*campaigns.values()]),
+                *_campaigns(campaigns),
             ]
         )
     )
     return generate_latest(registry)
-
-
-#: What a command is only if all of its workers are; other gauges of workers are summed. Of the database's size each
-#: says the same.
-_OF_ALL = ("ready", "database_bytes", "database_free_bytes")
-
-
-def _largest(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
-    return one | {name: max(value, one.get(name, value)) for name, value in other.items()}
-
-
-def _processes(pids: list[int]) -> Iterator[Metric]:
-    """What is told of the processes together: the earliest start, and the sums of the rest."""
-    found: dict[str, tuple[Metric, list[float]]] = {}
-    for pid in pids:
-        for family in ProcessCollector(pid=lambda pid=pid: pid, registry=None).collect():  # type: ignore[misc]
-            found.setdefault(family.name, (family, []))[1].append(family.samples[0].value)
-    for name, (family, values) in found.items():
-        kind = CounterMetricFamily if family.type == "counter" else GaugeMetricFamily
-        yield kind(name, family.documentation, min(values) if name.endswith("start_time_seconds") else sum(values))
 
 
 def _histogram(batches: Timer) -> Metric:
@@ -202,13 +185,20 @@ def _counts(figures: Figures) -> Iterator[Metric]:
 
 
 def _campaigns(campaigns: list[CampaignFigures]) -> Iterator[Metric]:
-    """Figures of campaigns, the same on every server that has read the same events: take the largest, not the sum."""
+    """Figures of campaigns, each from the server that has its lease."""
 
     for name, text in GAUGES.items():
         family = GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=["campaign"])
         for each in campaigns:
             if name in each.gauges:
                 family.add_metric([each.name], each.gauges[name])
+        yield family
+    for name, text in BY_WINDOW.items():
+        family = GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=["campaign", "window"])
+        for each in campaigns:
+            for key, value in each.gauges.items():
+                if key.startswith(f"{name}/"):
+                    family.add_metric([each.name, key.removeprefix(f"{name}/")], value)
         yield family
     loaded = [(each.name, each.totals) for each in campaigns if each.totals]
 
@@ -233,7 +223,8 @@ def _campaigns(campaigns: list[CampaignFigures]) -> Iterator[Metric]:
         yield told
     for name, text, place in (
         ("items_told", "Items whose weights were told.", TOLD),
-        ("expired_decisions", "Decisions that were not answered in time.", EXPIRED),
+        ("expired_decisions", "Decisions that were not answered in time, where answers are of all items.", EXPIRED),
+        ("settled_decisions", "Decisions whose window has ended, where answers are of clicks.", SETTLED),
         ("closed_decisions", "Decisions that were closed before all of their answers came.", CLOSED),
     ):
         counter = CounterMetricFamily(f"{PREFIX}_{name}", text, labels=["campaign"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, text
 
 from matroid_bandits.exceptions import UnavailableError
+
+log = logging.getLogger("matroid_bandits.service")
 
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 7_126_403_551  # any number that other programs are unlikely to lock in the same database
@@ -38,6 +41,10 @@ def migrate(connection: Connection, to: str = "head") -> None:
     try:
         with EnvironmentContext(config, scripts, fn=steps) as environment:
             environment.configure(connection=connection)
+            before = environment.get_context().get_current_revision()
             environment.run_migrations()
+            after = environment.get_context().get_current_revision()
+            if before is not None and before != after:
+                log.info("migrated the tables from version %s to %s", before, after)
     except CommandError as error:
         raise UnavailableError(f"the database is of another version of matroid-bandits ({error})") from error

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 from pydantic_core import to_json
 
+from matroid_bandits._util.names import CAMPAIGN_NAME
 from matroid_bandits._version import __version__
 from matroid_bandits.service._dispatch import Endpoint
+from matroid_bandits.service._limits import REQUEST_ID
 from matroid_bandits.service._schemas import Problem
+from matroid_bandits.specs import LABEL_SCHEMA
 
 #: A body for each endpoint that takes one; they are sent one after the other by a test.
 EXAMPLES: dict[str, Any] = {
@@ -28,8 +32,8 @@ EXAMPLES: dict[str, Any] = {
             ],
         },
         "policy": {"policy": "OMM", "scale": 1.0},
+        "answers": "clicks",
         "answer_window": 3600,
-        "default": 0.0,
     },
     "/v1/campaigns/{name}/observe": {"weights": {"boots": 0.2}},
     "/v1/campaigns/{name}/ask": {"exclude": ["boots"]},
@@ -57,8 +61,8 @@ _CHANGING = ("decide", "admin")
 
 
 @cache
-def openapi(endpoints: tuple[Endpoint, ...], root: str = "") -> dict[str, Any]:
-    """The OpenAPI document of some endpoints, which a proxy may have under a path."""
+def openapi(endpoints: tuple[Endpoint, ...], root: str = "", needs_key: bool = True) -> dict[str, Any]:
+    """The OpenAPI document of some endpoints, which a proxy may have under a path, with or without keys."""
     refs, schemas = _schemas(endpoints)
     paths: dict[str, dict[str, Any]] = {}
     for each in sorted(endpoints, key=_place):
@@ -68,13 +72,13 @@ def openapi(endpoints: tuple[Endpoint, ...], root: str = "") -> dict[str, Any]:
             "description": f"Requires a key of role {each.role}." if each.role else "Requires no key.",
             **({} if each.role else {"security": []}),
             "parameters": _parameters(each),
-            "responses": {str(each.status): _response(each, refs), "default": _problem(refs)},
+            "responses": {str(each.status): _response(each, refs), **_refusals(each, refs)},
         }
-        if each.body is not None:
-            schema = {"schema": refs[each.body, "validation"]}
-            if each.path in EXAMPLES:
-                schema["example"] = EXAMPLES[each.path]
-            operation["requestBody"] = {"content": {"application/json": schema}, "required": False}
+        if each.body is not None and each.method != "GET":
+            ref = refs[each.body, "validation"]
+            content = {"schema": ref} | ({"example": EXAMPLES[each.path]} if each.path in EXAMPLES else {})
+            is_required = _needs_body(schemas, ref)
+            operation["requestBody"] = {"content": {"application/json": content}, "required": is_required}
         paths.setdefault(each.path, {})[each.method.lower()] = operation
     return {
         "openapi": "3.1.0",
@@ -89,7 +93,7 @@ def openapi(endpoints: tuple[Endpoint, ...], root: str = "") -> dict[str, Any]:
             "schemas": schemas,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "mb_..."}},
         },
-        "security": [{"key": []}, {}],
+        "security": [{"key": []}] if needs_key else [],
     }
 
 
@@ -124,20 +128,55 @@ def _schemas(endpoints: Iterable[Endpoint]) -> tuple[Any, dict[str, Any]]:
         models += [(each.body, "validation")] if each.body is not None else []
         models += [(each.answer, "serialization")] if each.answer is not None else []
     refs, document = models_json_schema(list(dict.fromkeys(models)), ref_template=_REF)
-    schemas = document["$defs"]
+    schemas = {name: _served(schema) for name, schema in document["$defs"].items() if name != "OwnSpec"}
     for schema in schemas.values():
         schema["description"] = schema.get("description", "").split("\n\n")[0]
-    return refs, schemas
+    return refs, schemas | {"Label": LABEL_SCHEMA}
+
+
+def _served(schema: Any) -> Any:
+    """A schema of specs without what a server refuses, files and code; labels are a component."""
+    if isinstance(schema, list):
+        return [_served(part) for part in schema if not _is_refused(part)]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("anyOf") == LABEL_SCHEMA["anyOf"]:
+        return {"$ref": _REF.format(model="Label")} | {key: schema[key] for key in ("title",) if key in schema}
+    found = {key: _served(part) for key, part in schema.items()}
+    properties = found.get("properties", {})
+    if {"file", "rows"} <= properties.keys():  # a table
+        del properties["file"]
+        properties["rows"] = _without_null(properties["rows"])
+        found["required"] = [*found.get("required", []), "rows"]
+    return found
+
+
+def _is_refused(part: Any) -> bool:
+    """Whether a choice of a schema imports code."""
+    return part == {"$ref": _REF.format(model="OwnSpec")} or (isinstance(part, dict) and "x-imports-code" in part)
+
+
+def _needs_body(schemas: dict[str, Any], ref: Any) -> bool:
+    """Whether a body cannot be left out: all its forms have keys that are required."""
+    schema = schemas[ref["$ref"].rpartition("/")[2]] if "$ref" in ref else ref
+    if "required" in schema:
+        return True
+    forms = schema.get("oneOf", ())
+    return bool(forms) and all(_needs_body(schemas, form) for form in forms)
 
 
 def _parameters(each: Endpoint) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if "{name}" in each.path:
-        found.append({"name": "name", "in": "path", "required": True, "schema": {"type": "string"}})
-    for name, kind in each.query.items():
-        found.append({"name": name, "in": "query", "required": False, "schema": {"type": kind}})
+        schema: dict[str, Any] = {"type": "string", "pattern": CAMPAIGN_NAME}
+        found.append({"name": "name", "in": "path", "required": True, "schema": schema})
+    about = {} if each.query is None else each.query.model_json_schema()["properties"]
+    for name, schema in about.items():
+        schema = _without_null(schema)
+        words = schema.pop("description", "")
+        found.append({"name": name, "in": "query", "required": False, "description": words, "schema": schema})
     if each.method in ("POST", "PUT") and each.role in _CHANGING:
-        schema = {"type": "string", "minLength": 1, "maxLength": 200}
+        schema = {"type": "string", "pattern": REQUEST_ID}
         found.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema})
     return found
 
@@ -149,6 +188,26 @@ def _response(each: Endpoint, refs: Any) -> dict[str, Any]:
     return {"description": each.answer.__doc__ or "", "content": {"application/json": {"schema": schema}}}
 
 
-def _problem(refs: Any) -> dict[str, Any]:
-    schema = refs[Problem, "serialization"]
-    return {"description": "An error.", "content": {"application/problem+json": {"schema": schema}}}
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a value of a query, which is left out where it is null."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if not kinds:
+        return dict(schema)
+    return {**kinds[0], **{key: part for key, part in schema.items() if key not in ("anyOf", "default")}}
+
+
+def _refusals(each: Endpoint, refs: Any) -> dict[str, Any]:
+    """The statuses that an endpoint refuses requests with, apart from those of a server's mistakes."""
+    found = {503} if each.role or each.path == "/readyz" else set[int]()
+    if each.role:
+        found |= {400, 401, 403, 429}
+    if "{name}" in each.path:
+        found |= {404}
+    if each.body is not None and each.method != "GET":
+        found |= {413, 415, 422}
+    if each.role in _CHANGING:
+        found |= {409}
+    if each.path.rpartition("/")[2] in ("events", "stream", "explain"):
+        found |= {410, 413}
+    content = {"application/problem+json": {"schema": refs[Problem, "serialization"]}}
+    return {str(status): {"description": HTTPStatus(status).phrase, "content": content} for status in sorted(found)}

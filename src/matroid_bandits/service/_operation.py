@@ -44,8 +44,8 @@ class Turn:
         The ids that were answered in this transaction.
     doubtful : set of int
         Campaigns that an operation left in doubt: nothing of theirs is committed.
-    n_run : int
-        How many operations were executed.
+    run : set of Operation
+        What was executed.
     terms : dict of int to str
         The new terms of campaigns, as their rows have them.
     by : str
@@ -60,7 +60,7 @@ class Turn:
     answered: dict[tuple[int, str], tuple[str, Answer]] = field(default_factory=dict)
     fresh: list[RequestRow] = field(default_factory=list)
     doubtful: set[int] = field(default_factory=set)
-    n_run: int = 0
+    run: set[Operation] = field(default_factory=set)
     by: str = ""
     terms: dict[int, str] = field(default_factory=dict)
 
@@ -101,8 +101,9 @@ class Operation:
         Where the result is set: from its event loop where it has `get_loop`, else from the writer's thread.
     by : str
         Whose operation it is, as for `Turn`.
-    verb, content : str, bytes
-        "ask" or "tell", and the body of its request: what is handed to the campaign's home. Empty for others.
+    era : int or None
+        The era of the database's clock in which it came: it is not executed after a pause. None for what came from
+        no client.
     """
 
     run: Callable[[Any, Any], Any]
@@ -114,8 +115,7 @@ class Operation:
     result: Any = None
     error: BaseException | None = None
     by: str = ""
-    verb: str = ""
-    content: bytes = b""
+    era: int | None = None
 
     @property
     def is_write(self) -> bool:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from matroid_bandits._util.names import decode
 from matroid_bandits.exceptions import LimitError, UnknownDecisionError
 from matroid_bandits.service import _snapshots
-from matroid_bandits.service._reads import archived_error
+from matroid_bandits.service._reads import archived_error, uplift_form
 from matroid_bandits.service._replica import Replica, read_terms
 from matroid_bandits.service._store import Database
 
@@ -129,13 +129,11 @@ def campaign_uplift(database: Database, name: str) -> dict[str, Any]:
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> campaign_uplift(database, "ads")
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     campaign_uplift(database, "ads")
     Traceback (most recent call last):
     ...
     matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    >>> database.close()
     """
     with database.reading(at_once=True) as connection:
         row = database.get(connection, name)
@@ -148,4 +146,4 @@ def campaign_uplift(database: Database, name: str) -> dict[str, Any]:
                 break
         for event in database.log(connection, row.id, replica.seq, row.seq - replica.seq):
             replica.follow(event.seq, event.at, event.payload, event.seq)  # by the log's word
-        return {"seq": replica.seq} | replica.uplift.form(replica.learner)
+        return uplift_form(replica, database.now(connection))

@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import socket
 from collections import Counter
+from collections.abc import Sequence
 from http import HTTPStatus
 from itertools import chain
-from typing import ClassVar
+from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from matroid_bandits.service._dispatch import ERA
 from matroid_bandits.service._errors import problem
 from matroid_bandits.service._figures import Figures
+from matroid_bandits.service._passing import Passage, Passing
+from matroid_bandits.service._remembered import MARK
+from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
-from matroid_bandits.service._short import Exchange, ShortWay
+from matroid_bandits.service._short import ShortCycle, ShortWay
 
 try:
     import resource
@@ -70,9 +76,41 @@ class Gate:
             del self._of_address[address]
 
 
-def protocol_for(gate: Gate, short: ShortWay) -> type[HttpToolsProtocol]:
-    """The protocol of a server: what uvicorn makes for every connection."""
-    return type("GuardedProtocol", (_Guarded,), {"gate": gate, "short": short})
+class Front:
+    """What the connections of a server share; the application's lifespan makes it, and gives it to the protocol.
+
+    Parameters
+    ----------
+    service : Service
+        What is served.
+    own_port : int, default 0
+        The loopback port at which the other workers of a command reach this one, whose connections are not limited.
+    listeners : sequence of sockets
+        Where connections wait to be accepted.
+    """
+
+    def __init__(self, service: Service, own_port: int = 0, listeners: Sequence[socket.socket] = ()) -> None:
+        self.service, self.own_port, self._listeners = service, own_port, listeners
+        self.gate = Gate(service.settings, service.metrics.figures)
+        self.short, self.passing, self.clock = ShortWay(service), Passing(service), service.leases.clock
+        self.connections: set[GuardedProtocol] = set()
+        self._loop = asyncio.get_running_loop()
+        self.clock.on_pause = self._paused
+        service.count_connections = lambda: self.gate.n_connections
+
+    def _paused(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._drop_connections)
+
+    def _drop_connections(self) -> None:
+        """After a pause: close what came before it, also connections that were not accepted yet."""
+        for connection in [*self.connections]:
+            if connection.era != self.clock.era:
+                connection.transport.abort()
+        for listener in self._listeners:
+            with contextlib.suppress(OSError):
+                while True:
+                    listener.accept()[0].close()
 
 
 def raise_file_limit() -> None:
@@ -90,11 +128,14 @@ class _Refused(Exception):
     """Raised inside the parser's callbacks; it ends the connection."""
 
 
-class _Guarded(HttpToolsProtocol):
-    """uvicorn's protocol, which limits none of this by itself."""
+class GuardedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with limits, the short way, and passing on.
 
-    gate: ClassVar[Gate]
-    short: ClassVar[ShortWay]
+    Attributes
+    ----------
+    era : int
+        The era of the database's clock in which the connection was made.
+    """
 
     _address: str | None = None
     _timer: asyncio.TimerHandle | None = None
@@ -104,10 +145,20 @@ class _Guarded(HttpToolsProtocol):
     _n_parts = _n_headers = 0  # bytes of the URL and headers after the last read; headers without trailers
     _is_whole = True  # no part of a request is still to come
 
+    def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], **more: Any) -> None:
+        super().__init__(config, server_state, app_state, **more)
+        front: Front = app_state["front"]
+        self.front, self.gate, self.short, self._clock = front, front.gate, front.short, front.clock
+        self.era = front.clock.era
+
     # A connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.front.connections.add(self)
+        if self.server is not None and self.server[1] == self.front.own_port != 0:
+            self._expect_request()
+            return
         address = network(self.client[0] if self.client else "")
         refusal = self.gate.enter(address)
         if refusal:
@@ -118,6 +169,7 @@ class _Guarded(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self.front.connections.discard(self)
         self._request_came()
         self.resume_writing()
         if self._address is not None:
@@ -126,6 +178,9 @@ class _Guarded(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
+            return
+        if self.era != self._clock.era:  # it came before a pause
+            self.transport.abort()
             return
         self._quiet += len(data)
         super().data_received(data)
@@ -154,18 +209,36 @@ class _Guarded(HttpToolsProtocol):
             self._fail(*problem)
         if len(self.pipeline) >= _MOST_WAITING:
             self._fail(429, f"expected at most {_MOST_WAITING} requests behind one that is not answered, got more")
-        exchange = None
+        cycle: Passage | ShortCycle | None = None
         if not self._is_busy and not self.flow.write_paused:
-            exchange = self.short.enter(self, self.url, self.headers)
-        if exchange is None:
+            cycle = self.front.passing.enter(self) or self.short.enter(self, self.url, self.headers)
+        self.scope[ERA] = self.era  # type: ignore[literal-required]
+        for name, value in self.headers:
+            if name == MARK:
+                self._take_mark(value)
+        if cycle is None:
             super().on_headers_complete()
         else:
-            self.cycle = exchange  # type: ignore[assignment]
+            self.cycle = cycle  # type: ignore[assignment]
+
+    def _take_mark(self, value: bytes) -> None:
+        """Refuse a request that another server passes on after a pause; its connection is no client's."""
+        if self.front.passing.is_stale(value):
+            self.transport.abort()
+            raise _Refused
+        if self._address is not None and self.front.passing.is_believed(self.client[0] if self.client else ""):
+            self.gate.leave(self._address)
+            self._address = None
 
     def on_body(self, body: bytes) -> None:
         self._quiet = 0
         if self.pipeline and len(self.cycle.body) + len(body) > self.gate.settings.max_body:  # nothing reads it yet
             self._fail(413, f"expected a body of at most {self.gate.settings.max_body:,} bytes, got more")
+        if isinstance(self.cycle, Passage):
+            if len(self.cycle.body) + len(body) > self.cycle.most:
+                self._fail(413, f"expected a body of at most {self.cycle.most:,} bytes, got more")
+            self.cycle.body += body
+            return
         super().on_body(body)
 
     def on_chunk_header(self) -> None:
@@ -178,18 +251,55 @@ class _Guarded(HttpToolsProtocol):
         self._quiet, self._is_whole = 0, True
         if self._timer is not None:
             self._request_came()
-        exchange: object = self.cycle
-        if isinstance(exchange, Exchange):
-            if self.short.serve(exchange):
+        cycle: object = self.cycle
+        if isinstance(cycle, Passage):
+            cycle.more_body = False
+            self.front.passing.send(cycle)
+            return
+        if isinstance(cycle, ShortCycle):
+            if self.short.serve(cycle):
                 return
-            self._take_the_long_way(exchange)
+            self._take_the_long_way(cycle)
         super().on_message_complete()
 
-    def _take_the_long_way(self, exchange: Exchange) -> None:
+    def _take_the_long_way(self, cycle: ShortCycle) -> None:
         """Let ASGI serve a request of which all has come."""
         self.cycle = None  # type: ignore[assignment]
         super().on_headers_complete()
-        super().on_body(bytes(exchange.body))
+        super().on_body(bytes(cycle.body))
+
+    def run_here(self, passage: Passage) -> None:
+        """Let ASGI serve a request that could not be passed on; others may wait behind it."""
+        path, _, query = passage.target.partition(b"?")
+        scope = passage.scope
+        scope["method"], scope["path"], scope["raw_path"] = passage.method.decode(), path.decode(), path
+        scope["query_string"] = query
+        cycle = RequestResponseCycle(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=passage.keep_alive,
+            on_response=self.on_response_complete,
+        )
+        cycle.body, cycle.more_body = passage.body, False
+        if self.cycle is passage:  # type: ignore[comparison-overlap]
+            self.cycle = cycle
+        self._start_asgi_task(cycle, self.app)
+
+    def shutdown(self) -> None:
+        """End with the server: what was begun is finished, but for streams."""
+        if not self.front.service.is_draining:
+            self.front.service.drain()
+        super().shutdown()
+        cycle: object = self.cycle
+        if isinstance(cycle, Passage) and cycle.is_apart:
+            self.transport.close()
 
     # Heads are looked at when they are whole and after each read, and not at every header: what one read brings is
     # bounded, and calls per header would be a tenth of what a small request costs.
@@ -237,6 +347,9 @@ class _Guarded(HttpToolsProtocol):
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
+        cycle: object = self.cycle
+        if isinstance(cycle, Passage) and cycle.link is not None:
+            cycle.link.resume()
 
     # Refusals
 

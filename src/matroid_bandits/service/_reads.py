@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from matroid_bandits._util.names import decode
+from matroid_bandits._util.names import decode, encode
+from matroid_bandits.evaluation import fixed_set
 from matroid_bandits.exceptions import ArchivedEventsError, StoppingError
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import policy_to_dict
+from matroid_bandits.policies import FixedSet, policy_to_dict
 from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._warm import compiling_now
 from matroid_bandits.specs import LONGEST_TITLE
 
 #: What an item of a page of waiting decisions is taken to cost, in bytes.
@@ -31,6 +33,7 @@ def summary_form(replica: Replica) -> dict[str, Any]:
         "created": replica.created,
         "alarms": len(replica.alarms),
         "loading": None,
+        "compiling": compiling_now(replica.name),
     }
 
 
@@ -47,6 +50,7 @@ def row_form(row: Any, spec: dict[str, Any], progress: tuple[int, int] | None = 
         "created": row.created,
         "alarms": row.alarms,
         "loading": None if progress is None else progress[0] / progress[1],
+        "compiling": compiling_now(row.name),
     }
 
 
@@ -90,9 +94,14 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "holdout": learner.holdout.share,
         "holdout_by": learner.holdout.by,
         "control": None if (control := learner.holdout.control) is None else policy_to_dict(control, arrays={}),
+        "control_set": [encode(matroid.labels[e], "label") for e in fixed_set(control, matroid).tolist()]
+        if isinstance(control, FixedSet)
+        else None,
         "control_teaches": learner.holdout.learns,
+        "answers": replica.answers,
         "answer_window": replica.spec.get("answer_window"),
         "default": replica.spec.get("default"),
+        "spending": None if (spent := learner.spending) is None else spent._asdict(),
     }
     return form | {"constraint": matroid.to_dict()} if constraint else form
 
@@ -171,9 +180,9 @@ def alarms_form(replica: Replica) -> dict[str, Any]:
     return {"seq": replica.seq, "alarms": [*replica.alarms.values()]}
 
 
-def uplift_form(replica: Replica) -> dict[str, Any]:
-    """The learner against its control."""
-    return {"seq": replica.seq} | replica.uplift.form(replica.learner)
+def uplift_form(replica: Replica, now: float) -> dict[str, Any]:
+    """The learner against its control, in windows that end now."""
+    return {"seq": replica.seq} | replica.uplift.form(replica.learner, now)
 
 
 def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:
@@ -185,5 +194,6 @@ def history_form(replica: Replica, resolution: int, after: float) -> dict[str, A
         "marks": [mark for mark in history.marks if mark["at"] > after],
         "waiting": history.waiting,
         "expired": history.expired,
+        "settled": history.settled,
         "complete": history.is_complete,
     }

@@ -6,8 +6,10 @@ versions wrote have all of it in full, and are read as well.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from binascii import b2a_base64
+from functools import lru_cache
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -16,13 +18,18 @@ from pydantic_core import from_json, to_json
 _MARK = "\x01"
 
 #: What ids begin with that a server made for a request without one; no client may send it, and the index of the
-#: migration 0006 has it too. They are needed for as long as a server may send a request again.
-FRONT_MARK = "\x02"
-FRONT_IDS_S = 600.0
+#: migration 0006 has it too. They are remembered for longer than any pause of a server after which it might go on.
+MADE = "\x02"
+MADE_IDS_S = 6 * 3600.0
+
+#: The header of a request that a server passes on: its id, the database's clock as it last read it, and the key that
+#: it made for a request that writes.
+MARK = b"x-matroid-bandits-passed"
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIGEST = re.compile(r"[0-9a-f]{32}")
+_PASSED = re.compile(r"([0-9a-f]{16}) (\d{1,12}\.\d{3})(?: ([A-Za-z0-9_-]{16}))?")
 
 #: What every decision in an answer says, in this order; the learner's id is known from the campaign.
 _DECISION = ("decision", "learner", "items", "numbers", "pinned", "full", "held_out")
@@ -42,14 +49,47 @@ def short_id(id: str) -> str:
     return _MARK + _text(bytes.fromhex(id.replace("-", "")))
 
 
+@lru_cache(maxsize=16)  # a request's is read some times, one after the other
+def read_mark(value: bytes) -> tuple[str, float, str]:
+    """The server that passed a request on, the time it knew, and the id that it made; empty and 0 without one.
+
+    Examples
+    --------
+    >>> read_mark(b"0123456789abcdef 17.500"), read_mark(b"anything else")
+    (('0123456789abcdef', 17.5, ''), ('', 0.0, ''))
+    """
+    found = _PASSED.fullmatch(value.decode("latin-1"))
+    if found is None:
+        return "", 0.0, ""
+    return found[1], float(found[2]), "" if found[3] is None else MADE + found[3]
+
+
 def short_digest(digest: str) -> str:
     """A digest as it is stored: its first 64 bits, which tell the requests of one id apart."""
     return _text(bytes.fromhex(digest)[:8]) if _DIGEST.fullmatch(digest) else digest
 
 
+def sealed(id: str, digest: str, status: int, answer: str) -> str:
+    """A request's digest as it is stored: short, with a checksum of the whole row.
+
+    Examples
+    --------
+    >>> is_sound("visit 17", sealed("visit 17", "", 200, "[1,2,false]"), 200, "[1,2,true]")
+    False
+    """
+    short = short_digest(digest)
+    return f"{short}.{_checksum(id, short, status, answer)}"
+
+
+def is_sound(id: str, stored: str, status: int, answer: str) -> bool:
+    """Whether a row is as it was written; rows of versions up to 0.2 have no checksum, and count as sound."""
+    short, dot, checksum = stored.partition(".")
+    return not dot or checksum == _checksum(id, short, status, answer)
+
+
 def is_same(stored: str, digest: str) -> bool:
     """Whether a stored digest, short or not, is that of a request."""
-    return stored in (digest, short_digest(digest))
+    return stored.partition(".")[0] in (digest, short_digest(digest))
 
 
 def short_decision(form: dict[str, Any]) -> str:
@@ -84,6 +124,10 @@ def whole(answer: str, learner: str) -> bytes:
         return to_json(dict(zip(_TOLD, values, strict=True)))
     decision, *others, more = values
     return to_json(dict(zip(_DECISION, (decision, learner, *others), strict=True)) | more)
+
+
+def _checksum(id: str, short: str, status: int, answer: str) -> str:
+    return _text(hashlib.blake2b(f"{id}\n{short}\n{status}\n{answer}".encode(), digest_size=4).digest())
 
 
 def _text(data: bytes) -> str:

@@ -13,15 +13,16 @@ from pydantic_core import from_json, to_json
 
 from matroid_bandits._typing import Label
 from matroid_bandits._util.names import decode
-from matroid_bandits._util.text import printable
+from matroid_bandits._util.text import printable, shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
-from matroid_bandits.learner import Learner, Untold
-from matroid_bandits.policies import scale_problem
+from matroid_bandits.learner import REST, Answers, Learner, Untold
+from matroid_bandits.policies import Spending, scale_problem
 from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, HELD_OUT, TOLD, History
 from matroid_bandits.service._store import EventRow, chained
 from matroid_bandits.service._uplift import Uplift
 from matroid_bandits.service._words import Rule, rule_of
+from matroid_bandits.specs import read_answers
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -43,6 +44,9 @@ _MOST_RECENT, _MOST_KEPT = 1000, 50_000
 #: Seconds that an operation may take while other campaigns wait.
 _SHARE_S = 0.02
 
+#: The status of a campaign after an event that changes it.
+STATUS_AFTER = {"paused": "paused", "resumed": "active", "archived": "archived", "stopped": "stopped"}
+
 _MARKED = OWN_EVENTS | {"created", "changed", "configured", "restarted"}
 
 
@@ -60,7 +64,12 @@ class Replica:
     digest : str
         The digest of the log up to that event.
     spec : dict
-        The campaign's title, what it is about, its answer window in seconds and its default weight.
+        The campaign's title, what it is about, its answer window in seconds and its default weight: as the log says
+        them, or as the row of the campaign does where the log is of a version that did not.
+    is_told : bool
+        Whether the log, or the snapshot that the replica began with, says the terms.
+    trusted : int
+        The last event by which decisions of the log were accepted as they are; 0 without one.
     history : History
         Sums over time.
     uplift : Uplift
@@ -69,7 +78,8 @@ class Replica:
         The items of the latest decisions, in JSON form.
     alarms : dict of event to {"seq", "at", "kind", "text"}
         The alarms that were not acknowledged, oldest first: "drift" where a detector found a change, "scale" where
-        weights are wider than the policy's scale, "replay" where another build would have decided otherwise.
+        the policy's scale is too small for the weights' range, "replay" where another build would have decided
+        otherwise.
     is_wide, n_alarms : bool, int
         Whether an alarm told of the scale, and the changes that the policy's detector had found at the last one.
     spent, excess : float
@@ -92,6 +102,8 @@ class Replica:
         self.difference, self.build, self.is_unsaved = "", "", False
         self.status, self.created = "active", 0.0
         self.reason: str | None = None
+        self.is_told, self.trusted = False, 0
+        self._row: tuple[Any, ...] = ()  # what the row of the campaign said when it was compared last
         self.weights = math.inf, -math.inf
         self.alarms: dict[int, dict[str, Any]] = {}
         self.is_wide, self.n_alarms = False, 0
@@ -179,50 +191,125 @@ class Replica:
         self.seq = seq
         kind, history, learner = event["event"], self.history, self.learner
         if kind == "asked":
-            learner.book.date(event["decision"], at)
             history.add(at, ASKED, 1)
             self.remember(event["items"])
-            self.uplift.ask(event, learner)
+            self.uplift.ask(event, at, learner)
             if "held_out" in event:
                 history.add(at, HELD_OUT, 1)
+            if not event["items"]:  # settled at once, worth 0
+                history.settle_empty(at, "held_out" in event, self.rest() is not None)
+                return
+            learner.book.date(event["decision"], at)
+            if self.rest() is not None:
+                history.wait(event["decision"], at, "held_out" in event)
+        elif kind == "told" and not before:  # of nothing, in a log of version 0.2.0
+            return
         elif kind == "told":
             told = self._widen(event)
-            _, n_items, is_held_out = before[0]
             history.add(at, TOLD, len(told))
-            history.learn(at, math.fsum(told), len(told) / max(n_items, 1), is_held_out)
-            self.uplift.tell(event["decision"], told, at, learner)
+            self._learn(at, before[0], math.fsum(told), len(told))
+            self.uplift.tell(event["decision"], told, at, learner, history.unsettled)
         elif kind == "observed":
             self._widen(event)
         elif kind == "closed":
             self._note_closed(event, at, before)
             self.uplift.close(event, at, learner)
         elif kind in _MARKED:
-            if kind == "trusted":
-                self.mismatch = ""
-            elif kind == "alarm":
+            self._note_status(event, seq)
+            if kind == "alarm":
                 self._note_alarm(event, at, seq)
             elif kind == "acknowledged":
                 self.alarms = {id: alarm for id, alarm in self.alarms.items() if id > event["until"]}
             elif kind == "created":
                 self.created = at
+                self.spec, self.is_told = event.get("terms", self.spec), "terms" in event
+                self.uplift.configure(event, at, learner)
             elif kind == "adjusted":
                 self.spec = event["terms"]
+                if not self._has_window:
+                    over = [id for id in history.unsettled if id not in learner.book]
+                    history.settle(at, over)
+                    self.uplift.settle(over, at, learner)
             elif kind in ("changed", "configured", "restarted"):
                 self.is_wide &= kind != "configured"  # another policy may have another scale
                 self.n_alarms = _n_alarms(learner)
-                self.uplift.configure(learner)
+                self.uplift.configure(event, at, learner)
             history.mark(at, seq, kind, _words(event), event.get("by"))
         history.waiting = learner.n_outstanding
+
+    def _note_status(self, event: dict[str, Any], seq: int) -> None:
+        """The status of the campaign after an event of the service, and the reason where it is stopped."""
+        kind = event["event"]
+        if kind == "trusted":
+            self.mismatch, self.trusted = "", seq
+            kind = "resumed" if self.status == "stopped" else kind
+        if kind in STATUS_AFTER:
+            self.status, self.reason = STATUS_AFTER[kind], event.get("reason")
+
+    def row(self) -> dict[str, Any]:
+        """What the row of the campaign is to say after the last event."""
+        return {
+            "seq": self.seq,
+            "digest": self.digest,
+            "spec": self.spec,
+            "status": self.status,
+            "reason": self.reason,
+            "trusted": self.trusted,
+            "decisions": self.learner.n_decisions,
+            "waiting": self.learner.n_outstanding,
+            "alarms": len(self.alarms),
+            "created": self.created,
+        }
+
+    def compare(self, row: Any, names: Sequence[str] = ("spec", "status", "reason", "trusted")) -> None:
+        """Compare what the row of the campaign says with the log; where that is of an early version, take the row.
+
+        Raises
+        ------
+        ReplayError
+            The row is not the one that the log leads to.
+        """
+        said = row.spec, row.status, row.reason, row.trusted
+        if said == self._row:
+            return
+        terms = read_terms(row.spec, self.name)
+        if not self.is_told:
+            self.spec, self.status, self.reason, self.trusted = terms, row.status, row.reason, row.trusted
+        expected = self.row()
+        for name in names if self.is_told else ():
+            if expected[name] != (terms if name == "spec" else getattr(row, name)):
+                raise ReplayError(f"the row of {self.name} has another {name} than its log leads to")
+        self._row = said
 
     def _note_closed(self, event: dict[str, Any], at: float, before: Sequence[Untold]) -> None:
         """Count decisions that are closed, and the default that their items were learnt with, where there was one."""
         history, default = self.history, event.get("default")
         if event.get("expired"):
-            history.expired += len(before)
-        history.add(at, EXPIRED if event.get("expired") else CLOSED, len(before))
-        if default is not None:
-            for n_untold, n_items, is_held_out in before:
-                history.learn(at, default * n_untold, n_untold / max(n_items, 1), is_held_out)
+            n_expired = sum(each.id not in history.unsettled for each in before)  # the others are settled
+            history.expired += n_expired
+            history.add(at, EXPIRED, n_expired)
+        else:
+            history.add(at, CLOSED, len(before))
+        for each in before:
+            if default is not None:
+                self._learn(at, each, default * each.n_untold, each.n_untold)
+            elif (dropped := history.unsettled.pop(each.id, None)) is not None:  # what was told of it counts alone
+                n_told = each.n_items - each.n_untold
+                history.learn(at, dropped[1], n_told / max(each.n_items, 1), each.is_held_out)
+        if "before" in event:
+            history.settle_before(at, event["before"])
+
+    def _learn(self, at: float, of: Untold, weight: float, n_items: int) -> None:
+        """Count the weights of some items of a decision: at once, or, with answers of clicks, when it is settled.
+
+        A decision is settled when its window has ended, whether anything of it still waits or not: clicks come early,
+        and averages of what is answered early are too high. Without a window it is settled when nothing waits.
+        """
+        history = self.history
+        if not history.weigh(of.id, weight):
+            history.learn(at, weight, n_items / max(of.n_items, 1), of.is_held_out)
+        elif n_items == of.n_untold and not self._has_window:
+            history.settle(at, [of.id])
 
     def _note_alarm(self, event: dict[str, Any], at: float, seq: int) -> None:
         kind = alarm_kind(event)
@@ -273,7 +360,7 @@ class Replica:
         rows.append((self.id, self.seq, at, payload))
 
     def _watch(self, event: dict[str, Any], at: float, rows: list[EventRow]) -> None:
-        """Raise an alarm when a detector found a change, and once when weights are wider than the policy's scale."""
+        """Raise an alarm when a detector found a change, and once when the policy's scale is too small."""
         if not self.is_wide and (text := scale_problem(self.learner.policy, *self.weights)):
             self.put({"event": "alarm", "kind": "scale", "text": text}, at, rows)
         n_alarms = _n_alarms(self.learner)
@@ -310,6 +397,10 @@ class Replica:
         """How many names of items that are not there requests have had since this was last called."""
         n_before, self._n_unknown = self._n_unknown, 0 if self._learner is None else self._learner.n_unknown
         return self._n_unknown - n_before
+
+    def spending(self) -> Spending | None:
+        """What decisions have cost beside a budget; None without one, and before there is a learner."""
+        return None if self._learner is None else self._learner.spending
 
     def spend(self, seconds: float) -> None:
         """Take note of the time that an operation took: since the last snapshot, and what was more than its share."""
@@ -356,36 +447,61 @@ class Replica:
             return weights
         return values if all(type(value) in (float, int) for value in values) else weights
 
+    @property
+    def answers(self) -> Answers:
+        """What answers tell of."""
+        return read_answers(self.learner, self.spec)
+
+    @property
+    def _has_window(self) -> bool:
+        return self.spec.get("answer_window") is not None
+
+    def rest(self, default: float | None = None) -> float | None:
+        """The weight of what was not told when a decision is closed: what answers of its kind say, or a default."""
+        rest = REST[self.answers]
+        return default if rest is None else rest
+
     def expired(self, now: float) -> int | None:
-        """The first decision that may still wait, where there are older ones whose answers are overdue."""
+        """The first decision that may still wait, where the windows of older ones have ended."""
         window = self.spec.get("answer_window")
         if window is None:
             return None
-        last = None
-        for id, at in self.learner.book.times():
-            if at is None or at + window > now:
-                break
-            last = id
-        return None if last is None else last + 1
+        last = 0
+        unsettled = ((id, at) for id, (at, *_) in self.history.unsettled.items())
+        for times in (self.learner.book.times(), unsettled):
+            for id, at in times:
+                if at is None or at + window > now:
+                    break
+                last = max(last, id)
+        return last + 1 if last else None
 
 
-def stored_terms(text: str) -> dict[str, Any]:
-    """A campaign's terms as its row has them; none where a hand has made them something else."""
+def stored_terms(row: Any) -> dict[str, Any]:
+    """A campaign's terms as its row has them, for lists; empty where they cannot be read."""
     try:
-        form = json.loads(text)
-    except ValueError:
+        return read_terms(row.spec, row.name)
+    except ReplayError:
         return {}
-    return form if isinstance(form, dict) else {}
 
 
 def read_terms(text: str, name: str) -> dict[str, Any]:
-    """A campaign's terms from its row; what an answer window or a default cannot be is left out, and logged."""
-    terms = stored_terms(text)
+    """A campaign's terms from its row.
+
+    Raises
+    ------
+    ReplayError
+        They are no JSON object, or the answer window or the default is no number.
+    """
+    try:
+        terms = json.loads(text)
+    except ValueError:
+        terms = None
+    if not isinstance(terms, dict):
+        raise ReplayError(f"expected the terms of {name} in its row as a JSON object, got {shown(text)}")
     for key in ("answer_window", "default"):
         value = terms.get(key)
         if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
-            log.error("campaign %s goes on without its %s, which is no number", name, key)
-            terms[key] = None
+            raise ReplayError(f"expected {key} in the row of {name} to be a number or null, got {shown(value)}")
     return terms
 
 

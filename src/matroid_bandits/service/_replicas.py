@@ -63,7 +63,7 @@ class Replicas:
         self._database, self._snapshot_every = database, snapshot_every
         self._by_name: dict[str, Replica] = {}
         self._at_risk: dict[int, tuple[Replica, str | None]] = {}  # with the digest of what is known to be in its log
-        self._broken: dict[str, tuple[str, int, str]] = {}  # what is wrong, and of which log
+        self._broken: dict[str, tuple[str, tuple[Any, ...]]] = {}  # what is wrong, and of which row
         self._figures = figures or Figures()
         self._background = _Background(self._figures)
         self._checker = checker or Checker(database)
@@ -111,7 +111,7 @@ class Replicas:
         """Whether a campaign is to be loaded: it is not, is not archived, and can be read as far as is known."""
         if row.id in self.by_id or row.status == "archived":
             return False
-        return row.name not in self._broken or self._broken[row.name][1:] != (row.trusted, row.digest)
+        return row.name not in self._broken or self._broken[row.name][1] != _version_of(row)
 
     def adopt(self, replica: Replica) -> None:
         """Take a replica of a campaign that was just created."""
@@ -132,10 +132,10 @@ class Replicas:
                 self._follow(replica, row, connection)
             if (replica.seq, replica.digest) != (row.seq, row.digest):
                 raise ReplayError(f"expected to be at event {row.seq} of {replica.name}, got {replica.seq} or others")
+            replica.compare(row)
         except BaseException:
             self.doubt(replica)
             raise
-        replica.status, replica.reason = row.status, row.reason
         return is_behind
 
     def risk(self, replicas: dict[int, Replica]) -> None:
@@ -185,18 +185,18 @@ class Replicas:
                 self._save(replica)
         self._background.stop()
 
-    def forget_ids(self, before: float, *, of_fronts: bool = False) -> None:
+    def forget_ids(self, before: float, *, of_servers: bool = False) -> None:
         """Forget, in the background, the ids of requests that were answered before a time."""
-        self._background.put(partial(self._database.forget_ids, before, of_fronts=of_fronts))
+        self._background.put(partial(self._database.forget_ids, before, of_servers=of_servers))
 
     def _load(self, row: Any, connection: Connection) -> Replica:
         self._database.take_time(connection)
         try:
             replica = self._read(row, connection)
+            replica.compare(row)
         except MatroidBanditsError as error:
-            self._broken[row.name] = str(error), row.trusted, row.digest
+            self._broken[row.name] = str(error), _version_of(row)
             raise CampaignStoppedError(f"the log of {row.name} cannot be read: {error}") from error
-        replica.status, replica.reason = row.status, row.reason
         if replica.saved:  # what a snapshot does not hold
             replica.recent.clear()
             for payload in self._database.tail(connection, row.id, row.seq, 2 * (replica.recent.maxlen or 0)):
@@ -314,6 +314,11 @@ class Replicas:
             raise
         self._figures.count("snapshots", "written")
         self._checker.saved(row["campaign"])
+
+
+def _version_of(row: Any) -> tuple[Any, ...]:
+    """What of a campaign's row decides whether it can be loaded."""
+    return row.digest, row.trusted, row.spec, row.status, row.reason
 
 
 class _Background(threading.Thread):

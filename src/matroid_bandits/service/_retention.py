@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from matroid_bandits.exceptions import SerializationError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive, Event
-from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._replica import Replica, stored_terms
 from matroid_bandits.service._store import Database, chained
 from matroid_bandits.service._tables import campaigns, events, snapshots
 
@@ -21,14 +21,19 @@ log = logging.getLogger("matroid_bandits.service")
 #: Events that are read or removed at a time, so that neither the database nor requests wait for long.
 _CHUNK = 2000
 
+#: Where the log's word is taken for every decision: hashes show whether it is the log that was written.
+_ALL = 2**62
+
 
 class Retention:
     """Moves closed stretches of logs to an archive.
 
     A snapshot is chosen and kept. Once `keep_events` events follow it, what comes before it is written to a file,
     read back and compared with the digest in the snapshot; then the log begins after the snapshot, and the events
-    before are removed. So a log has at most about twice `keep_events` events. Decisions that wait are in the
-    snapshot, and ids of requests in a table of their own: neither holds a stretch up.
+    before are removed. So a log has at most about twice `keep_events` events. Where it has more, as when the archive
+    was switched on later, a snapshot is made `keep_events` before its end, by replaying it, and the log is cut there
+    at once. Decisions that wait are in the snapshot, and ids of requests in a table of their own: neither holds a
+    stretch up.
 
     Parameters
     ----------
@@ -38,34 +43,72 @@ class Retention:
         Where stretches go.
     keep_events : int
         How many events of a campaign stay in the database at least.
+    apart : int
+        Events between two snapshots of a server.
+    walk : callable
+        Lets a replica follow its log up to an event, without disturbing requests.
     rest : callable
         Called between two pieces of work; raises where the server ends.
     """
 
     def __init__(
-        self, database: Database, archive: Archive, keep_events: int, rest: Callable[[], None] = lambda: None
+        self,
+        database: Database,
+        archive: Archive,
+        keep_events: int,
+        apart: int,
+        walk: Callable[[Replica, int, int], None],
+        rest: Callable[[], None],
     ) -> None:
         self.archive = archive
-        self._database, self._keep_events, self._rest = database, keep_events, rest
+        self._database, self._keep_events, self._apart = database, keep_events, apart
+        self._walk, self._rest = walk, rest
 
     def tend(self, campaign: int) -> None:
         """Archive and remove what can be, and choose the snapshot that the log will begin at next."""
         with self._database.reading() as connection:
             (row,) = self._database.rows(connection, [campaign]) or (None,)
-        if row is None:
-            return
+            if row is None:
+                return
+            has_kept = _kept(connection, campaign, row.first) is not None
         self._remove(campaign, row.first)  # what a server left that ended in the middle of it
+        last_old = row.seq - self._keep_events
+        most_old = self._keep_events + 2 * self._apart if has_kept else self._apart
+        if last_old - row.first > most_old and self._make(row, last_old):
+            self._cut(row, last_old)
+            return
         chosen = self._choose(campaign, row.first)
         if chosen is not None and row.seq - chosen >= self._keep_events:
             self._cut(row, chosen)
             self._choose(campaign, chosen + 1)
 
+    def _make(self, row: Any, seq: int) -> bool:
+        """Make a snapshot at an event by replaying the log, and keep it; whether that could be done."""
+        replica = Replica(row.id, row.name, stored_terms(row))
+        with self._database.reading() as connection:
+            for number in _snapshots.numbers(connection, row.id, seq):
+                earlier = Replica(row.id, row.name, stored_terms(row))
+                if _snapshots.restore(connection, earlier, number) and earlier.is_complete:
+                    replica = earlier
+                    break
+        if replica.seq < row.first - 1:  # what is before it is in archives alone
+            return False
+        log.info("campaign %s: making a snapshot at event %d, to archive what is older", row.name, seq)
+        self._walk(replica, seq, _ALL)
+        digest = replica.digest
+        for number, at, payload in self._read(row.id, seq + 1, row.seq):
+            digest = chained(digest, number, at, payload)
+        if digest != row.digest:
+            raise SerializationError(f"expected the log of {row.name} as it was written, got another")
+        _snapshots.store(self._database, _snapshots.take(replica) | {"kept": 1})
+        self._keep(row.id, seq, 1)  # where a server had made one at the same event
+        return True
+
     def _choose(self, campaign: int, first: int) -> int | None:
         """The snapshot that is kept until the log begins after it: the newest one when there was none."""
         of_it = (snapshots.c.campaign == campaign) & (snapshots.c.seq >= first)
         with self._database.writing() as connection:
-            kept = select(sa.func.max(snapshots.c.seq)).where(of_it, snapshots.c.kept == 1)
-            found: int | None = connection.execute(kept).scalar_one()
+            found = _kept(connection, campaign, first)
             if found is None:
                 found = connection.execute(select(sa.func.max(snapshots.c.seq)).where(of_it)).scalar_one()
                 if found is not None:
@@ -77,13 +120,13 @@ class Retention:
         with self._database.reading() as connection:
             saved = Replica(row.id, row.name, {})
             if not _snapshots.restore(connection, saved, seq):
-                self._let_go(row.id, seq)
+                self._keep(row.id, seq, 0)
                 return
             before = self._database.base(connection, row.id)[1]
             if self._is_cut(connection, row):
                 return  # and `before` may be of the log as it is now
         if not saved.is_complete:  # it is made from the whole log, which must be there
-            self._let_go(row.id, seq)
+            self._keep(row.id, seq, 0)
             return
         log_of_it = self._read(row.id, row.first, seq)
         try:
@@ -105,7 +148,7 @@ class Retention:
             if now is None or now.first != row.first or _snapshots.find(connection, row.id, seq) is None:
                 return  # another server has done it, or the campaign is gone
             connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(first=seq + 1))
-        log.info("campaign %s: events %d to %d are in %s", row.name, row.first, seq, path.name)
+        log.info("campaign %s: events %d to %d are in %s", row.name, row.first, seq, path)
         self._remove(row.id, seq + 1)
 
     def _is_cut(self, connection: Connection, row: Any) -> bool:
@@ -113,11 +156,11 @@ class Retention:
         (now,) = self._database.rows(connection, [row.id]) or (None,)
         return now is None or bool(now.first != row.first)
 
-    def _let_go(self, campaign: int, seq: int) -> None:
-        """Choose another snapshot next time."""
+    def _keep(self, campaign: int, seq: int, kept: int) -> None:
+        """Keep a snapshot, or let it go, so that another is chosen next time."""
         with self._database.writing() as connection:
             same = (snapshots.c.campaign == campaign) & (snapshots.c.seq == seq)
-            connection.execute(sa.update(snapshots).where(same).values(kept=0))
+            connection.execute(sa.update(snapshots).where(same).values(kept=kept))
 
     def _read(self, campaign: int, first: int, last: int) -> Iterator[Event]:
         after = first - 1
@@ -143,3 +186,10 @@ class Retention:
                     return
                 connection.execute(sa.delete(events).where(of_it, events.c.seq < lowest + _CHUNK))
             self._rest()
+
+
+def _kept(connection: Connection, campaign: int, first: int) -> int | None:
+    """The snapshot that is kept until the log begins after it."""
+    of_it = (snapshots.c.campaign == campaign) & (snapshots.c.seq >= first) & (snapshots.c.kept == 1)
+    found: int | None = connection.execute(select(sa.func.max(snapshots.c.seq)).where(of_it)).scalar_one()
+    return found

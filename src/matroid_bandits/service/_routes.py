@@ -14,23 +14,17 @@ from matroid_bandits.service import _reads as reads
 from matroid_bandits.service import _schemas as forms
 from matroid_bandits.service._apply import apply
 from matroid_bandits.service._dispatch import Call, Endpoint
-from matroid_bandits.service._history import LEVELS
 from matroid_bandits.service._limits import check_batch, check_constraint, check_sizes
 from matroid_bandits.service._operation import Answer
 from matroid_bandits.service._replica import stored_terms
 from matroid_bandits.service._sizes import campaign_sizes, database_sizes
-from matroid_bandits.service._stream import LAST_EVENT, stream
+from matroid_bandits.service._stream import stream
 from matroid_bandits.specs import CampaignSpec, SettingsSpec, parse
-
-_FAR = 1e15
-
-#: The largest number of an item that is asked for.
-LAST_ITEM = 10**9
 
 
 async def _ask(call: Call) -> Answer:
     run, seconds = act.read_ask(call.content)
-    answer = await call.write(run, "ask", "ask")
+    answer = await call.write(run, "ask")
     return answer if seconds is None else await _with_tokens(call, answer, [seconds])
 
 
@@ -52,7 +46,7 @@ async def _with_tokens(call: Call, answer: Answer, seconds: list[int | None]) ->
         for decision, good_for in zip(form.get("decisions", [form]), seconds, strict=True):
             if good_for is not None:
                 decision["token"] = call.service.tokens.sign(
-                    str(call.name), decision["decision"], call.key.id, good_for
+                    str(call.name), decision["learner"], decision["decision"], call.key.id, good_for
                 )
         return to_json(form)
 
@@ -62,9 +56,11 @@ async def _with_tokens(call: Call, answer: Answer, seconds: list[int | None]) ->
 async def _tell(call: Call) -> Answer:
     only = call.key.decision
     run, decision = act.read_tell(call.content)
-    if only is not None and decision != only:
+    if only is None:
+        return await call.write(run)
+    if decision != only:
         raise AccessError(f"expected an answer to decision {only}, as the token says, got one to {decision}")
-    return await call.write(run, verb="tell")
+    return await call.write(act.of_learner(call.key.learner, run))
 
 
 async def _tell_batch(call: Call) -> Answer:
@@ -104,7 +100,7 @@ async def _change(call: Call) -> Answer:
 
 
 async def _apply(call: Call) -> Answer:
-    is_dry, settings = call.flag("dry_run", False), call.service.settings
+    is_dry, settings = call.query(forms.ApplyQuery).dry_run, call.service.settings
     check_sizes(_plain(call.content), settings)
 
     def prepare() -> Any:
@@ -160,29 +156,30 @@ async def _list(call: Call) -> Answer:
     only = call.key.campaign
     rows = [row for row in await run_in_threadpool(read) if only is None or row.name == only]
     reading = call.service.reading
-    forms = [reads.row_form(row, stored_terms(row.spec), reading.get(row.name)) for row in rows]
+    forms = [reads.row_form(row, stored_terms(row), reading.get(row.name)) for row in rows]
     return _answer({"campaigns": forms})
 
 
 async def _show(call: Call) -> Answer:
-    with_constraint = call.flag("constraint", True)
+    with_constraint = call.query(forms.ShowQuery).constraint
     return await _read(call, lambda replica: reads.campaign_form(replica, constraint=with_constraint))
 
 
 async def _estimates(call: Call) -> Answer:
-    body = call.body(forms.EstimatesBody)
-    offset, limit = call.integer("offset", 0, 0, LAST_ITEM), call.integer("limit", LAST_ITEM, 1, LAST_ITEM)
-    return await _read(call, lambda replica: reads.estimates_form(replica, body.features, body.items, offset, limit))
+    body, page = call.body(forms.EstimatesBody), call.query(forms.ItemsQuery)
+    return await _read(
+        call, lambda replica: reads.estimates_form(replica, body.features, body.items, page.offset, page.limit)
+    )
 
 
 async def _explain(call: Call) -> Answer:
-    body = call.body(forms.ExplainBody)
-    wanted = act.request_of(body)
+    body = call.body(forms.ExplainBody).root
+    if isinstance(body, forms.ExplainNextBody):
+        wanted = act.request_of(body)
+        return await _read(call, lambda replica: reads.explanation_form(replica, body.item, wanted, None))
     if body.as_decided:
-        if body.decision is None or wanted:
-            raise MalformedRequestError("expected as_decided with a decision and no request, got another")
         return _answer(await run_in_threadpool(call.service.past.explain, str(call.name), body.item, body.decision))
-    return await _read(call, lambda replica: reads.explanation_form(replica, body.item, wanted, body.decision))
+    return await _read(call, lambda replica: reads.explanation_form(replica, body.item, {}, body.decision))
 
 
 async def _preview(call: Call) -> Answer:
@@ -192,31 +189,28 @@ async def _preview(call: Call) -> Answer:
 
 
 async def _best(call: Call) -> Answer:
-    pessimism, deviation = None, call.number("deviation", 0.5, 0.0, _FAR)
-    if "pessimism" in call.request.query_params:
-        pessimism = call.number("pessimism", 0.05, 1e-12, 1.0 - 1e-9)
-    return await _read(call, lambda replica: reads.best_form(replica, pessimism, deviation))
+    query = call.query(forms.BestQuery)
+    return await _read(call, lambda replica: reads.best_form(replica, query.pessimism, query.deviation))
 
 
 async def _confidence(call: Call) -> Answer:
-    delta, tolerance = call.number("delta", 0.05, 1e-12, 1.0 - 1e-9), call.number("tolerance", 0.0, 0.0, _FAR)
-    deviation = None
-    if "deviation" in call.request.query_params:
-        deviation = call.number("deviation", 1.0, 1e-12, _FAR)
-    return await _read(call, lambda replica: reads.confidence_form(replica, delta, deviation, tolerance))
+    query = call.query(forms.ConfidenceQuery)
+    return await _read(
+        call, lambda replica: reads.confidence_form(replica, query.delta, query.deviation, query.tolerance)
+    )
 
 
 async def _waiting(call: Call) -> Answer:
-    limit = call.integer("limit", 100, 0, 10_000)
+    limit = call.query(forms.WaitingQuery).limit
     return await _read(call, lambda replica: reads.waiting_form(replica, limit, call.service.settings.max_page))
 
 
 async def _history(call: Call) -> Answer:
-    resolution, after = call.integer("resolution", 60, 1, 86400), call.number("after", 0, 0, _FAR)
-    if resolution not in LEVELS:
-        raise MalformedRequestError(f"expected resolution to be one of 1, 60, 3600, 86400; got {resolution}")
+    query = call.query(forms.HistoryQuery)
     now = await run_in_threadpool(call.service.database.now)
-    return await _read(call, lambda replica: reads.history_form(replica, resolution, after) | {"now": now})
+    return await _read(
+        call, lambda replica: reads.history_form(replica, query.resolution, query.after) | {"now": now}
+    )
 
 
 async def _sizes(call: Call) -> Answer:
@@ -231,11 +225,13 @@ async def _sizes(call: Call) -> Answer:
 
 
 async def _uplift(call: Call) -> Answer:
-    return await _read(call, reads.uplift_form)
+    now = await run_in_threadpool(call.service.database.now)
+    return await _read(call, lambda replica: reads.uplift_form(replica, now))
 
 
 async def _events(call: Call) -> Answer:
-    after, limit = call.integer("after", 0, 0, LAST_EVENT), call.integer("limit", 1000, 1, 10_000)
+    query = call.query(forms.EventsQuery)
+    after, limit = query.after, query.limit
 
     def read() -> Answer:
         database, name = call.service.database, call.name
@@ -277,10 +273,9 @@ _ONE = "/v1/campaigns/{name}"
 
 #: Every endpoint of the API.
 ENDPOINTS = (
-    Endpoint("POST", f"{_ONE}/ask", _ask, "decide", "Ask for a set.", forms.AskBody, forms.DecisionAnswer,
-             is_local=True),
+    Endpoint("POST", f"{_ONE}/ask", _ask, "decide", "Ask for a set.", forms.AskBody, forms.DecisionAnswer),
     Endpoint("POST", f"{_ONE}/tell", _tell, "decide", "Tell the observed weights of a decision.", forms.TellBody,
-             forms.ToldAnswer, takes_tokens=True, is_local=True),
+             forms.ToldAnswer, takes_tokens=True),
     Endpoint("POST", f"{_ONE}/ask/batch", _ask_batch, "decide", "Ask for several sets, all or none.",
              forms.AskBatchBody, forms.DecisionsAnswer),
     Endpoint("POST", f"{_ONE}/tell/batch", _tell_batch, "decide",
@@ -293,9 +288,9 @@ ENDPOINTS = (
     Endpoint("POST", "/v1/campaigns", _create, "admin", "Create a campaign.", CampaignSpec,
              forms.CampaignAnswer, 201, lists_items=True),
     Endpoint("GET", _ONE, _show, "read", "Show a campaign.", None, forms.CampaignAnswer,
-             query={"constraint": "boolean"}),
+             query=forms.ShowQuery),
     Endpoint("PUT", _ONE, _apply, "admin", "Change the settings of a campaign; omitted settings stay.", SettingsSpec,
-             forms.AppliedAnswer, query={"dry_run": "boolean"}, lists_items=True),
+             forms.AppliedAnswer, query=forms.ApplyQuery, lists_items=True),
     Endpoint("POST", f"{_ONE}/change", _change, "admin", "Replace the constraint: items may be added or removed.",
              forms.ChangeBody, forms.CampaignAnswer, lists_items=True),
     Endpoint("POST", f"{_ONE}/restart", _restart, "admin", "Discard the statistics of some items, or of all.",
@@ -314,31 +309,31 @@ ENDPOINTS = (
     Endpoint("POST", f"{_ONE}/acknowledge", _acknowledge, "admin", "Acknowledge alarms.", forms.AcknowledgeBody,
              forms.AlarmsAnswer),
     Endpoint("GET", f"{_ONE}/estimates", _estimates, "read", "Return the estimates of all items.", None,
-             forms.EstimatesAnswer, query={"offset": "integer", "limit": "integer"}),
+             forms.EstimatesAnswer, query=forms.ItemsQuery),
     Endpoint("POST", f"{_ONE}/estimates", _estimates, "read",
              "Return the estimates of some items, or for given features.",
-             forms.EstimatesBody, forms.EstimatesAnswer, query={"offset": "integer", "limit": "integer"}),
+             forms.EstimatesBody, forms.EstimatesAnswer, query=forms.ItemsQuery),
     Endpoint("POST", f"{_ONE}/explain", _explain, "read", "Explain why an item is in or out of a set.",
              forms.ExplainBody, forms.ExplanationAnswer),
     Endpoint("POST", f"{_ONE}/preview", _preview, "read", "Return the set that the next ask would choose.",
              forms.AskBody, forms.DecisionAnswer),
     Endpoint("GET", f"{_ONE}/best", _best, "read", "Return the set of largest mean weights so far.",
-             None, forms.BestAnswer, query={"pessimism": "number", "deviation": "number"}),
+             None, forms.BestAnswer, query=forms.BestQuery),
     Endpoint("GET", f"{_ONE}/confidence", _confidence, "read",
              "Return the confidence in the best set, and the least certain exchanges.",
-             None, forms.ConfidenceAnswer, query={"delta": "number", "deviation": "number", "tolerance": "number"}),
+             None, forms.ConfidenceAnswer, query=forms.ConfidenceQuery),
     Endpoint("GET", f"{_ONE}/waiting", _waiting, "read", "List pending decisions.", None,
-             forms.WaitingAnswer, query={"limit": "integer"}),
+             forms.WaitingAnswer, query=forms.WaitingQuery),
     Endpoint("GET", f"{_ONE}/uplift", _uplift, "read", "Return the uplift of the learner over its control.", None,
              forms.UpliftAnswer),
     Endpoint("GET", f"{_ONE}/history", _history, "read", "Return counts and average weights over time.",
-             None, forms.HistoryAnswer, query={"resolution": "integer", "after": "number"}),
+             None, forms.HistoryAnswer, query=forms.HistoryQuery),
     Endpoint("GET", f"{_ONE}/sizes", _sizes, "read", "Return the size of the campaign and of the database.", None,
              forms.SizesAnswer, is_local=True),
     Endpoint("GET", f"{_ONE}/events", _events, "read", "Return the events of the log after a given event.",
-             None, forms.EventsAnswer, query={"after": "integer", "limit": "integer"}, is_local=True),
+             None, forms.EventsAnswer, query=forms.EventsQuery, is_local=True),
     Endpoint("GET", f"{_ONE}/stream", _stream, "read", "Stream new events of the log, as server-sent events.",
-             None, None, query={"after": "integer", "only": "string"}, is_local=True),
+             None, None, query=forms.StreamQuery),
 )  # fmt: skip
 
 #: Those that nearly all requests are for: asking and telling.

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import gc
-import ipaddress
 import logging
+import math
 import os
-import signal
 import socket
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
 import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.applications import Starlette
+from uvicorn.config import STARTUP_FAILURE
 
-from matroid_bandits.exceptions import AccessError, DataError, ScaleWarning
+from matroid_bandits.exceptions import DataError, ScaleWarning, UnavailableError
+from matroid_bandits.service._access import check_access
 from matroid_bandits.service._app import create_app
 from matroid_bandits.service._demo import Demo
-from matroid_bandits.service._homes import Registry, Server
-from matroid_bandits.service._keys import Key
 from matroid_bandits.service._logs import set_up_logs
-from matroid_bandits.service._protocol import Gate, protocol_for, raise_file_limit
-from matroid_bandits.service._router import Router
+from matroid_bandits.service._protocol import GuardedProtocol, raise_file_limit
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
-from matroid_bandits.service._shared import Shared
-from matroid_bandits.service._short import ShortWay
-from matroid_bandits.service._workers import Acceptor, Task, Worker, count_workers, supervise
+from matroid_bandits.service._store import Database
+from matroid_bandits.service._workers import OwnPort, Task, count_workers, free_ports, supervise
 from matroid_bandits.specs import CampaignSpec, Place, read_campaign
 
 log = logging.getLogger("matroid_bandits.service")
@@ -43,6 +41,12 @@ _SWITCH_S = 0.0005
 
 #: Connections that may wait to be accepted.
 _BACKLOG = 2048
+
+#: Seconds for which a worker may say nothing to its parent, at least: it imports, or commits.
+_PATIENCE_S = 60
+
+#: Addresses that stand for all of a machine.
+_ANY = ("0.0.0.0", "::")
 
 
 def run_server(
@@ -83,40 +87,54 @@ def run_server(
     ...
     matroid_bandits.exceptions.AccessError: expected keys (matroid-bandits key create) before other machines...
     """
-    specs = _read(files)
-    service, n_workers = Service(settings), count_workers(settings)
-    place = _place_of(service)
-    service.database.open()
-    service.keys.refresh()
-    if service.keys.is_open and not settings.insecure and not _is_loopback(settings.host):
-        service.database.close()
-        raise AccessError(
-            "expected keys (matroid-bandits key create) before other machines may connect, or --insecure; "
-            f"got host {settings.host} and no keys"
-        )
-    listener = _listen(settings)
+    specs, n_workers = _read(files), count_workers(settings)
     set_up_logs(settings.log_level, settings.json_logs)
-    if service.keys.are_all_revoked:
-        log.warning("every key is revoked: all requests are refused until matroid-bandits key create makes another")
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    address = f"http://{host}:{listener.getsockname()[1]}{settings.root_path}"
-    registry = None if service.database.is_sqlite else Registry(service.database, settings.takeover)
-
-    def ready() -> None:
-        say(f"Serving {address} from {service.database}; Ctrl-C ends it.")
-
+    where = _check(settings)
+    listener = _listen(settings)
+    port = listener.getsockname()[1]
+    words = f"http://{_bracketed(settings.host)}:{port}{settings.root_path}"
+    tell = log.info if settings.json_logs else say
     try:
         if n_workers == 1:
-            if registry is not None:
-                service.router = Router(service, *place, registry)
-            _serve(service, listener, specs, is_applied, demo, ready)
-        else:
-            listener.listen(_BACKLOG)
-            task = Task(settings.model_dump(), (*files,), is_applied, demo, listener, "", 0, n_workers)
-            supervise(task, _work, registry, ready)
-            service.database.close()
+            service = Service(settings)
+            service.leases.url = _url_of(settings, port)
+            _serve(
+                service,
+                listener,
+                specs,
+                is_applied,
+                demo,
+                lambda: tell(f"Serving {words} from {where}; Ctrl-C ends it."),
+            )
+            return
+        listener.listen(_BACKLOG)
+        own = OwnPort(_own_host(settings), free_ports(_own_host(settings), settings.worker_port, n_workers))
+        task = Task(settings.model_dump(), (*files,), is_applied, demo, n_workers)
+        at = ", ".join(f"{own.host}:{each}" for each in own.ports)
+        supervise(
+            server_config(task, settings, n_workers), listener, own,
+            lambda: tell(f"Serving {words} by {n_workers} workers ({at}) from {where}; Ctrl-C ends it."),
+        )  # fmt: skip
+        log.info("all workers have ended")
     finally:
         listener.close()
+
+
+def _check(settings: Settings) -> Database:
+    """Bring the tables up to date, and see that no stranger may connect; a PostgreSQL that is away is waited for."""
+    service = Service(settings)
+    database = service.database
+    try:
+        database.open()
+        service.keys.refresh()
+        check_access(service.keys, settings)
+    except (UnavailableError, SQLAlchemyError) as error:
+        if not database.is_away(error):
+            raise
+        log.warning("%s: the server begins without it", error)
+    finally:
+        database.close()
+    return database
 
 
 def _read(files: Sequence[Path]) -> list[tuple[CampaignSpec, Place]]:
@@ -127,20 +145,23 @@ def _read(files: Sequence[Path]) -> list[tuple[CampaignSpec, Place]]:
     return specs
 
 
-def _work(task: Task, pipe: Connection) -> None:
-    """Serve as one of several workers; their parent alone heeds signals."""
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
-    settings = Settings(**task.settings)
+def make_worker(settings: Settings, task: Task, worker: int, port: int) -> Starlette:
+    """The application of one of several workers, which is reached by itself at a port."""
     set_up_logs(settings.log_level, settings.json_logs)
-    specs, service = _read(task.files), Service(settings)
-    service.database.open()
-    registry = None if service.database.is_sqlite else Registry(service.database, settings.takeover)
-    service.router = Router(service, *_place_of(service, task.worker), registry, beats=False)
-    service.shared = Key.shared = Shared(task.shared, task.n_workers, task.worker)
-    service.worker = Worker(task, pipe)
-    is_first = task.worker == 0
-    _serve(service, task.listener, specs if is_first else [], task.is_applied, task.demo and is_first)
+    service = Service(settings, share=(worker, task.n_workers))
+    is_local = settings.advertise is None
+    host = "127.0.0.1" if settings.advertise is None else settings.advertise.rpartition(":")[0]
+    service.leases.url = f"http://{host}:{port}"
+
+    def end(error: BaseException) -> None:
+        log.error("%s", error)
+        os._exit(STARTUP_FAILURE)  # by which the parent ends the others, too
+
+    service.on_failure = end
+    is_first = worker == 0
+    _prepare(service, _read(task.files) if is_first else [], task.is_applied, task.demo and is_first)
+    log.info("worker %d is reached at %s", worker, service.leases.url)
+    return create_app(service=service, own_port=port if is_local else 0)
 
 
 def _serve(
@@ -149,112 +170,82 @@ def _serve(
     specs: Sequence[tuple[CampaignSpec, Place]],
     is_applied: bool,
     demo: bool,
-    say_ready: Callable[[], None] = lambda: None,
+    say_ready: Callable[[], None],
 ) -> None:
     """Serve in this process until told to stop."""
+    failures = list[BaseException]()
+    app = create_app(service=service, listeners=[listener])
+    server = _Server(server_config(app, service.settings), say_ready)
+
+    def end(error: BaseException) -> None:
+        failures.append(error)
+        server.should_exit = True
+
+    service.on_failure = end
+    _prepare(service, specs, is_applied, demo)
+    with contextlib.suppress(KeyboardInterrupt):  # a person who ends the server sees no traceback
+        server.run(sockets=[listener])
+    if failures:
+        raise failures[0]
+
+
+def _prepare(service: Service, specs: Sequence[tuple[CampaignSpec, Place]], is_applied: bool, demo: bool) -> None:
+    """Set up the process, and create campaigns in the background."""
     warnings.simplefilter("ignore", ScaleWarning)  # told as an alarm instead
     os.environ.setdefault("UV_USE_IO_URING", "0")  # a thread that polls costs a core of a small machine
     sys.setswitchinterval(_SWITCH_S)
     raise_file_limit()
-    service.start()
-    visitors = Demo(service) if demo else None
-    create, failures = service.prepare(specs, is_applied=is_applied), list[BaseException]()
+    create = service.prepare(specs, is_applied=is_applied)
 
     def prepare() -> None:
         try:
             create()
         except BaseException as error:  # told by the thread that runs the server, unless it ends already
             if not service.is_draining:
-                failures.append(error)
-                server.should_exit = True
-        else:
-            if visitors is not None:
-                visitors.start()
-            _freeze(service)
+                service.on_failure(error)
+            return
+        if demo:
+            Demo(service).start()
+        _freeze(service)
 
-    def ready() -> None:
-        threading.Thread(target=prepare, daemon=True).start()
-        say_ready()
-
-    server = _Server(server_config(service), service, ready, listener)
-    try:
-        server.run(sockets=[listener] if service.worker is None else [])
-    finally:
-        if visitors is not None:
-            visitors.stop()
-    if failures and service.worker is not None:
-        service.worker.failed(failures[0])
-    elif failures:
-        raise failures[0]
+    threading.Thread(target=prepare, daemon=True).start()
 
 
-def server_config(service: Service) -> uvicorn.Config:
-    """How uvicorn serves a service."""
-    gate = Gate(service.settings, service.metrics.figures)
-    service.count_connections = lambda: gate.n_connections
+def server_config(app: Any, settings: Settings, n_workers: int = 1) -> uvicorn.Config:
+    """How uvicorn serves an application, or those that a task makes for some workers."""
     return uvicorn.Config(
-        create_app(service=service),
-        http=protocol_for(gate, ShortWay(service)),
+        app,
+        factory=n_workers > 1,
+        workers=n_workers,
+        http=GuardedProtocol,
         ws="none",
+        lifespan="on",
         log_config=None,
         access_log=False,
-        forwarded_allow_ips=service.settings.proxies,
+        forwarded_allow_ips=settings.proxies,
         server_header=False,
         date_header=False,
-        timeout_graceful_shutdown=int(service.settings.drain) or None,
+        timeout_graceful_shutdown=int(settings.drain) or None,
         timeout_keep_alive=65,
+        timeout_worker_healthcheck=max(
+            _PATIENCE_S, math.ceil(2.0 * (settings.lock_timeout + settings.statement_timeout))
+        ),
         backlog=_BACKLOG,
     )
 
 
 class _Server(uvicorn.Server):
-    """Tells the service about signals, so that streams end and what was begun is finished.
+    """Says when it listens."""
 
-    A worker accepts connections by itself, from the socket that all workers share, and is told by its parent to end.
-    """
-
-    def __init__(
-        self, config: uvicorn.Config, service: Service, ready: Callable[[], None], listener: socket.socket
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._service, self._ready, self._listener = service, ready, listener
-        self._acceptor: Acceptor | None = None
-        if service.worker is not None:
-            service.worker.on_drain = self._end
+        self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
         await super().startup(sockets)
-        if not self.started:
-            return
-        if (shared := self._service.shared) is not None:
-            self._acceptor = Acceptor(self._listener, self._protocol, self._service.count_connections, shared)
-        self._ready()
-
-    def _protocol(self) -> asyncio.Protocol:
-        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
-        return made
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more, and finish what was begun."""
-        if self._acceptor is not None:
-            self._acceptor.stop()
-        await super().shutdown(sockets)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Drain on SIGTERM and Ctrl-C."""
-        if self._service.worker is not None:
-            return
-        self._end()
-        super().handle_exit(sig, frame)
-        if sig == signal.SIGINT:
-            self._captured_signals.clear()  # a person who ends the server sees no traceback
-
-    def _end(self) -> None:
-        threading.Thread(target=self._service.drain, daemon=True).start()
-        self.should_exit = True
+        if self.started:
+            self._ready()
 
 
 def _freeze(service: Service) -> None:
@@ -281,31 +272,17 @@ def _listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def _place_of(service: Service, worker: int = 0) -> tuple[Server, tuple[str, int]]:
-    """This server as others know it, and where it listens to them; worker k has the k-th port from the first.
-
-    Raises
-    ------
-    DataError
-        Servers on other machines may share the campaigns, and could not reach this one.
-    """
-    settings = service.settings
-    if service.database.is_sqlite:
-        return Server(service.id, "127.0.0.1:0"), ("127.0.0.1", 0)
-    host = settings.host if settings.advertise or not _is_loopback(settings.host) else "127.0.0.1"
-    if settings.advertise is None and not _is_loopback(settings.host):
-        raise DataError(
-            "expected --advertise HOST:PORT, at which other servers of this PostgreSQL reach this one; "
-            f"got host {settings.host} without it"
-        )
-    name, _, port = (settings.advertise or f"{host}:{settings.peer_port or 0}").rpartition(":")
-    first = int(port) if settings.peer_port is None else settings.peer_port
-    told = int(port) + worker if int(port) else 0
-    return Server(service.id, f"{name}:{told}"), (host, first + worker if first else 0)
+def _url_of(settings: Settings, port: int) -> str:
+    """Where other servers reach this one; a wrong one makes them write its campaigns by themselves."""
+    if settings.advertise is not None:
+        return f"http://{settings.advertise}"
+    return f"http://{socket.gethostname() if settings.host in _ANY else _bracketed(settings.host)}:{port}"
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _own_host(settings: Settings) -> str:
+    """The address of the workers' own ports: this machine alone, unless other machines pass requests on to them."""
+    return "127.0.0.1" if settings.advertise is None else settings.host
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

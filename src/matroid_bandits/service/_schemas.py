@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, RootModel, Tag
 
+from matroid_bandits.learner import Answers
 from matroid_bandits.service._tokens import LONGEST_S
-from matroid_bandits.specs import ConstrainedSpec, Features, Label, Priors, Weights
+from matroid_bandits.specs import (
+    ConstrainedSpec,
+    Features,
+    Integer,
+    Label,
+    Number,
+    Priors,
+    Weights,
+    check_number,
+    whole,
+)
 
-Number = Annotated[float, Field(strict=False)]
 Labels = list[Label]
+
+#: The largest number of an event that is asked for, which every database holds; that of an item; and a large number.
+LAST_EVENT, LAST_ITEM, _FAR = 10**15, 10**9, 1e15
+
+#: A probability that is neither 0 nor 1.
+Probability = Annotated[float, Field(ge=1e-12, le=1.0 - 1e-9), BeforeValidator(check_number)]
 
 #: A number, null for the value that is said of each, or one of those that JSON does not know.
 Extended = float | Literal["NaN", "Infinity", "-Infinity"] | None
@@ -40,10 +56,8 @@ class AskBody(RequestBody):
     tags: dict[str, Any] | None = Field(
         None, description="What the request says of itself, at most 1,024 characters; the log has it."
     )
-    token: int | None = Field(
+    token: Annotated[int, Field(ge=1, le=LONGEST_S), BeforeValidator(whole)] | None = Field(
         None,
-        ge=1,
-        le=LONGEST_S,
         description="Seconds for which a token is to be good that may tell this decision, such as by a browser.",
     )
 
@@ -57,7 +71,7 @@ class AskBatchBody(Body):
 class TellBody(Body):
     """Observed weights of a decision's items."""
 
-    decision: int = Field(description="The decision's number.")
+    decision: Integer = Field(description="The decision's number.")
     weights: Weights
 
 
@@ -67,20 +81,38 @@ class TellBatchBody(Body):
     answers: list[TellBody]
 
 
-class CloseBody(Body):
+class CloseOneBody(Body):
+    """No answer will come to a decision."""
+
+    decision: Integer = Field(description="The decision's number.")
+    default: Number | None = Field(
+        None,
+        description="The weight of what was not told; null to forget it. By default what the campaign's answers say: "
+        "0 of clicks, otherwise null.",
+    )
+
+
+class CloseBeforeBody(CloseOneBody):
+    """No answer will come to the decisions before one."""
+
+    decision: Integer = Field(validation_alias="before", description="The first decision that stays open.")
+
+
+class CloseBody(RootModel[CloseOneBody | CloseBeforeBody]):
     """No answer will come to a decision, or to all before one."""
 
-    decision: int | None = Field(None, description="The decision's number.")
-    before: int | None = Field(None, description="The first decision that stays open.")
-    default: float | None = Field(
-        None, strict=False, description="The weight of what was not told; null to forget it."
-    )
+    root: Annotated[
+        Annotated[CloseOneBody, Tag("decision")] | Annotated[CloseBeforeBody, Tag("before")],
+        Discriminator(lambda form: "before" if isinstance(form, dict) and "before" in form else "decision"),
+    ]
 
 
 class ChangeBody(ConstrainedSpec):
     """The items are now others; what is known carries over by label."""
 
-    priors: Priors = Field(None, description="Priors of new items by label: mean and plays; or the word typical.")
+    priors: Priors = Field(
+        None, description="Priors of new items by label: mean and plays; or the word typical, alone or with plays."
+    )
     features: Features = Field(None, description="Features of new items.")
     forget: Labels = Field([], description="Items whose statistics are discarded.")
 
@@ -97,8 +129,79 @@ class ObserveBody(Body):
     weights: Weights
 
 
+def _level(value: Any) -> Any:
+    return str(value) if isinstance(value, bool) else whole(value)  # True would be taken for 1
+
+
 class EmptyBody(Body):
     """Nothing."""
+
+
+class ShowQuery(Body):
+    """What of a campaign to show."""
+
+    constraint: bool = Field(True, description="Whether to show the constraint in its stored form.")
+
+
+class ApplyQuery(Body):
+    """How to apply settings."""
+
+    dry_run: bool = Field(False, description="Only return the differences.")
+
+
+class ItemsQuery(Body):
+    """Which items to return."""
+
+    offset: Integer = Field(0, ge=0, le=LAST_ITEM, description="The number of the first item.")
+    limit: Integer = Field(LAST_ITEM, ge=1, le=LAST_ITEM, description="The largest number of items.")
+
+
+class BestQuery(Body):
+    """How to compare sets."""
+
+    pessimism: Probability | None = Field(None, description="Compare lower confidence bounds of this level.")
+    deviation: Number = Field(0.5, ge=0.0, le=_FAR, description="The weights' standard deviation for the bounds.")
+
+
+class ConfidenceQuery(Body):
+    """For which rule and which weights to compute the confidence."""
+
+    delta: Probability = Field(0.05, description="The level of the thresholds.")
+    deviation: Annotated[float, Field(ge=1e-12, le=_FAR), BeforeValidator(check_number)] | None = Field(
+        None, description="The weights' sub-Gaussian deviation; by default they lie in [0, 1]."
+    )
+    tolerance: Number = Field(0.0, ge=0.0, le=_FAR, description="The difference in value that does not matter.")
+
+
+class WaitingQuery(Body):
+    """How many decisions to list."""
+
+    limit: Integer = Field(100, ge=0, le=10_000, description="The largest number of decisions.")
+
+
+class HistoryQuery(Body):
+    """Which part of the history to return."""
+
+    resolution: Annotated[Literal[1, 60, 3600, 86400], BeforeValidator(_level)] = Field(
+        60, description="Seconds of a bucket."
+    )
+    after: Number = Field(0.0, ge=0.0, le=_FAR, description="Seconds since 1970.")
+
+
+class EventsQuery(Body):
+    """Which events to return."""
+
+    after: Integer = Field(0, ge=0, le=LAST_EVENT, description="The event before the first.")
+    limit: Integer = Field(1000, ge=1, le=10_000, description="The largest number of events.")
+
+
+class StreamQuery(Body):
+    """Which events to stream."""
+
+    after: Annotated[int, Field(ge=0, le=LAST_EVENT), BeforeValidator(whole)] | None = Field(
+        None, description="The event before the first; by default the last there is."
+    )
+    only: Literal["summary"] | None = Field(None, description="Summaries without events.")
 
 
 class EstimatesBody(Body):
@@ -108,15 +211,30 @@ class EstimatesBody(Body):
     features: Features = Field(None, description="What is known of every item, for policies that use it.")
 
 
-class ExplainBody(RequestBody):
-    """Which item to explain, for the next request or for a decision that waits."""
+class ExplainNextBody(RequestBody):
+    """Which item to explain, for the next request."""
 
     item: Label
-    decision: int | None = Field(None, description="A decision that waits for answers.")
+
+
+class ExplainDecisionBody(Body):
+    """Which item to explain, for a decision that waits."""
+
+    item: Label
+    decision: Integer = Field(description="A decision that waits for answers.")
     as_decided: bool = Field(
         False,
         description="Use the estimates at the time of the decision, pending or not; by default the present ones.",
     )
+
+
+class ExplainBody(RootModel[ExplainNextBody | ExplainDecisionBody]):
+    """Which item to explain, for the next request or for a decision."""
+
+    root: Annotated[
+        Annotated[ExplainNextBody, Tag("request")] | Annotated[ExplainDecisionBody, Tag("decision")],
+        Discriminator(lambda form: "decision" if isinstance(form, dict) and "decision" in form else "request"),
+    ]
 
 
 class DecisionAnswer(BaseModel):
@@ -183,6 +301,9 @@ class Summary(BaseModel):
     loading: float | None = Field(
         description="The part of a long log that this server has read at its start, in [0, 1]."
     )
+    compiling: str | None = Field(
+        description="While this server compiles for the campaign, how far it is; requests are answered meanwhile."
+    )
 
 
 class Summaries(BaseModel):
@@ -214,18 +335,23 @@ class CampaignAnswer(Summary):
     holdout: float = Field(description="The share of requests that the control answers.")
     holdout_by: str | None = Field(description="The tag whose values are held out; null for single requests.")
     control: dict[str, Any] | None = Field(description="The policy that answers them; null for random sets.")
+    control_set: list[Label] | None = Field(description="The set that a FixedSet control plays; null for others.")
     control_teaches: bool = Field(
         description="Whether the campaign's policy learns from the control's decisions too."
     )
+    answers: Answers = Field(
+        description="What is told: all chosen items, or clicks alone, so that the rest is 0 at the close."
+    )
     answer_window: float | None
     default: float | None
+    spending: SpendingForm | None = Field(description="What was spent of a budget per decision; null without one.")
     constraint: dict[str, Any] | None = Field(None, description="The matroid in its stored form.")
 
 
 class Difference(BaseModel):
     """A setting that is to be other, or was made other."""
 
-    setting: Literal["title", "about", "answer_window", "default", "policy", "holdout", "restart", "items"]
+    setting: Literal["title", "about", "answer_window", "default", "policy", "holdout", "answers", "restart", "items"]
     before: Any = Field(None, description="What it is, or was.")
     after: Any = Field(None, description="What it is to be, or is.")
     came: Labels | None = Field(None, description="Of items: those that come.")
@@ -237,6 +363,14 @@ class AppliedAnswer(CampaignAnswer):
 
     differences: list[Difference]
     applied: bool = Field(description="False for a dry run.")
+
+
+class SpendingForm(BaseModel):
+    """What decisions have cost beside a budget."""
+
+    total: float = Field(description="What they cost together.")
+    n_decisions: int = Field(description="How many they are: those that the policy chose.")
+    per_decision: float = Field(description="The budget per decision.")
 
 
 class EstimatesAnswer(BaseModel):
@@ -257,6 +391,7 @@ class EstimatesAnswer(BaseModel):
     recent: int = Field(description="How many of the latest decisions are counted in `chosen`.")
     chosen: list[int] = Field(description="In how many of them each item was.")
     categories: list[int] | None = Field(description="The category of each item by its place; null without any.")
+    spending: SpendingForm | None = Field(description="What was spent of a budget per decision; null without one.")
 
 
 class ForcedAnswer(BaseModel):
@@ -284,6 +419,9 @@ class ExplanationAnswer(BaseModel):
     last_alarm: int = Field(description="After which decision the item started anew; 0 for none.")
     missing: str = Field(description="What can no longer be said of an open decision; empty where nothing is.")
     forced: ForcedAnswer | None
+    about: str = Field(
+        description="What the item takes of the constraint's limits, such as its cost; empty where that is nothing."
+    )
     text: str
 
 
@@ -357,7 +495,10 @@ class Bucket(BaseModel):
     learnt: float = Field(description="Decisions that the weights are of: 0.5 for half of the items of one.")
     mean: float | None = Field(description="Average weight per decision, of what was told and of defaults.")
     closed: int
-    expired: int
+    expired: int = Field(
+        description="Decisions whose window ended before all was told, where answers are of all items."
+    )
+    settled: int = Field(description="With answers of clicks: decisions that now count in the averages, each whole.")
     waiting: int
 
 
@@ -377,7 +518,7 @@ class Alarm(BaseModel):
     seq: int
     at: float
     kind: Literal["drift", "scale", "replay"] = Field(
-        description="A detector found a change, weights are wider than the policy's scale, or a replay differs."
+        description="A detector found a change, the policy's scale is too small for the weights, or a replay differs."
     )
     text: str
 
@@ -392,7 +533,9 @@ class AlarmsAnswer(BaseModel):
 class AcknowledgeBody(Body):
     """Alarms to acknowledge."""
 
-    until: int | None = Field(None, ge=1, description="Those up to this event; all by default.")
+    until: Annotated[int, Field(ge=1), BeforeValidator(whole)] | None = Field(
+        None, description="Those up to this event; all by default."
+    )
 
 
 class HistoryAnswer(BaseModel):
@@ -404,41 +547,72 @@ class HistoryAnswer(BaseModel):
     marks: list[Mark]
     waiting: int
     expired: int
+    settled: int
     complete: bool = Field(description="False while weights of the past are summed anew after an upgrade.")
 
 
 class UpliftPoint(BaseModel):
-    """The uplift at a point in time."""
+    """The uplift over the 7 days up to a day."""
 
-    at: float
-    decisions: int
+    at: float = Field(description="When the day began.")
     value: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
 
 
-class UpliftAnswer(BaseModel):
-    """Uplift: mean difference per decision between the learner and its control, in gains."""
+class UpliftWindow(BaseModel):
+    """The learner against its control over the decisions asked in a window; null where too little is known."""
 
-    seq: int
-    decisions: int = Field(description="Settled decisions that count; of a sticky hold-out, values of its tag.")
-    control: int = Field(description="Those of the control among them.")
-    value: float | None = Field(description="The mean difference; positive where the learner is better.")
+    name: str
+    since: float | None = Field(description="When its first day began, in UTC; null since the start.")
+    n_learner: int = Field(description="Settled decisions of the learner.")
+    n_control: int = Field(description="Settled decisions of the control.")
+    n_lost: int = Field(description="Decisions that were closed without an answer, which do not count.")
+    learner: float | None = Field(description="Average value per decision of the learner, in the weights' own units.")
+    control: float | None = Field(description="Average value per decision of the control.")
+    value: float | None = Field(description="The difference of the averages, in gains: positive is better.")
+    low: float | None = Field(description="The lower end of its 95% interval.")
+    high: float | None = Field(description="The upper end of its 95% interval.")
+    relative: float | None = Field(description="The difference as a share of the control's average, if positive.")
+    relative_low: float | None
+    relative_high: float | None
+    missing: int = Field(description="How many more clicks or decisions a value needs.")
+    sentence: str = Field(description="All of this in words.")
+
+
+class UpliftLook(BaseModel):
+    """The confidence sequence of the uplift, and other intervals and p values, since the start."""
+
+    n_decisions: int = Field(description="Settled decisions that count; of a sticky hold-out, values of its tag.")
+    n_control: int = Field(description="Those of the control among them.")
+    value: float | None = Field(description="The mean difference over time; positive where the learner is better.")
     sequence: list[float] | None = Field(description="An interval that is valid at every look; null while infinite.")
     exact: list[float] | None = Field(description="The same without asymptotics, and wider.")
     single: list[float] | None = Field(description="The ordinary interval, for one look that was planned.")
-    p_better: float | None = Field(
-        description="Anytime-valid p value of the hypothesis that the learner is not better."
+    p_better: float = Field(description="Anytime-valid p value of the hypothesis that the learner is not better.")
+    p_worse: float = Field(description="Anytime-valid p value of the hypothesis that the learner is not worse.")
+
+
+class UpliftAnswer(BaseModel):
+    """Uplift: the learner against its control."""
+
+    seq: int
+    headline: str = Field(description="The window of the sentence: 7d, or the first of 28d and start with a value.")
+    sentence: str = Field(description="The uplift in words, with its 95% interval.")
+    notes: list[str] = Field(description="What a reader of the sentence should know besides.")
+    shown: str = Field(description="Since when it is shown at any look that the learner is better, or worse.")
+    unit: str | None = Field(description="The tag by which the hold-out is sticky; its values are kept together.")
+    windows: dict[str, UpliftWindow] = Field(
+        description="By name: 7d and 28d up to today, start, and policy since the first full day after its change."
     )
-    p_worse: float | None = Field(
-        description="Anytime-valid p value of the hypothesis that the learner is not worse."
-    )
+    earned: float | None = Field(description="The difference since the start times the learner's decisions.")
+    cost: float | None = Field(description="The same times the control's: what the hold-out cost.")
+    points: list[UpliftPoint] = Field(description="The value over 7 days, at each of the last 28 days.")
     level: float = Field(description="The level of the intervals.")
-    unit: str | None = Field(description="The tag by which the hold-out is sticky; the first of each value counts.")
-    counted: float = Field(description="The share of the tag's new values that count; 1 up to 65,536 of them.")
+    sequence: UpliftLook | None = Field(description="Intervals that are valid at every look, and p values.")
+    counted: float = Field(description="The share of the tag's new values that count in the sequence.")
     since: float | None = Field(description="When the first decision counted.")
-    excludes_zero_since: float | None = Field(description="Time from which the interval has excluded zero.")
-    points: list[UpliftPoint] = Field(description="The interval over time.")
+    excludes_zero_since: float | None = Field(description="Time from which the sequence has excluded zero.")
     complete: bool = Field(description="False while the past is recomputed after an upgrade.")
 
 

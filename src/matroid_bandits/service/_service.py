@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import logging
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from pydantic_core import from_json, to_json
+from sqlalchemy.exc import SQLAlchemyError
 
-from matroid_bandits.exceptions import CampaignStateError, LimitError, MatroidBanditsError
+from matroid_bandits.exceptions import CampaignStateError, LimitError, MatroidBanditsError, UnavailableError
 from matroid_bandits.learner import Learner
-from matroid_bandits.service._access import Watch
+from matroid_bandits.service import _snapshots
+from matroid_bandits.service._access import Watch, check_access
 from matroid_bandits.service._apply import apply, in_words
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._attempts import Attempts
 from matroid_bandits.service._checker import Checker
-from matroid_bandits.service._homes import HOLD, application_name
 from matroid_bandits.service._keys import Keys
+from matroid_bandits.service._leases import Leases
 from matroid_bandits.service._limits import check_constraint
-from matroid_bandits.service._metrics import CampaignFigures, Metrics
+from matroid_bandits.service._metrics import SPENDING, CampaignFigures, Metrics
 from matroid_bandits.service._operation import COMMAND_LINE, Answer, Need, Operation, Turn
 from matroid_bandits.service._past import Past
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
-from matroid_bandits.service._shared import Shared
 from matroid_bandits.service._sizes import database_sizes
 from matroid_bandits.service._store import Database, Timeouts
 from matroid_bandits.service._tokens import Tokens
@@ -36,12 +38,13 @@ from matroid_bandits.service._warm import warm_up
 from matroid_bandits.service._writer import Writer
 from matroid_bandits.specs import CampaignSpec, Place, Plan
 
-if TYPE_CHECKING:
-    from matroid_bandits.service._dispatch import Call, Endpoint
-    from matroid_bandits.service._router import Router
-    from matroid_bandits.service._workers import Worker
-
 log = logging.getLogger("matroid_bandits.service")
+
+#: Of the time of a lease: how long PostgreSQL and the network may keep what this server holds when it is silent.
+_HOLD: Final = 0.8
+
+#: Seconds between two attempts to open a database that is away: the first, and the longest.
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 10.0
 
 
 class Service:
@@ -51,6 +54,8 @@ class Service:
     ----------
     settings : Settings
         Which database, and the limits.
+    share : tuple of int, default (0, 1)
+        Which of how many workers of a command this process is.
 
     Examples
     --------
@@ -65,9 +70,9 @@ class Service:
     >>> service.stop()
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, share: tuple[int, int] = (0, 1)) -> None:
         self.settings, self.id = settings, secrets.token_hex(8)
-        hold = HOLD * settings.takeover  # so that what a dead server held is free when another takes over
+        hold = _HOLD * settings.lease  # the locks of a server that is silent are free before its leases are
         self.database = Database(
             settings.db,
             Timeouts(
@@ -77,11 +82,9 @@ class Service:
                 idle=min(settings.idle_timeout, hold),
                 silent=hold,
             ),
-            application_name(self.id),
         )
-        self.router: Router | None = None  # where several servers share the campaigns
-        self.worker: Worker | None = None  # where this process is one of several of a command,
-        self.shared: Shared | None = None  # and what these count together
+        self.leases = Leases(self.database, self.id, settings.lease, settings.tick, share)
+        self.leases.save = self._save
         self.metrics = Metrics()
         self.watch_requests = Watch(settings, self.metrics.figures)
         self.archive = None if settings.archive is None else Archive(settings.archive)
@@ -97,40 +100,86 @@ class Service:
             keep_ids=settings.keep_ids * 86400.0,
             on_commit=self._committed,
             figures=self.metrics.figures,
-            checker=Checker(self.database, self.archive, settings.keep_events),
-            is_home=lambda campaign: self.router is None or self.router.is_home(campaign),
+            checker=Checker(self.database, self.archive, settings.keep_events, settings.snapshot_every),
+            leases=self.leases,
         )
+        self._is_over = threading.Event()
+        self.on_failure: Callable[[BaseException], None] = lambda error: log.error("%s", error)
         self._watchers: dict[str, dict[asyncio.Event, str]] = {}  # with the key of each
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
 
-    def start(self) -> None:
-        """Open the database and start serving."""
+    def start(self, *, is_patient: bool = False) -> None:
+        """Open the database and start serving; a patient server waits in the background for one that is away.
+
+        Raises
+        ------
+        UnavailableError
+            The database cannot be opened.
+        """
         if self.archive is not None:
             self.archive.open()
+        try:
+            self._open()
+        except BaseException as error:
+            is_away = isinstance(error, (UnavailableError, SQLAlchemyError)) and self.database.is_away(error)
+            if not is_patient or not is_away:
+                self.database.close()
+                raise
+            log.warning("%s: waiting for it", error)
+            threading.Thread(target=self._open_later, daemon=True).start()
+
+    def _open(self) -> None:
         self.database.open()
         self.keys.refresh()
+        check_access(self.keys, self.settings)
+        self.leases.look()
+        self.leases.start()
         self.writer.start()
 
+    def _open_later(self) -> None:
+        """Try again until the database is there; what else goes wrong ends the server."""
+        pause = _FIRST_PAUSE_S
+        while not self._is_over.wait(pause):
+            try:
+                self._open()
+            except MatroidBanditsError as error:
+                if not self.database.is_away(error):
+                    self.on_failure(error)
+                    return
+            except (SQLAlchemyError, OSError):
+                log.debug("the database is still away")
+            else:
+                log.info("the database is there")
+                return
+            pause = min(2.0 * pause, _LONGEST_PAUSE_S)
+
     def stop(self) -> None:
-        """Finish pending requests, save snapshots, and close the database."""
+        """Finish pending requests, save snapshots, give up leases, and close the database."""
         self.drain()
-        self.writer.stop()
+        self._is_over.set()
+        self.leases.stop()
+        if self.writer.is_alive():
+            self.writer.stop()
+            with contextlib.suppress(SQLAlchemyError, OSError):
+                self.leases.release()
+            log.info("snapshots are saved, and leases given up")
         self.keys.close()
         self.database.close()
+        log.info("ended")
 
     def drain(self) -> None:
         """Stop accepting new work: end event streams, and finish requests in progress."""
+        if not self.is_draining:
+            log.info("draining: requests in progress are finished")
         self.is_draining = True
-        if self.router is not None:
-            self.router.drain()
+        self.leases.drain()
         self.wake(set(self._watchers))
 
     @property
     def is_ready(self) -> bool:
         """Whether campaigns are loaded, the last database access succeeded, and the server is not draining."""
-        is_reached = self.router is None or self.router.is_ready
-        return self.writer.is_ready and is_reached and not self.is_draining and not self._awaited
+        return self.writer.is_ready and not self.is_draining and not self._awaited
 
     @property
     def progress(self) -> str:
@@ -191,34 +240,36 @@ class Service:
         """Return this server's gauges: description and value by name."""
         return {
             "ready": ("1 where requests are served.", float(self.is_ready)),
-            "workers": ("Processes that serve.", 1.0),
             "connections": ("Connections that are open.", float(self.count_connections())),
             "streams": ("Live streams that are open.", float(self.n_watchers)),
         }
 
-    def figures(self) -> dict[str, Any]:
-        """Return the metrics of this process as JSON; blocks the calling thread."""
+    def told(self) -> tuple[list[CampaignFigures], dict[str, tuple[str, float]]]:
+        """Return what Prometheus is told of campaigns and of this process; blocks the calling thread."""
         with self.database.reading() as connection:
             rows, sizes = self.database.rows(connection), database_sizes(self.database, connection)
+            now = self.database.now(connection)
         texts = {"database_bytes": "Bytes of the database.", "database_free_bytes": "Bytes of it that are free."}
         states = {name: (text, float(sizes[name])) for name, text in texts.items()}
-        return self.metrics.form(map(self._figures_of, rows), self.states() | states)
+        archived = {} if self.archive is None else self.archive.sizes()
+        held = [
+            self._figures_of(row, now, archived.get(row.name, (0, 0))[1]) for row in rows if self.leases.holds(row.id)
+        ]
+        return held, self.states() | states
 
-    def _figures_of(self, row: Any) -> CampaignFigures:
+    def _figures_of(self, row: Any, now: float, archived: int) -> CampaignFigures:
         replica = self.writer.replica(row.id)
-        is_home = self.router is None or self.router.is_home(row.id)
         totals: list[float] = []
         values: dict[str, float] = {
             "events": row.seq,
-            "home": int(is_home),
+            "lag_events": max(row.seq - (0 if replica is None else replica.seq), 0),
+            "leased": 1.0,
             "waiting_decisions": row.waiting,
             "kept_events": row.seq - row.first + 1,
-            "archive_bytes": 0 if self.archive is None else self.archive.size_of(row.name)[1],
+            "archive_bytes": archived,
             "stopped": int(row.status == "stopped" or (replica is not None and bool(replica.mismatch))),
             "alarms": row.alarms,
         }
-        if is_home:
-            values["lag_events"] = max(row.seq - (0 if replica is None else replica.seq), 0)
         if replica is not None:
             values["alarms"] = len(replica.alarms)  # rows of earlier versions do not say it
             values["drift_alarms"] = replica.n_alarms_of("drift")
@@ -226,7 +277,9 @@ class Service:
             values["replay_alarms"] = replica.n_alarms_of("replay")
             values["unsaved_events"] = max(replica.seq - replica.saved, 0)
             totals = replica.history.totals()
-            values |= replica.uplift.gauges()
+            values |= replica.uplift.gauges(now)
+            if (spending := replica.spending()) is not None:
+                values |= dict(zip(SPENDING, spending, strict=True))
         return CampaignFigures(row.name, values, totals)
 
     # Operations
@@ -239,44 +292,39 @@ class Service:
         request_id: str = "",
         digest: str = "",
         by: str = "",
-        verb: str = "",
-        content: bytes = b"",
+        era: int | None = None,
     ) -> Answer:
-        """Execute an operation on the writer thread, or at the campaign's home server, and wait for its commit."""
+        """Execute an operation on the writer thread, and wait for its commit."""
         if self._awaited:
             await self._wait_for(campaign)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self.submit(Operation(run, campaign, need, request_id, digest, future, by=by, verb=verb, content=content))
+        self.writer.submit(Operation(run, campaign, need, request_id, digest, future, by=by, era=era))
         return await future
-
-    def submit(self, operation: Operation) -> None:
-        """Queue an operation for the writer, or for the campaign's home server; called on the event loop."""
-        if self.router is None or not self.router.hand(operation):
-            self.writer.submit(operation)
 
     @property
     def is_waiting(self) -> bool:
         """Whether requests wait for campaigns that are being created."""
         return bool(self._awaited)
 
-    async def hand_over(self, endpoint: Endpoint, call: Call) -> Answer | None:
-        """Forward a request to the campaign's home server; return None if this server handles it."""
-        return None if self.router is None else await self.router.hand_call(endpoint, call)
-
     async def read(self, campaign: str, run: Callable[[Replica], Any]) -> Any:
         """Read from an up-to-date replica of a campaign on the writer thread, between two batches."""
         if self._awaited:
             await self._wait_for(campaign)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.submit(Operation(lambda replica, _: run(replica), campaign, "read", future=future))
+        self.writer.submit(Operation(lambda replica, _: run(replica), campaign, "read", future=future))
         return await future
 
     def call(self, operation: Operation) -> Any:
         """Execute an operation on the writer thread, and block until it is done."""
         operation.future = concurrent.futures.Future()
-        if self.router is None or not self.router.hand_soon(operation):
-            self.writer.submit(operation)
+        self.writer.submit(operation)
         return operation.future.result()
+
+    def _save(self, name: str) -> None:
+        """Store a snapshot of a campaign that another server is to have."""
+        row = self.call(Operation(lambda replica, _: _snapshots.fresh(replica), name))
+        if row is not None:
+            _snapshots.store(self.database, row)
 
     def create(self, spec: CampaignSpec, place: Place | None = None) -> Answer:
         """Create a campaign, and block until it is done."""
@@ -306,8 +354,9 @@ class Service:
         if self.database.count(turn.connection) >= self.settings.max_campaigns:
             raise LimitError(f"expected at most {self.settings.max_campaigns} campaigns, got one more")
         id = self.database.create(turn.connection, name, to_json(about).decode(), turn.at)
+        self.leases.begin(turn.connection, id)
         replica = Replica(id, name, about, learner)
-        replica.put(created | turn.signature, turn.at, turn.rows)
+        replica.put(created | {"terms": about} | turn.signature, turn.at, turn.rows)
         turn.created.append(replica)
         return Answer(to_json(campaign_form(replica)), 201)
 
@@ -322,37 +371,23 @@ class Service:
             All streams that there may be are open, or all that one key may have.
         """
         event, settings = asyncio.Event(), self.settings
-        if self.shared is not None:
-            self.shared.enter(key, settings.max_streams, settings.max_streams_per_key)
         with self._lock:
             holders = [holder for watchers in self._watchers.values() for holder in watchers.values()]
-            if self.shared is None and len(holders) >= settings.max_streams:
+            if len(holders) >= settings.max_streams:
                 raise LimitError(f"expected at most {settings.max_streams} streams at a time, got one more")
-            if self.shared is None and key and holders.count(key) >= settings.max_streams_per_key:
+            if key and holders.count(key) >= settings.max_streams_per_key:
                 raise LimitError(f"expected at most {settings.max_streams_per_key} streams of a key, got one more")
             self._loop = asyncio.get_running_loop()
             self._watchers.setdefault(campaign, {})[event] = key
-        if self.router is not None:
-            self.router.look_at(self.watched)
         return event
 
     def unwatch(self, campaign: str, event: asyncio.Event) -> None:
         """Stop watching a campaign."""
         with self._lock:
             watchers = self._watchers.get(campaign, {})
-            key = watchers.pop(event, None)
+            watchers.pop(event, None)
             if not watchers:
                 self._watchers.pop(campaign, None)
-        if self.shared is not None and key is not None:
-            self.shared.leave(key)
-        if self.router is not None:
-            self.router.look_at(self.watched)
-
-    @property
-    def watched(self) -> list[str]:
-        """Names of the campaigns with open event streams."""
-        with self._lock:
-            return [*self._watchers]
 
     @property
     def n_watchers(self) -> int:
@@ -362,8 +397,6 @@ class Service:
 
     def _committed(self, news: dict[str, int], n: int) -> None:
         self.metrics.committed(n)
-        if self.router is not None and news:
-            self.router.tell(news)
         if self._watchers and not news.keys().isdisjoint(self._watchers):
             self.wake(set(news))
 

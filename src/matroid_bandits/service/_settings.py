@@ -103,22 +103,26 @@ class Settings(Spec):
     workers: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         default=1, description="Number of server processes; auto for one per core."
     )
-    takeover: float = Field(
-        default=5.0, ge=0.5, description="Seconds until another server takes over from one that died or stopped."
+    lease: float = Field(
+        default=5.0,
+        ge=0.5,
+        description="Seconds for which a server keeps a campaign that it does not renew its lease of.",
     )
     advertise: str | None = Field(
         default=None,
         pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$",
-        description="HOST:PORT at which other servers of the same PostgreSQL reach this one.",
+        description="HOST:PORT at which other servers reach this one; by default host and port.",
     )
-    peer_port: int | None = Field(
+    worker_port: int | None = Field(
         default=None,
-        ge=0,
+        ge=1,
         le=65535,
-        description="The port to listen on for other servers; by default that of advertise.",
+        description="The first of the ports at which each worker is reached by itself; by default any that are free.",
     )
     archive: str | None = Field(
-        default=None, description="A folder for old events, which are then removed from the database."
+        default=None,
+        description="A folder, or an object store such as s3://bucket/folder, for old events, which are then removed "
+        "from the database.",
     )
     keep_events: int = Field(
         default=1_000_000,

@@ -23,11 +23,12 @@ from matroid_bandits.service import _actions as act
 from matroid_bandits.service._dispatch import identified, names_this_machine, refuse, respond
 from matroid_bandits.service._keys import OPEN_KEY, Key
 from matroid_bandits.service._operation import Answer, Need, Operation
+from matroid_bandits.service._remembered import MARK, read_mark
 from matroid_bandits.service._routes import BUSIEST
 from matroid_bandits.service._service import Service
 
 if TYPE_CHECKING:
-    from matroid_bandits.service._protocol import _Guarded
+    from matroid_bandits.service._protocol import GuardedProtocol
 
 _PATH = re.compile(rb"/v1/campaigns/([A-Za-z0-9._-]{1,64})/(ask|tell)")
 
@@ -56,7 +57,7 @@ class _Nothing:
         """Do nothing."""
 
 
-class Exchange:
+class ShortCycle:
     """A request that takes the short way, in the place of uvicorn's cycle; the future of its operation, too.
 
     Attributes
@@ -70,18 +71,24 @@ class Exchange:
     """
 
     __slots__ = (
-        "_began", "_key", "_scope", "_short", "body", "disconnected", "headers", "keep_alive", "message_event",
+        "_began", "_key", "_scope", "_short", "body", "disconnected", "era", "headers", "keep_alive", "message_event",
         "more_body", "name", "protocol", "response_complete", "response_started", "verb",
     )  # fmt: skip
 
     def __init__(
-        self, protocol: _Guarded, short: ShortWay, name: str, verb: str, headers: dict[bytes, bytes], keep_alive: bool
+        self,
+        protocol: GuardedProtocol,
+        short: ShortWay,
+        name: str,
+        verb: str,
+        headers: dict[bytes, bytes],
+        keep_alive: bool,
     ) -> None:
         self.protocol, self._short, self.name, self.verb, self.headers = protocol, short, name, verb, headers
         self.keep_alive, self.body, self._scope = keep_alive, bytearray(), protocol.scope
         self.disconnected = self.response_started = self.response_complete = False
         self.more_body, self.message_event = True, _NOTHING
-        self._began, self._key = 0.0, ""
+        self._began, self._key, self.era = 0.0, "", protocol.era
 
     def begin(self, key: str) -> None:
         """Take note of whose request it is, and of when it came."""
@@ -157,8 +164,8 @@ class ShortWay:
         self._most = min(_MOST_BODY, settings.max_body)
         self._is_open = not (settings.is_fronted or settings.access_log)
 
-    def enter(self, protocol: _Guarded, url: bytes, headers: list[tuple[bytes, bytes]]) -> Exchange | None:
-        """The exchange of a request whose head has come, where it may take the short way so far."""
+    def enter(self, protocol: GuardedProtocol, url: bytes, headers: list[tuple[bytes, bytes]]) -> ShortCycle | None:
+        """The cycle of a request whose head has come, where it may take the short way so far."""
         found = _PATH.fullmatch(url) if self._is_open else None
         if found is None or protocol.parser.get_method() != b"POST":
             return None
@@ -169,30 +176,29 @@ class ShortWay:
         if any(name in given for name in _UNUSUAL) or protocol.parser.should_upgrade():
             return None
         keep_alive = protocol.parser.should_keep_alive() and protocol.parser.get_http_version() == "1.1"
-        return Exchange(protocol, self, found[1].decode(), found[2].decode(), given, keep_alive)
+        return ShortCycle(protocol, self, found[1].decode(), found[2].decode(), given, keep_alive)
 
-    def serve(self, exchange: Exchange) -> bool:
+    def serve(self, cycle: ShortCycle) -> bool:
         """Give a request that has come whole to the writer; whether it was one for the short way after all."""
-        service, headers, name = self._service, exchange.headers, exchange.name
+        service, headers, name = self._service, cycle.headers, cycle.name
         key = self._key_of(headers)
-        content = bytes(exchange.body)
+        content = bytes(cycle.body)
         if key is None or service.is_waiting or (content and headers.get(b"content-type") != b"application/json"):
             return False
         try:
             key.check("decide", name)
-            if exchange.verb == "ask":
+            if cycle.verb == "ask":
                 run, seconds = act.read_ask(content)
                 if seconds is not None:
                     return False
             else:
                 run, _ = act.read_tell(content)
-            id, digest = identified(headers, "POST", f"/v1/campaigns/{name}/{exchange.verb}", content)
+            id, digest = identified(headers, "POST", f"/v1/campaigns/{name}/{cycle.verb}", content)
             key.spend(self._rate)
-            exchange.begin(key.id)
-            need: Need = "ask" if exchange.verb == "ask" else "change"
-            service.submit(
-                Operation(run, name, need, id, digest, exchange, by=key.id, verb=exchange.verb, content=content)
-            )
+            cycle.begin(key.id)
+            need: Need = "ask" if cycle.verb == "ask" else "change"
+            service.writer.submit(Operation(run, name, need, id, digest, cycle, by=key.id, era=cycle.era))
+            service.leases.count(name, read_mark(headers[MARK])[0] if MARK in headers else "")
         except MatroidBanditsError:  # told on the long way
             return False
         return True
@@ -208,15 +214,15 @@ class ShortWay:
         """Count a request; whether it is to be logged."""
         return self._watch.counts(self._labels[verb], status, seconds)
 
-    def write_line(self, exchange: Exchange, scope: Any, response: Response, seconds: float, key: str) -> None:
+    def write_line(self, cycle: ShortCycle, scope: Any, response: Response, seconds: float, key: str) -> None:
         """Log a request, with the address that proxies give."""
-        path = f"/v1/campaigns/{exchange.name}/{exchange.verb}"
+        path = f"/v1/campaigns/{cycle.name}/{cycle.verb}"
         scope |= {"method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
 
         async def write(scope: Scope, receive: Receive, send: Send) -> None:
             self._watch.write(Request(scope), response, seconds, key)
 
         writing: Any = ProxyHeadersMiddleware(write, self._service.settings.proxies)  # type: ignore[arg-type]
-        task = exchange.get_loop().create_task(writing(scope, None, None))
+        task = cycle.get_loop().create_task(writing(scope, None, None))
         self._lines.add(task)
         task.add_done_callback(self._lines.discard)

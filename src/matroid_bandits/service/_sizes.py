@@ -42,7 +42,7 @@ def campaign_sizes(database: Database, connection: Connection, row: Any, archive
     latest = latest.where(events.c.seq > row.seq - _SAMPLED)
     average = connection.execute(select(func.avg(sa.literal_column("size"))).select_from(latest.subquery())).scalar()
     n_events = row.seq - row.first + 1
-    n_archives, archive_bytes = (0, 0) if archive is None else archive.size_of(row.name)
+    n_archives, archive_bytes = (0, 0) if archive is None else archive.sizes().get(row.name, (0, 0))
     return {
         "first": row.first,
         "seq": row.seq,

@@ -25,6 +25,7 @@ from matroid_bandits.service._replica import CHANGED, Replica
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import campaigns, snapshots
 from matroid_bandits.service._uplift import Uplift
+from matroid_bandits.specs import read_answers
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -51,6 +52,9 @@ def take(replica: Replica) -> dict[str, Any]:
             "id": replica.learner.id,
             "created": replica.created,
             "status": replica.status,
+            "reason": replica.reason,
+            "trusted": replica.trusted,
+            "terms": replica.spec,
             "weights": [None if abs(x) == float("inf") else x for x in replica.weights],
             "alarms": [bool(replica.alarms), replica.is_wide, replica.n_alarms],
             "open_alarms": [*replica.alarms.values()],
@@ -70,6 +74,14 @@ def take(replica: Replica) -> dict[str, Any]:
         "data": state_of(replica),
     }
     return row | {"checksum": checksum(row)}
+
+
+def fresh(replica: Replica) -> dict[str, Any] | None:
+    """A row with the learner as it is now; None where no event came since the last one, or it is stopped."""
+    if replica.mismatch or replica.seq == replica.saved:
+        return None
+    replica.saved, replica.spent, replica.is_unsaved = replica.seq, 0.0, False
+    return take(replica)
 
 
 def state_of(replica: Replica) -> bytes:
@@ -134,7 +146,9 @@ def fill(replica: Replica, row: dict[str, Any]) -> bool:
     try:
         learner = _through_a_file(write_and_load)
         extra = json.loads(row["extra"])
-        history, uplift = History.from_dict(extra["history"]), Uplift.from_dict(extra.get("uplift"))
+        terms = extra.get("terms")
+        history = History.from_dict(extra["history"], read_answers(learner, terms or replica.spec))
+        uplift = Uplift.from_dict(extra.get("uplift"))
         for id, at, *_ in extra.get("waiting", ()):  # where times were before learners kept them
             learner.book.date(id, at)
         (low, high), (_, is_wide, n_alarms) = extra["weights"], extra["alarms"]
@@ -148,7 +162,8 @@ def fill(replica: Replica, row: dict[str, Any]) -> bool:
     replica.weights = float("inf") if low is None else low, -float("inf") if high is None else high
     replica.alarms, replica.is_wide, replica.n_alarms = alarms, is_wide, n_alarms
     replica.created, replica.build = extra["created"], row["build"]
-    replica.status = extra.get("status", "active")
+    replica.status, replica.reason = extra.get("status", "active"), extra.get("reason")
+    replica.spec, replica.is_told, replica.trusted = terms or replica.spec, terms is not None, extra.get("trusted", 0)
     replica.seq = replica.saved = row["seq"]
     replica.digest = row["digest"]
     return True

@@ -18,12 +18,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, bindparam, event, func, literal_column, select
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import ReplayError, UnavailableError, UnknownCampaignError
 from matroid_bandits.service._migrate import migrate
-from matroid_bandits.service._remembered import FRONT_MARK
+from matroid_bandits.service._remembered import MADE
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 
 #: The table in which Alembic keeps the version of the others.
@@ -119,11 +119,9 @@ class Database:
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> database.is_sqlite, database.now() > 1.7e9
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     database.is_sqlite, database.now() > 1.7e9
     (True, True)
-    >>> database.close()
     """
 
     def __init__(self, url: str, timeouts: Timeouts | None = None, application: str = "") -> None:
@@ -133,6 +131,7 @@ class Database:
         if self.is_sqlite:
             options: dict[str, Any] = {"timeout": self.timeouts.lock, "isolation_level": None}
             self.engine = sa.create_engine(self.url, connect_args=options)
+            event.listen(self.engine, "do_connect", lambda *_: self.check_file())
             event.listen(self.engine, "connect", _set_up_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
         else:
@@ -143,13 +142,12 @@ class Database:
             if application:
                 options["application_name"] = application
             options = {name: value for name, value in options.items() if name not in self.url.query}
-            if self.schema:  # every name in a statement is then of this schema
-                given = self.url.query.get("options", "")
-                options["options"] = f"{given} -csearch_path={self.schema}".strip()
             self.engine = sa.create_engine(
                 self.url, isolation_level="READ COMMITTED", pool_pre_ping=True, connect_args=options
             )
             event.listen(self.engine, "connect", self._set_up_postgres)
+            event.listen(self.engine, "begin", self._begin_postgres)
+        self._file: tuple[str, int, int] | None = None  # where the file of SQLite is, its device and inode
         self.clock: sa.ColumnElement[float] = literal_column(_SQLITE_NOW if self.is_sqlite else _POSTGRES_NOW)
         self._statements()
 
@@ -184,6 +182,7 @@ class Database:
                 if self.schema:
                     connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {self.schema}")
                 migrate(connection)
+            self._file = _identity(self.url.database) if self.is_sqlite else None
         except SQLAlchemyError as error:
             raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
 
@@ -211,9 +210,38 @@ class Database:
         except sqlite3.Error as error:
             raise UnavailableError(f"cannot open the database {self}: {error}") from error
 
+    def is_away(self, error: BaseException) -> bool:
+        """Whether an error of `open` says that PostgreSQL does not answer, which it may do later."""
+        cause = error if isinstance(error, SQLAlchemyError) else error.__cause__
+        return not self.is_sqlite and isinstance(cause, (OperationalError, InterfaceError))
+
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+    def check_file(self) -> None:
+        """Raise where the file of SQLite that was opened does not lie in its place any more: commits would be lost.
+
+        Raises
+        ------
+        UnavailableError
+            It was moved or deleted, or another file is in its place.
+        """
+        if self._file is not None:
+            path, *identity = self._file
+            try:
+                found = os.stat(path)
+            except OSError:
+                raise UnavailableError(f"the database file {path} was moved or deleted; restart the server") from None
+            if [found.st_dev, found.st_ino] != identity:
+                raise UnavailableError(f"the database file {path} was replaced by another; restart the server")
+
+    def __enter__(self) -> Database:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def take_time(self, connection: Connection) -> None:
         """Lift the time limit of a transaction that reads or writes much."""
@@ -244,6 +272,7 @@ class Database:
         says so; transactions of SQLite always do.
         """
         if connection is None:
+            self.check_file()
             with self.engine.connect() as fresh:
                 if at_once and not self.is_sqlite:
                     fresh = fresh.execution_options(isolation_level="REPEATABLE READ")
@@ -251,6 +280,7 @@ class Database:
                     yield fresh
             return
         if self.is_sqlite:
+            self.check_file()
             connection = connection.execution_options(writes=False)
         with connection.begin():
             yield connection
@@ -266,6 +296,7 @@ class Database:
             connection = connection.execution_options(writes=True)
         with connection.begin():
             yield connection
+            self.check_file()  # before the commit
 
     def now(self, connection: Connection | None = None) -> float:
         """Return the database's time, in seconds since 1970."""
@@ -401,14 +432,14 @@ class Database:
             ) from error
         return cursor
 
-    def forget_ids(self, before: float, *, of_fronts: bool = False) -> None:
+    def forget_ids(self, before: float, *, of_servers: bool = False) -> None:
         """Delete request ids answered before a time: all, or those generated by servers.
 
         There may be millions. They are found without a lock and removed some at a time, so that no request waits.
         """
         old = select(requests.c.id, requests.c.campaign).where(requests.c.at < before).limit(20 * _AT_ONCE)
-        if of_fronts:  # written out, as the index has it
-            old = old.where(sa.text(f"substr(id, 1, 1) = '{FRONT_MARK}'"))
+        if of_servers:  # written out, as the index has it
+            old = old.where(sa.text(f"substr(id, 1, 1) = '{MADE}'"))
         one = sa.delete(requests).where(requests.c.id == bindparam("an_id"), requests.c.campaign == bindparam("of"))
         is_more = True
         while is_more:
@@ -432,23 +463,39 @@ class Database:
         found = connection.execute(statement.returning(campaigns.c.id)).scalar_one()
         return int(found)
 
-    def _set_up_postgres(self, connection: Any, _: Any) -> None:
-        """Set timeouts, and let rows be found by their keys.
+    @property
+    def _set(self) -> dict[str, str]:
+        """What is set in PostgreSQL: timeouts, that rows are found by their keys, and the schema.
 
         Plans that are kept from when tables were empty would read all of them.
         """
-        limits = self.timeouts.lock, self.timeouts.statement, self.timeouts.idle
-        names = "lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"
+        limits = {"lock_timeout": self.timeouts.lock, "statement_timeout": self.timeouts.statement}
+        limits["idle_in_transaction_session_timeout"] = self.timeouts.idle
+        found = {f"enable_{way}": "off" for way in ("seqscan", "hashjoin", "mergejoin")}
+        found |= {name: str(int(seconds * 1000)) for name, seconds in limits.items()}
+        return found | ({"search_path": self.schema} if self.schema else {})
+
+    def _set_up_postgres(self, connection: Any, record: Any) -> None:
+        """Set up a connection; through pgbouncer, where each transaction may be another's connection, each of them.
+
+        A pooler shows by the process id that it gives, which is not that of PostgreSQL. It keeps no statements.
+        """
         try:
             with connection.cursor() as cursor:
-                for way in ("seqscan", "hashjoin", "mergejoin"):
-                    cursor.execute(f"SET enable_{way} = off")
-                for name, seconds in zip(names, limits, strict=True):
-                    cursor.execute(f"SET {name} = {int(seconds * 1000)}")
+                pid = cursor.execute("SELECT pg_backend_pid()").fetchone()[0]
+                record.info["is_pooled"] = is_pooled = pid != connection.info.backend_pid
+                if is_pooled:
+                    connection.prepare_threshold = None
+                else:
+                    cursor.execute("; ".join(f"SET {name} = {value}" for name, value in self._set.items()))
             connection.commit()
         except BaseException:
             connection.close()
             raise
+
+    def _begin_postgres(self, connection: Connection) -> None:
+        if connection.connection.info["is_pooled"]:
+            connection.exec_driver_sql("; ".join(f"SET LOCAL {name} = {value}" for name, value in self._set.items()))
 
     def __str__(self) -> str:
         return self.url.render_as_string(hide_password=True)
@@ -496,6 +543,14 @@ def _make_private(file: str | None) -> None:
     if file is not None and not file.startswith("file:"):
         with contextlib.suppress(OSError):  # what is wrong with it is told when it is opened
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _identity(file: str | None) -> tuple[str, int, int] | None:
+    """The absolute path of a file, its device and its inode; None of a URI of SQLite."""
+    if file is None or file.startswith("file:"):
+        return None
+    found = os.stat(file)
+    return os.path.abspath(file), found.st_dev, found.st_ino
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

@@ -15,16 +15,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from matroid_bandits.exceptions import MalformedRequestError, MatroidBanditsError, UnknownCampaignError
+from matroid_bandits.exceptions import MatroidBanditsError, UnknownCampaignError
 from matroid_bandits.service import _reads as reads
-from matroid_bandits.service._dispatch import HEADERS, Call, identify, read_integer
+from matroid_bandits.service._dispatch import HEADERS, Call, identify
 from matroid_bandits.service._keys import STALE_S
 from matroid_bandits.service._replica import stored_terms
+from matroid_bandits.service._schemas import StreamQuery
 
 log = logging.getLogger("matroid_bandits.service")
-
-#: The largest number of an event that is asked for; every database holds it.
-LAST_EVENT = 10**15
 
 #: What is read from the log at a time, while the client takes it.
 _MOST_EVENTS, _MOST_BYTES = 500, 1 << 20
@@ -37,19 +35,17 @@ async def stream(call: Call, event_text: Callable[[Any], str]) -> Response:
     """A response that goes on until the client leaves or the server drains."""
     service, name = call.service, call.name
     assert name is not None
-    only = call.request.query_params.get("only", "")
-    if only not in ("", "summary"):
-        raise MalformedRequestError(f"expected only to be summary, got {only[:100]!r}")
+    last = call.request.headers.get("last-event-id")  # of a client that comes again
+    query = call.query(StreamQuery, {"after": last} if last else {})
     changed = service.watch(name, call.key.id)  # counted before anything is waited for
     try:
         row = await run_in_threadpool(_row, call)
-        begin = call.request.headers.get("last-event-id", "") or call.request.query_params.get("after", str(row.seq))
-        after = read_integer("after", begin, 0, LAST_EVENT)
+        after = row.seq if query.after is None else query.after
         reads.check_kept(row, after)
     except BaseException:
         service.unwatch(name, changed)
         raise
-    parts = _parts(call, changed, row.id, after, only == "summary", event_text)
+    parts = _parts(call, changed, row.id, after, query.only == "summary", event_text)
     return _Stream(parts, lambda: service.unwatch(name, changed))
 
 
@@ -128,7 +124,7 @@ def _summary(call: Call, campaign: int) -> dict[str, Any]:
         rows = call.service.database.rows(connection, [campaign])
     if not rows:
         raise UnknownCampaignError(f"expected the name of a campaign, got {call.name!r}")
-    return reads.row_form(rows[0], stored_terms(rows[0].spec))
+    return reads.row_form(rows[0], stored_terms(rows[0]))
 
 
 def _after(call: Call, campaign: int, seq: int) -> Any:

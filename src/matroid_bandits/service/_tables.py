@@ -114,24 +114,13 @@ sessions = Table(
     Column("ends", Double, nullable=False),
 )
 
-#: Servers of one PostgreSQL: where others reach each, and when it was last heard of, by the database's clock.
-servers = Table(
-    "servers",
-    metadata,
-    Column("id", String(32), primary_key=True),
-    Column("address", String(300), nullable=False),
-    Column("protocol", Integer, nullable=False),
-    Column("draining", Integer, nullable=False),
-    Column("seen", Double, nullable=False),
-)
-
-#: Where the operations of a campaign are handed to. A hint: what is written is guarded by the campaign's row alone.
-#: Each move adds 1 to `epoch`.
-homes = Table(
-    "homes",
+#: Which server keeps the learner of a campaign, where others reach it, and until when, by the database's clock. A
+#: hint: what is written is guarded by the campaign's row alone.
+leases = Table(
+    "leases",
     metadata,
     Column("campaign", Integer, primary_key=True, autoincrement=False),
     Column("server", String(32), nullable=False),
-    Column("epoch", BigInteger, nullable=False),
-    Column("since", Double, nullable=False),
+    Column("url", String(300), nullable=False),
+    Column("until", Double, nullable=False),
 )

@@ -30,9 +30,11 @@ _NAME, _SIGNATURE_BYTES = "tokens", 16
 
 @dataclass(frozen=True)
 class Token:
-    """What a token says: the campaign and decision that it may tell, the key that asked for it, and its end."""
+    """What a token says: the campaign, its learner and the decision that it may tell; the key that asked for it, and
+    its end."""
 
     campaign: str
+    learner: str
     decision: int
     key: str
     until: float
@@ -50,13 +52,11 @@ class Tokens:
     --------
     >>> import tempfile
     >>> from matroid_bandits.service import Database
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> tokens = Tokens(database)
-    >>> text = tokens.sign("front-page", 17, key="1a2b", seconds=60)
-    >>> tokens.read(text).decision
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     tokens = Tokens(database)
+    ...     text = tokens.sign("front-page", "c0ffee", 17, key="1a2b", seconds=60)
+    ...     tokens.read(text).decision
     17
-    >>> database.close()
     """
 
     def __init__(self, database: Database) -> None:
@@ -68,9 +68,9 @@ class Tokens:
         """Whether the secret is known, so that nothing waits for the database."""
         return self._secret is not None
 
-    def sign(self, campaign: str, decision: int, key: str, seconds: float) -> str:
-        """A token that may tell a decision for some seconds."""
-        payload = f"{campaign} {decision} {key} {int(time.time() + seconds)}".encode()
+    def sign(self, campaign: str, learner: str, decision: int, key: str, seconds: float) -> str:
+        """A token that may tell a decision for some seconds; the learner's id is that of no later campaign."""
+        payload = f"{campaign} {learner} {decision} {key} {int(time.time() + seconds)}".encode()
         return f"{TOKEN}_{_text(payload)}.{_text(self._signature(payload))}"
 
     def read(self, token: str) -> Token:
@@ -86,12 +86,12 @@ class Tokens:
             payload, given = _bytes(body), _bytes(signature)
             if not hmac.compare_digest(self._signature(payload), given):
                 raise ValueError
-            campaign, decision, key, until = payload.decode().split(" ")
+            campaign, learner, decision, key, until = payload.decode().split(" ")
         except ValueError:
             raise _unknown("expected a token that was made here, got another") from None
         if float(until) <= time.time():
             raise _unknown("expected a token that is still good, got one that has ended")
-        return Token(campaign, int(decision), key, float(until))
+        return Token(campaign, learner, int(decision), key, float(until))
 
     def _signature(self, payload: bytes) -> bytes:
         return hmac.digest(self._known_secret(), payload, hashlib.sha256)[:_SIGNATURE_BYTES]
@@ -109,11 +109,9 @@ def shared_secret(database: Database, name: str) -> bytes:
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> shared_secret(database, "servers") == shared_secret(database, "servers")
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     shared_secret(database, "servers") == shared_secret(database, "servers")
     True
-    >>> database.close()
     """
 
     def read() -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import math
@@ -12,7 +13,6 @@ from types import NoneType
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic_core import to_json
 from sqlalchemy import Connection
 
 from matroid_bandits._util.text import shown
@@ -25,10 +25,10 @@ from matroid_bandits.exceptions import (
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._operation import COMMAND_LINE
-from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._store import Database, EventRow, chained
+from matroid_bandits.service._replica import Replica, read_terms, stored_terms
+from matroid_bandits.service._store import Database, EventRow
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
-from matroid_bandits.specs import LONGEST_ABOUT, LONGEST_TITLE, CampaignTerms, Place, parse
+from matroid_bandits.specs import LONGEST_ABOUT, LONGEST_TITLE, CampaignTerms, Place, check_default, parse
 
 FORMAT = "matroid-bandits/campaign"
 
@@ -39,15 +39,6 @@ _CHUNK = 5000
 _STATUSES = ("active", "paused", "stopped", "archived")
 _TERMS = ("title", "about", "answer_window", "default")
 _TEXTS = {"title": LONGEST_TITLE, "about": LONGEST_ABOUT}
-
-#: What the status of a campaign is after an event that changes it.
-_STATUS_AFTER = {
-    "paused": "paused",
-    "resumed": "active",
-    "archived": "archived",
-    "stopped": "stopped",
-    "trusted": "active",
-}
 
 
 def export_campaign(database: Database, name: str, archive: Archive | None = None) -> Iterator[str]:
@@ -79,11 +70,9 @@ def backup(database: Database) -> Iterator[str]:
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> list(backup(database))
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     list(backup(database))
     []
-    >>> database.close()
     """
     with database.reading(at_once=True) as connection:
         for row in database.rows(connection):
@@ -132,11 +121,9 @@ def restore(
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> restore(database, [])
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     restore(database, [])
     []
-    >>> database.close()
     """
     names: list[str] = []
     with database.writing() as connection:
@@ -167,6 +154,8 @@ def restore(
 def repair(database: Database, name: str, save: Callable[[Iterable[str]], None], *, after: int | None = None) -> int:
     """Truncate the log of a campaign after an event, so that it can be read again; running servers notice.
 
+    Where all events can be read and the campaign's row alone is damaged, the row is written anew from the log.
+
     Parameters
     ----------
     database : Database
@@ -194,21 +183,18 @@ def repair(database: Database, name: str, save: Callable[[Iterable[str]], None],
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> repair(database, "ads", print)
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     repair(database, "ads", print)
     Traceback (most recent call last):
     ...
     matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    >>> database.close()
     """
     with database.writing() as connection:
         found = database.get(connection, name)
         (row,) = database.lock(connection, [found.id])
-        replica = Replica(row.id, name, json.loads(row.spec))
+        replica = Replica(row.id, name, stored_terms(row))
         if row.first > 1 and not _snapshots.restore(connection, replica, row.first - 1):
             raise ReplayError(f"expected the snapshot at event {row.first - 1} of {name}, where its log begins")
-        status = replica.status
         for event in database.log(connection, row.id, row.first - 1):
             if event.seq > (row.seq if after is None else after):
                 break
@@ -218,112 +204,58 @@ def repair(database: Database, name: str, save: Callable[[Iterable[str]], None],
                 if after is not None:
                     raise
                 break
-            status = _STATUS_AFTER.get(json.loads(event.payload)["event"], status)
-        last = replica.seq
-        if not 0 < last < row.seq or after not in (None, last):
+        last, is_damaged = replica.seq, _is_row_alone_damaged(replica, row)
+        if not (0 < last < row.seq or is_damaged) or after not in (None, last):
             what = "all its events can be read" if last == row.seq else f"{last} events could be kept"
             raise CampaignStateError(f"expected to keep some of the {row.seq} events of {name}, but not all; {what}")
-        values = {"trusted": min(row.trusted, last), "status": status, "reason": None}
-        if (terms := _terms_before(database.log(connection, row.id, last))) is not None:
-            values["spec"] = terms
+        if not replica.is_told:  # the log is of a version that did not say the terms
+            replica.spec = _terms_before(database.log(connection, row.id, last)) or stored_terms(row)
         cut = database.log(connection, row.id, last)
         save(json.dumps({"seq": event.seq, "at": event.at, "payload": event.payload}) for event in cut)
-        _cut(connection, replica, values)
+        if not is_damaged:
+            _cut(connection, replica)
+            if replica.trusted < min(row.trusted, last):  # the event that said it is cut off
+                rows: list[EventRow] = []
+                replica.put({"event": "trusted", "by": COMMAND_LINE}, row.now, rows)
+                database.append(connection, rows)
+        _write_row(connection, replica)
     return last
 
 
-def _terms_before(cut: Iterable[Any]) -> str | None:
-    """The terms of a campaign before events that are cut off, as its row has them; None where these change none."""
+def _is_row_alone_damaged(replica: Replica, row: Any) -> bool:
+    """Whether all events of a log can be read, and the row of the campaign is not the one that they lead to."""
+    if not replica.is_told or (replica.seq, replica.digest) != (row.seq, row.digest):
+        return False
+    try:
+        replica.compare(row, [*replica.row()])
+    except ReplayError:
+        return True
+    return False
+
+
+def _terms_before(cut: Iterable[Any]) -> dict[str, Any] | None:
+    """The terms of a campaign before events that are cut off; None where these change none."""
     for event in cut:
-        try:
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # what cannot be read is cut off for that
             form = json.loads(event.payload)
             if form["event"] == "adjusted":
-                return json.dumps(form["was"])
-        except (ValueError, KeyError, TypeError):  # what cannot be read is cut off for that
-            continue
+                return dict(form["was"])
     return None
 
 
-def _cut(connection: Connection, replica: Replica, values: dict[str, Any]) -> None:
+def _write_row(connection: Connection, replica: Replica) -> None:
+    """Let the row of a campaign say what its log leads to."""
+    values = replica.row() | {"spec": json.dumps(replica.spec)}
+    connection.execute(sa.update(campaigns).where(campaigns.c.id == replica.id).values(values))
+
+
+def _cut(connection: Connection, replica: Replica) -> None:
     """Remove what comes after a replica's last event: events, snapshots, and answers to requests."""
     of_it = (events.c.campaign == replica.id) & (events.c.seq > replica.seq)
     since = connection.execute(sa.select(sa.func.min(events.c.at)).where(of_it)).scalar_one()
     connection.execute(sa.delete(events).where(of_it))
     connection.execute(sa.delete(snapshots).where(snapshots.c.campaign == replica.id, snapshots.c.seq > replica.seq))
     connection.execute(sa.delete(requests).where(requests.c.campaign.in_([replica.id, -1]), requests.c.at >= since))
-    values |= {"seq": replica.seq, "digest": replica.digest, "decisions": replica.learner.n_decisions}
-    values |= {"waiting": replica.learner.n_outstanding, "alarms": len(replica.alarms)}
-    connection.execute(sa.update(campaigns).where(campaigns.c.id == replica.id).values(values))
-
-
-def trust_log(database: Database, name: str) -> None:
-    """Resume a stopped campaign, trusting the decisions of its log.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> trust_log(database, "ads")
-    Traceback (most recent call last):
-    ...
-    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    >>> database.close()
-    """
-    _append(database, name, "stopped", {"event": "trusted"}, is_trusted=True)
-
-
-def resume_campaign(database: Database, name: str) -> None:
-    """Resume a paused campaign.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> resume_campaign(database, "ads")
-    Traceback (most recent call last):
-    ...
-    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    >>> database.close()
-    """
-    _append(database, name, "paused", {"event": "resumed"}, is_trusted=False)
-
-
-def acknowledge_alarms(database: Database, name: str) -> None:
-    """Acknowledge all alarms of a campaign.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> acknowledge_alarms(database, "ads")
-    Traceback (most recent call last):
-    ...
-    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    >>> database.close()
-    """
-    _append(database, name, None, {"event": "acknowledged"}, is_trusted=False)
-
-
-def _append(database: Database, name: str, status: str | None, event: dict[str, Any], *, is_trusted: bool) -> None:
-    """Write an event of the service to a log; `status` is what the campaign's must be, None for any but archived."""
-    with database.writing() as connection:
-        found = database.get(connection, name)
-        (row,) = database.lock(connection, [found.id])
-        if row.status != status and (status is not None or row.status == "archived"):
-            expected = f"is {status}" if status else "is not archived"
-            raise CampaignStateError(f"expected a campaign that {expected}, got {name}, which is {row.status}")
-        seq = row.seq + 1
-        event |= {"by": COMMAND_LINE} | ({"until": row.seq} if status is None else {})
-        payload = to_json(event).decode()
-        database.append(connection, [(row.id, seq, row.now, payload)])
-        digest = database.digest(connection, row.id, row.seq) if is_trusted else row.digest
-        values = {"seq": seq, "digest": chained(digest, seq, row.now, payload)}
-        values |= {"alarms": 0} if status is None else {"status": "active", "reason": None}
-        values |= {"trusted": seq} if is_trusted else {}
-        connection.execute(sa.update(campaigns).where(campaigns.c.id == row.id).values(values))
 
 
 def _lines(database: Database, connection: Connection, row: Any, archive: Archive | None = None) -> Iterator[str]:
@@ -339,7 +271,7 @@ def _lines(database: Database, connection: Connection, row: Any, archive: Archiv
         "format": FORMAT,
         "version": VERSION if base is None else VERSION_WITH_BASE,
         "name": row.name,
-        "spec": json.loads(row.spec),
+        "spec": read_terms(row.spec, row.name),
         "status": row.status,
         "reason": row.reason,
         "trusted": row.trusted,
@@ -489,16 +421,12 @@ def _restore_one(
         if len(rows) == _CHUNK:
             database.append(connection, rows)
             rows = []
+    if not replica.is_told:
+        replica.spec, replica.status, replica.reason = header["spec"], header["status"], header.get("reason")
+        replica.trusted = trusted
+    if replica.mismatch:
+        replica.put({"event": "trusted", "by": COMMAND_LINE}, database.now(connection), rows)
     if rows:
         database.append(connection, rows)
-    terms.check_default(replica.learner.policy, place)
-    values: dict[str, Any] = {
-        "seq": replica.seq,
-        "digest": replica.digest,
-        "decisions": replica.learner.n_decisions,
-        "waiting": replica.learner.n_outstanding,
-        "alarms": len(replica.alarms),
-    }
-    values |= {"trusted": replica.seq if replica.mismatch else trusted, "reason": header.get("reason")}
-    values |= {"created": replica.created}
-    connection.execute(sa.update(campaigns).where(campaigns.c.id == id).values(values))
+    check_default(terms.default, replica.answers, replica.learner.policy, place)
+    _write_row(connection, replica)

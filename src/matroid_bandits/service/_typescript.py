@@ -143,7 +143,7 @@ def typescript(document: dict[str, Any]) -> str:
         f"/** An event of a log; `event` says of which kind. */\nexport type LoggedEvent = {_type(events)};\n"
     )
     methods = [
-        _method(path, method, about, schemas)
+        _method(path, method, about)
         for path, operations in document["paths"].items()
         for method, about in operations.items()
         if path not in ("/docs", "/openapi.json") and not path.endswith("/stream")
@@ -204,20 +204,19 @@ def _type(schema: Any) -> str:
     )
 
 
-def _method(path: str, method: str, about: dict[str, Any], schemas: dict[str, Any]) -> str:
+def _method(path: str, method: str, about: dict[str, Any]) -> str:
     parameters = [] if "{name}" not in path else ["name: string"]
     body = "undefined"
     if "requestBody" in about:
         model = _type(about["requestBody"]["content"]["application/json"]["schema"])
-        is_needed = bool(schemas.get(model, {}).get("required"))
-        parameters.append(f"body: {model}" if is_needed else f"body: {model} = {{}}")
+        parameters.append(f"body: {model}" if about["requestBody"]["required"] else f"body: {model} = {{}}")
         body = "body"
     query = [each for each in about["parameters"] if each["in"] == "query"]
     if query:
         fields = "; ".join(f"{each['name']}?: {_type(each['schema'])}" for each in query)
         parameters.append(f"query: {{ {fields} }} = {{}}")
     is_change = any(each["name"] == "Idempotency-Key" for each in about["parameters"])
-    content = next(response["content"] for status, response in about["responses"].items() if status != "default")
+    content = next(response["content"] for status, response in about["responses"].items() if status < "300")
     media, answer = next(iter(content.items()))
     url = "`" + path.replace("{name}", "${encodeURIComponent(name)}") + "`"
     arguments = f'"{method.upper()}", {url}, {"query" if query else "{}"}, {body}, {str(is_change).lower()}'

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Iterable, Mapping
-from hashlib import blake2b
-from typing import Any
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, Final
 
 import numpy as np
+from pydantic_core import to_json
 
-from matroid_bandits.evaluation import UpliftSequence
+from matroid_bandits.evaluation import (
+    UpliftSequence,
+    UpliftSummary,
+    UpliftSums,
+    control_key,
+    holdout_notes,
+    shown_words,
+    unit_hash,
+)
 from matroid_bandits.exceptions import EvaluationError
 from matroid_bandits.learner import Learner
 from matroid_bandits.policies import OMM
@@ -19,108 +27,151 @@ from matroid_bandits.policies import OMM
 #: counts, by its hash; then every fourth, and so on.
 MOST_UNITS = 65_536
 
-#: Points of the band over time, and how many seconds each stands for at first; twice as many when there are too many.
-MOST_POINTS, _WIDTH = 500, 1
+#: The version of what is summed. Version 1, which had none, knew the sequence alone, without a gate.
+VERSION: Final = 2
+
+_DAY_S: Final = 86_400
 
 
 class Uplift:
-    """The decisions of a campaign that are settled, in that order, weighed by a confidence sequence.
+    """The decisions of a campaign that are settled: summed by day, and weighed by a confidence sequence.
 
-    A decision is settled when it is answered whole or closed with a default. With a hold-out that is sticky by a tag,
-    the first one of each value counts. Values are gains: positive is better, also where weights are costs. The range
-    of a set's value is that of its policy's scale, and is widened by values beyond it.
+    A decision is settled when it is answered whole or closed, and, where answers are clicks, its window has ended;
+    it counts with what was told and with defaults, and one without either is lost. The sums have every decision on
+    the day on which it was asked. The sequence has them in the order in which they are settled, and with a hold-out
+    that is sticky by a tag the first one of each value. A change of the control or of that tag begins anew. In the
+    sequence values are gains: positive is better, also where weights are costs. The range of a set's value is that
+    of its policy's scale, and is widened by values beyond it.
 
     Attributes
     ----------
+    sums : UpliftSums, or None
+        The sums; None before a decision could have been held out.
     sequence : UpliftSequence, or None
-        The sequence; None before a decision could have been held out.
+        The sequence; None as long as there are no sums.
     since : float, or None
         When the first decision counted.
     excludes_zero_since : float, or None
-        Since when the band has not held zero; None where it does.
-    points : list of [at, decisions, value, low, high]
-        The band over time; low and high are None where they are infinite.
+        Since when the band of the sequence has not held zero; None where it does.
     is_complete : bool
         False of a snapshot that an earlier version wrote, until it is made again from the log.
     """
 
     def __init__(self) -> None:
+        self.sums: UpliftSums | None = None
         self.sequence: UpliftSequence | None = None
         self.since: float | None = None
         self.excludes_zero_since: float | None = None
-        self.points: list[list[Any]] = []
         self.is_complete = True
-        self._width = _WIDTH
-        self._control: Any = None
+        self._control: list[str | None] | None = None  # what decisions are compared with, and the tag of the hold-out
+        self._policy: str | None = None  # as JSON
+        self._changed: int | None = None  # the day of its last change
         self._units: set[int] = set()
         self._bits = 0  # how many of the lowest bits of a hash must be 0 for its value to count
-        self._open: dict[int, list[Any]] = {}  # share, hash or None, whether held out, items to be told, sum so far
+        # Share, hash or None, whether the tag was given, whether held out, day, items, items to be told, sum so far
+        self._open: dict[int, list[Any]] = {}
 
     @property
     def counted(self) -> float:
-        """The share of the tag's values that count."""
+        """The share of the tag's values that count in the sequence."""
         return 0.5**self._bits
 
-    def configure(self, learner: Learner) -> None:
-        """Take other settings, or other items, into account: another control begins a new sequence."""
-        control = learner.holdout.control
-        form = None if control is None else repr(control)
-        if form != self._control:
-            self._control, self.sequence, self.since, self.excludes_zero_since = form, None, None, None
-            self.points, self._units, self._bits, self._width = [], set(), 0, _WIDTH
-            self._open = {}
+    def configure(self, event: Mapping[str, Any], at: float, learner: Learner) -> None:
+        """Take the first settings, other settings or other items into account."""
+        if event["event"] in ("created", "configured"):
+            holdout = learner.holdout
+            now = [control_key(holdout.control, learner.constraint), holdout.by]
+            if now != self._control:
+                self._control, self.sums, self.sequence = now, None, None
+                self.since = self.excludes_zero_since = None
+                self._units, self._bits, self._open, self._changed = set(), 0, {}, None
+            policy = to_json(event["policy"]).decode()
+            if self._policy is not None and policy != self._policy:
+                self._changed = int(at // _DAY_S)
+                if self.sums is not None:
+                    self.sums.change_policy(self._changed)
+            self._policy = policy
         if self.sequence is not None:
             self.sequence.widen(*_range(learner))
 
-    def ask(self, event: Mapping[str, Any], learner: Learner) -> None:
+    def ask(self, event: Mapping[str, Any], at: float, learner: Learner) -> None:
         """Take a decision into account that was just made."""
-        holdout = learner.holdout
+        holdout, n_items = learner.holdout, len(event["items"])
         if not 0.0 < holdout.share < 1.0:
             return
-        if self.sequence is None:
-            self.sequence = UpliftSequence(*_range(learner))
-            self._control = None if holdout.control is None else repr(holdout.control)
+        if self.sums is None:
+            self.sums, self.sequence = UpliftSums(holdout.by, learner.minimize), UpliftSequence(*_range(learner))
+            if self._changed is not None:
+                self.sums.change_policy(self._changed)
         value = (event.get("tags") or {}).get(holdout.by) if holdout.by is not None else None
-        unit = None if value is None else _hash(holdout.by, value)
-        self._open[event["decision"]] = [holdout.share, unit, "held_out" in event, len(event["items"]), 0.0]
+        unit = None
+        if holdout.by is not None:
+            unit = unit_hash(holdout.by, event["decision"] if value is None else value)
+        is_held_out, day = "held_out" in event, int(at // _DAY_S)
+        found = [holdout.share, unit, value is not None, is_held_out, day, n_items, n_items, 0.0]
+        if n_items:
+            self._open[event["decision"]] = found
+        else:  # settled at once, worth 0
+            self._count(found, at, learner)
 
-    def tell(self, decision: int, weights: Iterable[float], at: float, learner: Learner) -> None:
-        """Take answers into account; the decision counts where they are the last."""
+    def tell(
+        self, decision: int, weights: Iterable[float], at: float, learner: Learner, unsettled: Container[int] = ()
+    ) -> None:
+        """Take answers into account; the decision counts where they are the last, and it is not `unsettled`."""
         found = self._open.get(decision)
         if found is None:
             return
         for weight in weights:
-            found[3] -= 1
-            found[4] += weight
-        if found[3] <= 0:
-            del self._open[decision]
-            self._count(found, at, learner)
+            found[-2] -= 1
+            found[-1] += weight
+            self._look_at(weight)
+        if found[-2] <= 0:
+            self.settle([decision] if decision not in unsettled else (), at, learner)
         elif decision not in learner.book:
             del self._open[decision]
 
+    def settle(self, ids: Iterable[int], at: float, learner: Learner) -> None:
+        """Let decisions count that were answered whole."""
+        for id in ids:
+            if (found := self._open.pop(id, None)) is not None:
+                self._count(found, at, learner)
+
     def close(self, event: Mapping[str, Any], at: float, learner: Learner) -> None:
-        """Take decisions into account that were closed; without a default they are lost."""
+        """Take decisions into account that were closed: with what was told and defaults; without either, as lost."""
         until, default = event.get("before"), event.get("default")
         ids = [event["decision"]] if until is None else [id for id in self._open if id < until]
         for id in ids:
             found = self._open.pop(id, None)
-            if found is not None and default is not None:
-                found[4] += default * found[3]
+            if found is None:
+                continue
+            *_, is_held_out, day, n_items, n_untold, _ = found
+            if default is not None:
+                found[-1] += default * n_untold
+                self._look_at(default)
+            if default is not None or n_untold < n_items:
                 self._count(found, at, learner)
+            elif self.sums is not None:
+                self.sums.lose(day, is_held_out)
+
+    def _look_at(self, weight: float) -> None:
+        if self.sums is not None and weight not in (0.0, 1.0):
+            self.sums.are_clicks = False
 
     def _count(self, decision: list[Any], at: float, learner: Learner) -> None:
-        share, unit, is_held_out, _, total = decision
-        if self.sequence is None or (unit is not None and not self._is_new(unit)):
+        share, unit, has_tag, is_held_out, day, n_items, _, total = decision
+        if self.sums is None or self.sequence is None:
+            return
+        self.sums.add(day, total, is_held_out, n_items, unit)
+        if has_tag and not self._is_new(unit):
             return
         sequence, gain = self.sequence, -total if learner.minimize else total
         if not sequence.low <= gain <= sequence.high:
             sequence.widen(gain, gain)
         sequence.add([gain], [is_held_out], share)
-        value, low, high = sequence.band()
+        low, high = sequence.band()
         self.since = at if self.since is None else self.since
         is_out = low > 0.0 or high < 0.0
         self.excludes_zero_since = (self.excludes_zero_since or at) if is_out else None
-        self._point(at, value, low, high)
 
     def _is_new(self, unit: int) -> bool:
         """Whether a value of the tag counts: it is met for the first time, and its hash is among those that count."""
@@ -132,51 +183,49 @@ class Uplift:
             self._units = {each for each in self._units if not each & ((1 << self._bits) - 1)}
         return True
 
-    def _point(self, at: float, value: float, low: float, high: float) -> None:
-        assert self.sequence is not None
-        points, n = self.points, self.sequence.n_decisions
-        point = [at, n, value, low, high] if low > -np.inf else [at, n, value, None, None]
-        if points and points[-1][0] // self._width == at // self._width:
-            points[-1] = point
-            return
-        points.append(point)
-        while len(points) > MOST_POINTS:
-            self._width *= 2
-            last = {point[0] // self._width: point for point in points}
-            points[:] = last.values()
+    def _summary(self, now: float, learner: Learner | None = None) -> UpliftSummary:
+        """The headline and its windows at a time; with a learner also what is shown beside it."""
+        sums = UpliftSums() if self.sums is None else self.sums
+        if learner is None:
+            return sums.summary(int(now // _DAY_S))
+        shown, since = "", self.excludes_zero_since
+        if self.sequence is not None and since is not None:
+            shown = shown_words(self.sequence.band()[0] > 0.0, since)
+        notes = holdout_notes(learner.holdout, learner.constraint)
+        return sums.summary(int(now // _DAY_S), notes, shown, with_points=True)
 
-    def gauges(self) -> dict[str, float]:
-        """The latest point as metrics; may be called by any thread."""
-        points = self.points
-        if not points:
+    def gauges(self, now: float) -> dict[str, float]:
+        """Metrics by name, with the window behind a slash; may be called by any thread."""
+        if self.sums is None:
             return {}
-        _, n, value, low, high = points[-1]
-        found: dict[str, float] = {"uplift": value, "uplift_decisions": n}
-        return found if low is None else found | {"uplift_low": low, "uplift_high": high}
+        summary = self._summary(now)
+        found: dict[str, float | None] = {"uplift_earned": summary.earned, "uplift_holdout_cost": summary.cost}
+        for name, window in (*summary.windows.items(), ("headline", summary.window)):
+            found |= {
+                f"uplift_learner_decisions/{name}": window.n_learner,
+                f"uplift_control_decisions/{name}": window.n_control,
+                f"uplift_lost_decisions/{name}": window.n_lost,
+                f"uplift_per_decision/{name}": window.value,
+                f"uplift_per_decision_low/{name}": window.low,
+                f"uplift_per_decision_high/{name}": window.high,
+                f"uplift_ratio/{name}": window.relative,
+                f"uplift_ratio_low/{name}": window.relative_low,
+                f"uplift_ratio_high/{name}": window.relative_high,
+            }
+        return {name: value for name, value in found.items() if value is not None}
 
-    def form(self, learner: Learner) -> dict[str, Any]:
-        """What is known, as plain JSON."""
-        sequence = self.sequence
-        look = None if sequence is None else sequence.look()
-        ends = {"sequence": (), "exact": (), "single": ()} if look is None else vars(look)
-        return {
-            "decisions": 0 if look is None else look.n_decisions,
-            "control": 0 if look is None else look.n_control,
-            "value": None if look is None or not look.n_decisions else look.value,
-            **{
-                name: [float(end) for end in ends[name]]
-                if len(ends[name]) and np.isfinite(ends[name]).all()
-                else None
-                for name in ("sequence", "exact", "single")
-            },
-            "p_better": None if look is None else look.p_better,
-            "p_worse": None if look is None else look.p_worse,
-            "level": 0.95 if sequence is None else 1.0 - sequence.alpha,
-            "unit": learner.holdout.by,
+    def form(self, learner: Learner, now: float) -> dict[str, Any]:
+        """What is known at a time, as plain JSON."""
+        look = None if self.sequence is None else asdict(self.sequence.look())
+        if look is not None:
+            for name in ("sequence", "exact", "single"):
+                look[name] = [*look[name]] if np.isfinite(look[name]).all() else None
+        return self._summary(now, learner).to_dict() | {
+            "level": 0.95,
+            "sequence": look,
             "counted": self.counted,
             "since": self.since,
             "excludes_zero_since": self.excludes_zero_since,
-            "points": [dict(zip(("at", "decisions", "value", "low", "high"), p, strict=True)) for p in self.points],
             "complete": self.is_complete,
         }
 
@@ -184,13 +233,15 @@ class Uplift:
         """Everything as plain JSON, for a snapshot."""
         units = np.array(sorted(self._units), np.uint64)
         return {
+            "version": VERSION,
+            "sums": None if self.sums is None else self.sums.to_dict(),
             "sequence": None if self.sequence is None else self.sequence.to_dict(),
             "since": self.since,
             "excludes_zero_since": self.excludes_zero_since,
-            "points": self.points,
             "complete": self.is_complete,
-            "width": self._width,
             "control": self._control,
+            "policy": self._policy,
+            "changed": self._changed,
             "units": base64.b64encode(units.tobytes()).decode(),
             "bits": self._bits,
             "open": [[id, *decision] for id, decision in self._open.items()],
@@ -198,7 +249,7 @@ class Uplift:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any] | None) -> Uplift:
-        """What `to_dict` described; one to be made from the log where an earlier version wrote none.
+        """Make what `to_dict` described; of what an earlier version wrote, one to be made again from the log.
 
         Raises
         ------
@@ -206,16 +257,17 @@ class Uplift:
             It is something else.
         """
         found = cls()
-        if form is None:
+        if form is None or form.get("version") != VERSION:
             found.is_complete = False
             return found
         try:
             found.sequence = None if form["sequence"] is None else UpliftSequence.from_dict(form["sequence"])
         except EvaluationError as error:
             raise ValueError(str(error)) from error
+        found.sums = None if form["sums"] is None else UpliftSums.from_dict(form["sums"])
         found.since, found.excludes_zero_since = form["since"], form["excludes_zero_since"]
-        found.points, found.is_complete = form["points"], form["complete"]
-        found._width, found._control, found._bits = form["width"], form["control"], form["bits"]
+        found.is_complete, found._control = form["complete"], form["control"]
+        found._policy, found._changed, found._bits = form["policy"], form["changed"], form["bits"]
         found._units = {*np.frombuffer(base64.b64decode(form["units"]), np.uint64).tolist()}
         found._open = {id: decision for id, *decision in form["open"]}
         return found
@@ -227,9 +279,3 @@ def _range(learner: Learner) -> tuple[float, float]:
     scale = policy.scale if isinstance(policy, OMM) and policy.scale > 0.0 else 1.0
     most = learner.constraint.largest_size * scale
     return (-most, 0.0) if learner.minimize else (0.0, most)
-
-
-def _hash(tag: str | None, value: Any) -> int:
-    """A hash of a tag's value that has nothing to do with the one that decides whether it is held out."""
-    text = json.dumps([tag, value], sort_keys=True, separators=(",", ":"))
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=b"uplift").digest())

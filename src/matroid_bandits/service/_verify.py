@@ -65,20 +65,19 @@ def verify_campaign(
     Raises
     ------
     ReplayError
-        The replay differs from what is stored, or the first events are in archives and none is given.
+        The replay differs from what is stored, the campaign's row is not the one that the log leads to, or the first
+        events are in archives and none is given.
     SerializationError
         An archive is damaged, or a file of it is missing.
 
     Examples
     --------
     >>> import tempfile
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> verify_campaign(database, "ads")
+    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
+    ...     verify_campaign(database, "ads")
     Traceback (most recent call last):
     ...
     matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    >>> database.close()
     """
     with database.reading(at_once=True) as connection:
         database.take_time(connection)
@@ -95,10 +94,13 @@ def verify_campaign(
         raise ReplayError(f"{name}: {replica.mismatch}")
     if (replica.seq, replica.digest) != (row.seq, row.digest):
         raise ReplayError(f"{name}: the events in its log are not those that were written")
+    replica.compare(row, [*replica.row()])
     return Verified(row.seq, row.first - 1, replica.learner.n_decisions, len(saved))
 
 
 def _whole_log(database: Database, connection: Connection, row: Any, archive: Archive | None) -> Iterator[Event]:
+    if row.first < 1:
+        raise ReplayError(f"the row of {row.name} says that its log begins at event {row.first}")
     if row.first > 1:
         base = Replica(row.id, row.name, {})
         if archive is None:

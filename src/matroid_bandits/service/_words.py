@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from matroid_bandits.constraint import Constraint
+from matroid_bandits.constraints import QuotaIntersection
 from matroid_bandits.matroids import Matroid
 
 #: Categories with quotas of their own that are listed by name.
@@ -45,7 +46,12 @@ def rule_of(constraint: Constraint) -> Rule:
     'at most 1 of each of 2 categories, 1 in all'
     >>> rule_of(slots).codes
     [0, 0, 1]
+    >>> rule_of(mb.QuotaIntersection(slots, mb.UniformMatroid(3, 2), names=("slot", "item"))).words
+    'at most 1 of each slot, at most 2 items'
     """
+    if isinstance(constraint, QuotaIntersection) and constraint.names is not None:
+        first = _rule(constraint.matroids[0].to_dict(), constraint.largest_size)
+        return Rule(constraint.in_words(), first.categories, first.codes)
     if not isinstance(constraint, Matroid) and constraint.kind not in ("quota-intersection", "matroid-intersection"):
         return Rule(constraint.in_words())
     return _rule(constraint.to_dict(), constraint.largest_size)

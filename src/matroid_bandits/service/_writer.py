@@ -7,6 +7,7 @@ import logging
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -24,9 +25,17 @@ from matroid_bandits.exceptions import (
 )
 from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
+from matroid_bandits.service._leases import Leases
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer, Operation, Turn, check_state
-from matroid_bandits.service._remembered import FRONT_IDS_S, is_same, short_digest, short_id, whole
+from matroid_bandits.service._remembered import (
+    MADE_IDS_S,
+    is_same,
+    is_sound,
+    sealed,
+    short_id,
+    whole,
+)
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._replicas import Replicas
 from matroid_bandits.service._store import CampaignRow, Database, RequestRow, reason_of
@@ -35,10 +44,15 @@ log = logging.getLogger("matroid_bandits.service")
 
 _MOST_IN_BATCH = 1024
 _MOST_ATTEMPTS = 4
-_FORGET_EVERY, _FORGET_FRONTS_EVERY = 3600.0, 60.0
 
-#: Seconds after which a transaction takes no more operations, so that its locks are not held for long.
-_MOST_TURN_S = 1.0
+#: What is said of a request whose stored answer does not have its checksum: it is not executed again.
+_DAMAGED = "the stored answer to the request of this id, which was executed; got one that is damaged"
+
+_FORGET_EVERY, _FORGET_MADE_EVERY = 3600.0, 60.0
+
+#: Seconds after which a transaction takes no more operations, so that its locks are not held for long; and bytes of
+#: answers after which it takes no more of a key, so that long answers, which are stored, keep no other key waiting.
+_MOST_TURN_S, _MOST_ANSWERED = 1.0, 1 << 22
 
 #: Seconds by which the operations of a campaign may exceed those of others before it moves
 #: to a lane, a thread that it shares with other slow ones; and the largest number of lanes.
@@ -71,8 +85,9 @@ class Writer(threading.Thread):
         Where errors, snapshots and replays are counted.
     checker : Checker, optional
         What replays logs in the background.
-    is_home : callable
-        Whether a campaign, by its number, is at home here: others are loaded when they are needed, and not kept.
+    leases : Leases
+        Says which campaigns are loaded and kept: those whose leases this server has. Others are loaded when they are
+        needed, and kept while they are used.
     """
 
     def __init__(
@@ -84,13 +99,14 @@ class Writer(threading.Thread):
         on_commit: Callable[[dict[str, int], int], None] = lambda news, n: None,
         figures: Figures | None = None,
         checker: Checker | None = None,
-        is_home: Callable[[int], bool] = lambda campaign: True,
+        *,
+        leases: Leases,
     ) -> None:
         super().__init__(name="matroid-bandits-writer", daemon=True)
         self._figures = figures = figures or Figures()
         self._checker = checker = checker or Checker(database)
-        self._options = database, tick_every, snapshot_every, keep_ids, on_commit, figures, checker, is_home
-        self._is_home = is_home
+        self._options = database, tick_every, snapshot_every, keep_ids, on_commit, figures, checker
+        self._leases, self._used = leases, set[int]()
         self._apart: dict[str, Lane] = {}
         self.database, self.replicas = database, Replicas(database, snapshot_every, figures, checker)
         self._is_ready, self._busy_since = False, 0.0
@@ -99,7 +115,7 @@ class Writer(threading.Thread):
         self._connection: Connection | None = None
         self._touched: dict[str, int] = {}
         self._is_stopping, self._n_last = False, 0
-        self._next_tick, self._next_forgetting, self._next_front_forgetting = 0.0, 0.0, 0.0
+        self._next_tick, self._next_forgetting, self._next_made_forgetting = 0.0, 0.0, 0.0
         self._spent_until = 0.0  # of the thread's processor time, what campaigns were charged for
 
     # Called by other threads
@@ -179,7 +195,7 @@ class Writer(threading.Thread):
                 continue
             lanes = {*self._apart.values()}
             if len(lanes) < _MOST_LANES:
-                lane = Lane(*self._options)
+                lane = Lane(*self._options, leases=self._leases)
                 lane.start()
             else:
                 lane = min(lanes, key=lambda lane: len(lane.names))
@@ -222,9 +238,11 @@ class Writer(threading.Thread):
         n_failures = 0
         while batch:
             self._busy_since = time.monotonic()
+            is_whole = True
             try:
                 again = self._attempt(batch)
             except Exception as error:
+                is_whole = False
                 self._reset()
                 self._count_failure("commit", error)
                 n_failures += 1
@@ -247,6 +265,10 @@ class Writer(threading.Thread):
                 operation.result = None
             waiting = set(again)
             self._answer([operation for operation in batch if operation not in waiting])
+            if is_whole and not self._is_stopping:  # what came meanwhile is served before what is left
+                for operation in again:
+                    self._queue.put(operation)
+                again = []
             batch = again
 
     def _serve_apart(self, batches: list[list[Operation]]) -> None:
@@ -262,7 +284,7 @@ class Writer(threading.Thread):
         for operation in batch:
             if operation.campaign is not None:
                 try:
-                    self.replicas.find(operation.campaign)
+                    self._used.add(self.replicas.find(operation.campaign).id)
                 except MatroidBanditsError as error:
                     operation.error = error
         batch = [operation for operation in batch if operation.error is None]
@@ -293,8 +315,8 @@ class Writer(threading.Thread):
         in_doubt = {replicas[id].name for id in turn.doubtful}
         return [
             operation
-            for n, operation in enumerate(writes)
-            if n >= turn.n_run or (operation.error is None and operation.campaign in in_doubt)
+            for operation in writes
+            if operation not in turn.run or (operation.error is None and operation.campaign in in_doubt)
         ]
 
     def _transact(self, writes: list[Operation], replicas: dict[int, Replica], connection: Connection) -> Turn:
@@ -316,11 +338,16 @@ class Writer(threading.Thread):
         return rows
 
     def _run_all(self, writes: list[Operation], turn: Turn) -> None:
-        """Execute operations for as long as a transaction should take; the first `turn.n_run` of them."""
+        """Execute operations for as long as a transaction may take; answers are bounded in bytes for each key."""
         end, self._spent_until = time.monotonic() + _MOST_TURN_S, time.thread_time()
+        n_bytes: Counter[str] = Counter()
         for operation in writes:
+            if n_bytes[operation.by] > _MOST_ANSWERED:
+                continue
             self._run(operation, turn)
-            turn.n_run += 1
+            turn.run.add(operation)
+            if isinstance(operation.result, Answer):
+                n_bytes[operation.by] += len(operation.result.body)
             if time.monotonic() > end:
                 break
 
@@ -332,11 +359,15 @@ class Writer(threading.Thread):
             found = self.database.known(turn.connection, [*named])
             for (campaign, id), row in found.items():
                 replica = self.replicas.by_id.get(campaign)
-                body = whole(row.answer, "" if replica is None else replica.learner.id)
-                turn.answered[campaign, named[id]] = row.digest, Answer(body, row.status)
+                is_whole = is_sound(id, row.digest, row.status, row.answer)
+                body = whole(row.answer, "" if replica is None else replica.learner.id) if is_whole else b""
+                turn.answered[campaign, named[id]] = row.digest if is_whole else "", Answer(body, row.status)
 
     def _run(self, operation: Operation, turn: Turn) -> None:
         """Execute an operation that writes, unless it was answered before or its campaign is in doubt."""
+        if operation.era is not None and operation.era != self._leases.clock.era:
+            operation.error = UnavailableError("the server was paused after the request came; it was not executed")
+            return
         campaign = 0 if operation.campaign is None else self.replicas.find(operation.campaign).id
         if campaign in turn.doubtful:
             return
@@ -356,6 +387,7 @@ class Writer(threading.Thread):
     def _begin(self, connection: Connection, rows: list[Any]) -> Turn:
         """Read what others appended to the logs of campaigns, up to what their rows say."""
         at = rows[0].now if rows else self.database.now(connection)
+        self._leases.clock.read(at)
         turn = Turn(connection, at, locked={row.id: row for row in rows})
         for row in rows:
             replica = self.replicas.by_id[row.id]
@@ -429,7 +461,8 @@ class Writer(threading.Thread):
         if is_same(before[0], operation.digest):
             operation.result = Answer(before[1].body, before[1].status, is_replayed=True)
         else:
-            operation.error = RequestIdError("expected the request that this id was given to first, got another")
+            what = "the request that this id was given to first, got another" if before[0] else _DAMAGED
+            operation.error = RequestIdError(f"expected {what}")
         return True
 
     def _tick(self) -> None:
@@ -455,9 +488,9 @@ class Writer(threading.Thread):
             if rows and time.monotonic() >= self._next_forgetting:
                 self.replicas.forget_ids(rows[0].now - self._keep_ids)
                 self._next_forgetting = time.monotonic() + _FORGET_EVERY
-            if rows and time.monotonic() >= self._next_front_forgetting:
-                self.replicas.forget_ids(rows[0].now - FRONT_IDS_S, of_fronts=True)
-                self._next_front_forgetting = time.monotonic() + _FORGET_FRONTS_EVERY
+            if rows and time.monotonic() >= self._next_made_forgetting:
+                self.replicas.forget_ids(rows[0].now - MADE_IDS_S, of_servers=True)
+                self._next_made_forgetting = time.monotonic() + _FORGET_MADE_EVERY
             for replica in self.replicas.by_id.values():
                 replica.excess /= 2.0
             self._is_ready = True
@@ -480,7 +513,12 @@ class Writer(threading.Thread):
         """The rows of the campaigns that this thread serves."""
         with self.database.reading() as connection:
             rows = self.database.rows(connection)
-        return [row for row in rows if row.name not in self._apart and self._is_home(row.id)]
+        return [row for row in self._kept(rows) if row.name not in self._apart]
+
+    def _kept(self, rows: list[Any]) -> list[Any]:
+        """The campaigns whose leases this server has, and those that it wrote or read since the last look."""
+        used, self._used = self._used, set()
+        return [row for row in rows if row.id in used or self._leases.holds(row.id)]
 
     def _catch_up(
         self, names: set[str | None] | None, rows: list[Any] | None = None, connection: Connection | None = None
@@ -558,8 +596,8 @@ class Lane(Writer):
         The campaigns that are served here.
     """
 
-    def __init__(self, *options: Any) -> None:
-        super().__init__(*options)
+    def __init__(self, *options: Any, leases: Leases) -> None:
+        super().__init__(*options, leases=leases)
         self.names: set[str] = set()
         self._ids: list[int] = []
 
@@ -577,7 +615,7 @@ class Lane(Writer):
 
     def _rows(self) -> list[Any]:
         with self.database.reading() as connection:
-            return [row for row in self.database.rows(connection, self._ids) if self._is_home(row.id)]
+            return self._kept(self.database.rows(connection, self._ids))
 
     def _transact(self, writes: list[Operation], replicas: dict[int, Replica], connection: Connection) -> Turn:
         if self.replicas.is_shared:
@@ -636,7 +674,7 @@ def _expire(replica: Replica, turn: Turn) -> Answer:
     """Close what is overdue by the database's clock."""
     until = replica.expired(turn.at)
     if until is not None:
-        replica.learner.close_before(until, default=replica.spec.get("default"))
+        replica.learner.close_before(until, default=replica.rest(replica.spec.get("default")))
         replica.take(turn.at, turn.rows, expired=True)
     return Answer(b"")
 
@@ -644,7 +682,8 @@ def _expire(replica: Replica, turn: Turn) -> Answer:
 def _remembered(operation: Operation, campaign: int, at: float) -> RequestRow:
     answer = operation.result
     stored = answer.stored or answer.body.decode()
-    return short_id(operation.request_id), campaign, short_digest(operation.digest), answer.status, stored, at
+    id = short_id(operation.request_id)
+    return id, campaign, sealed(id, operation.digest, answer.status, stored), answer.status, stored, at
 
 
 def advanced(replica: Replica) -> CampaignRow:
@@ -660,6 +699,6 @@ def _words(error: BaseException) -> str:
 
 
 def _unavailable(error: BaseException) -> BaseException:
-    if not isinstance(error, (SQLAlchemyError, OSError)):
+    if isinstance(error, UnavailableError) or not isinstance(error, (SQLAlchemyError, OSError)):
         return error
     return UnavailableError(f"the database did not take the request ({type(error).__name__}); try again")

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -55,10 +56,13 @@ def keys_of(problem: Problem, policies: Mapping[str, Policy]) -> tuple[str | Non
         except MatroidBanditsError:
             return None
 
-    return (
-        key([problem.constraint, problem.environment, problem.minimize]),
-        tuple(key(policy) for policy in policies.values()),
-    )
+    if problem not in _keys:
+        _keys[problem] = key([problem.constraint, problem.environment, problem.minimize])
+    return _keys[problem], tuple(key(policy) for policy in policies.values())
+
+
+#: The digests of problems, which do not change, for as long as these exist.
+_keys: WeakKeyDictionary[Problem, str | None] = WeakKeyDictionary()
 
 
 def digest(value: Any) -> str:

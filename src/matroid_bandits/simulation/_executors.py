@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
@@ -10,10 +10,13 @@ from typing import Any, Literal, TypeAlias
 from matroid_bandits._util.checks import as_index
 from matroid_bandits._util.extras import missing
 from matroid_bandits._util.text import shown
+from matroid_bandits._util.threads import n_threads
 from matroid_bandits.exceptions import SimulationError
-from matroid_bandits.simulation._backend import Backend
 from matroid_bandits.simulation._clusters import Dask, Ray
-from matroid_bandits.simulation._local import Given, Processes, Threads
+from matroid_bandits.simulation._jobs import Job
+from matroid_bandits.simulation._processes import Processes
+from matroid_bandits.simulation._worker import Report
+from matroid_bandits.simulation._workers import Remote, Threads, Workers
 
 #: What `simulate` takes as executor; Any stands for a Dask Client, whose package need not be there.
 ExecutorChoice: TypeAlias = int | Literal["ray"] | Executor | Any | None
@@ -21,16 +24,18 @@ ExecutorChoice: TypeAlias = int | Literal["ray"] | Executor | Any | None
 _DASK = "dask://"
 
 
-def backend_of(executor: Any) -> Backend:
-    """The backend of what a user gave as `executor`; None, for threads of ours, is not among it."""
+def workers_of(executor: Any, jobs: Sequence[Job], report: Report) -> Workers:
+    """The workers that a user's `executor` stands for; `report` is told of episodes on threads of ours."""
+    if executor is None:
+        return Threads(max(1, min(n_threads(), sum(job.n_runs for job in jobs))), report)
     if isinstance(executor, ThreadPoolExecutor):
-        return Threads(executor._max_workers, executor)
+        return Threads(executor._max_workers, pool=executor)
     if executor == "ray" and isinstance(executor, str):
-        return Ray()
+        return Ray(jobs)
     if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
-        return Dask(executor)
+        return Dask(executor, jobs)
     if isinstance(executor, Executor):
-        return Given(executor)
+        return Remote(executor, jobs, f"the executor given, a {type(executor).__name__},")
     try:
         n = as_index(executor)
     except TypeError:
@@ -40,7 +45,7 @@ def backend_of(executor: Any) -> Backend:
             "expected executor to be None (threads), a number of processes of at least 1, a "
             f'concurrent.futures.Executor, a Dask Client or "ray"; got {shown(executor)}'
         )
-    return Processes(n)
+    return Processes(n, jobs)
 
 
 @contextmanager

@@ -188,10 +188,11 @@ def _pooled(one: SimulationResult, two: SimulationResult, name: str) -> tuple[Fl
     (a, b), n = (one.n_runs, two.n_runs), one.n_runs + two.n_runs
     mine, theirs = getattr(one, name), getattr(two, name)
     means: FloatArray = (a * mine + b * theirs) / n
-    squares = sum(
-        0.0 if r.n_runs == 1 else getattr(r, f"{name}_se") ** 2 * (r.n_runs * (r.n_runs - 1)) for r in (one, two)
-    )
-    squares = squares + (mine - theirs) ** 2 * (a * b / n)
+    squares = np.zeros_like(means)
+    for each in (one, two):
+        if each.n_runs > 1:
+            squares += getattr(each, f"{name}_se") ** 2 * (each.n_runs * (each.n_runs - 1))
+    squares += (mine - theirs) ** 2 * (a * b / n)
     errors: FloatArray = np.sqrt(squares / (n - 1)) / np.sqrt(n)
     return means, errors
 

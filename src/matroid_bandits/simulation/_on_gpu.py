@@ -12,9 +12,9 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.compiled import Part, Settings, Slice
 from matroid_bandits.exceptions import DeviceError, SimulationError
 from matroid_bandits.policies import Policy
-from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._execute import run_jobs
 from matroid_bandits.simulation._executors import ExecutorChoice
+from matroid_bandits.simulation._jobs import Job
 from matroid_bandits.simulation._progress import Reporter
 
 DeviceChoice = Literal["cpu", "gpu", "auto"]

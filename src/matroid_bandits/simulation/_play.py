@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -16,8 +13,9 @@ from matroid_bandits.agent import Agent, Play
 from matroid_bandits.compiled import Part, Settings, Slice, Stopped, check_totals
 from matroid_bandits.environments import Environment, availability_of, delays_of, features_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
+from matroid_bandits.kernels.compiling import ahead
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import Policy, Request
+from matroid_bandits.policies import Request
 from matroid_bandits.simulation._answers import Answers
 from matroid_bandits.simulation._ending import Ending
 from matroid_bandits.simulation._regret import make_score
@@ -30,34 +28,42 @@ _TICK, _TICK_EACH = 512, 64
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     """Play one policy in some runs: whole episodes in compiled code where that is sooner, else by an `Agent`.
 
-    `tick` is called with the episodes played since the last call, and says whether to stop. An error gets a note
-    that says where it happened.
+    An agent leaves the slice to a kernel that would now be done before it, from the first episode on. `tick` is
+    called with the episodes played since the last call, and says whether to stop. An error gets a note that says
+    where it happened.
     """
-    if compiled.choose(settings, slice.policy)[0] == "compiled":
-        counted = _Counted(tick)
+    counted = _Counted(tick)
+    is_compiled = compiled.choose(settings, slice.policy)[0] == "compiled"
+    if not is_compiled:
+        rival = compiled.Rival(slice, settings)
         try:
-            return compiled.play(slice, settings, counted)
-        except compiled.Misfit:  # known only now: a coefficient that begins to look at the state, or that fails
-            tick = _Counted(tick, counted.n)
+            return _play_agent(slice, settings, lambda n: counted(n) or _leave(rival, n))
+        except _Left:
+            counted = _Counted(tick, counted.n)
+    try:
+        return compiled.play(slice, settings, counted)
+    except compiled.Misfit:  # known only now: a coefficient that begins to look at the state, or that fails
+        return _play_agent(slice, settings, _Counted(tick, max(counted.n, counted.n_known)))
+
+
+def _play_agent(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
     game = Game(slice, settings)
     game.play(settings.n_episodes, tick)
     return game.result()
 
 
-def can_be_parted(settings: Settings, policy: Policy) -> bool:
-    """Whether a `Game` can go on in parts: no answer is late, no array of the policy grows, all runs end together."""
-    if settings.until is not None:
-        return False
-    nothing = np.empty((1, 0), np.int64)
-    late = delays_of(settings.problem.environment, Stream(settings.seed, [0], DELAY), 1, nothing)
-    return late is None and all(each.kind != "growing" for each in policy.memory)
+class _Left(Stopped):
+    """An agent's slice was left to a kernel."""
+
+
+def _leave(rival: compiled.Rival, n: int) -> bool:
+    if rival.is_sooner(n):
+        raise _Left
+    return False
 
 
 class Game:
     """One policy in some runs, played episode by episode by an `Agent`.
-
-    Runs can go on in parts, each of them a game that may be played in a thread of its own, and later together again;
-    parts share the arrays of the whole.
 
     Attributes
     ----------
@@ -121,7 +127,7 @@ class Game:
 
     def play(self, until: int, tick: Callable[[int], bool]) -> None:
         """Play on up to the end of episode `until`; `tick` is as in the function `play`."""
-        with self._noted():
+        with self._noted(), ahead(until - self.t):
             self._play(until, tick)
 
     def _play(self, until: int, tick: Callable[[int], bool]) -> None:
@@ -193,28 +199,6 @@ class Game:
         if self._alarms is not None and self._alarms_at is not None:
             self._alarms_at[:, point] = self._alarms[0].sum(axis=1)
 
-    def parts(self, n: int) -> list[Game]:
-        """The runs in n games that go on from here; see `can_be_parted`."""
-        edges = [self.slice.n_runs * i // n for i in range(n + 1)]
-        return [self._part(first, last) for first, last in pairwise(edges)]
-
-    def _part(self, first: int, last: int) -> Game:
-        part, start = copy.copy(self), self.slice.first
-        part.slice = replace(self.slice, first=start + first, last=start + last)
-        part._set_streams(Stream(self._settings.seed, np.arange(start + first, start + last)))
-        part._agent, part._score = self._agent.part(first, last), self._score.part(first, last)
-        part._returns_at, part._regret_at = self._returns_at[first:last], self._regret_at[first:last]
-        part._optimum_at = None if self._optimum_at is None else self._optimum_at[first:last]
-        part._alarms = part._agent.state.alarms
-        part._alarms_at = None if self._alarms_at is None else self._alarms_at[first:last]
-        return part
-
-    def rejoin(self, parts: Sequence[Game]) -> None:
-        """Go on in one from where all `parts` of these runs have come to."""
-        self.t = parts[0].t
-        self._agent.rejoin([part._agent for part in parts])
-        self._alarms = self._agent.state.alarms
-
     def result(self) -> Part:
         """What was found, after the last episode."""
         settings, agent, alarms = self._settings, self._agent, self._alarms
@@ -240,12 +224,12 @@ class _Counted:
     """Passes on the episodes played, except for the first `n_known`, which were told before; `n` counts them all."""
 
     def __init__(self, tick: Callable[[int], bool], n_known: int = 0) -> None:
-        self._tick, self._n_known, self.n = tick, n_known, 0
+        self._tick, self.n_known, self.n = tick, n_known, 0
 
     def __call__(self, n: int) -> bool:
-        before = max(self.n, self._n_known)
+        before = max(self.n, self.n_known)
         self.n += n
-        return self._tick(max(self.n, self._n_known) - before)
+        return self._tick(max(self.n, self.n_known) - before)
 
 
 def _weigh(environment: Environment, stream: Stream, t: int, play: Play, is_full: bool) -> FloatArray:

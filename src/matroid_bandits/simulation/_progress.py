@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from matroid_bandits._util.progress import shown_on_stderr
-from matroid_bandits.kernels.compiling import announced
 
 #: Called with the number of episodes done so far, over all policies and runs, and the number in all.
 Progress = Callable[[int, int], None]
@@ -23,7 +22,6 @@ class Reporter:
         if progress and self._call is None:
             self._call = shown = shown_on_stderr()
             self._at_end.callback(shown.close)
-            self._at_end.enter_context(announced())
         self._lock = threading.Lock()
         self._done, self._total, self._next = 0, total, 0.0
 

@@ -58,12 +58,8 @@ class Score:
         self._best = np.empty(n_runs)
         statistics.total_means(basis, np.full(n_runs, basis.shape[1]), self._means, self._best)
 
-    def part(self, first: int, last: int) -> Score:
-        """The score of the runs from `first` up to `last`, which is written to this one's arrays."""
-        return self.rows(slice(first, last))
-
-    def rows(self, rows: slice | IntArray) -> Score:
-        """The score of some runs, where means stay; it shares the arrays of a slice, and copies others."""
+    def rows(self, rows: IntArray) -> Score:
+        """A copy of the score of some runs, where means stay."""
         part = copy.copy(self)
         part.returns, part.regret = self.returns[rows], self.regret[rows]
         part.surplus = self.surplus[rows]
@@ -118,14 +114,6 @@ class _MovingScore(Score):
         self._ahead: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._last = (np.empty(0), np.empty(0))  # the means solved last, and what their best sets are worth
         self._best = np.empty(n_runs)
-
-    def part(self, first: int, last: int) -> Score:
-        part = super().part(first, last)
-        assert isinstance(part, _MovingScore)
-        part.optimum, part._offsets = self.optimum[first:last], self._offsets[: last - first]
-        part._context = self._context.take(np.arange(first, last))
-        part._ahead, part._last = {}, (np.empty(0), np.empty(0))
-        return part
 
     def add(self, play: Play, weights: FloatArray, available: BoolArray | None) -> None:
         t = play.request.episode

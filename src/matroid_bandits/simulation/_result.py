@@ -164,9 +164,9 @@ class SimulationResult:
         The form of the stopping rule.
     seconds : float64 array (P,), or None
         How long the episodes of each policy took, added up over the threads, processes and machines that played
-        them; waiting, sending and, where a slice of runs is long enough to tell, compiling do not count. NaN where
-        several policies were played at once on a GPU; None in files of earlier versions. Runs that a sweep has read
-        from its store count with the time that they took when they were played.
+        them; waiting, sending and compiling do not count. NaN where several policies were played at once on a GPU;
+        None in files of earlier versions. Runs that a sweep has read from its store count with the time that they
+        took when they were played.
     run_ranges : tuple of (int, int, int)
         Which runs these are: a seed, the number of the first run, and how many, for each part (see `join`).
     problem_key, policy_keys : str and tuple of str, or None
@@ -654,10 +654,12 @@ class SimulationResult:
         return regret
 
     def tail_warnings(self, measure: str = "regret") -> list[str]:
-        """Return a warning for each policy whose heavy tail makes ± misleading, with the runs it would need.
+        """Return a warning for each policy of which a few runs dominate the mean.
 
-        Runs are enough when there are 25 times the squared skewness of them (Cochran's rule for 95% intervals). A
-        skewness that may be chance says nothing, and a tail that is rarer than one run in these is not seen at all.
+        They do where the 5% of runs that are farthest from the median have more than a quarter of the sum of all
+        distances from it. The warning names the number of runs from which ± is reliable, 25 times the squared
+        skewness (Cochran's rule for 95% intervals), where that is at least double. A tail that is too rare to be in
+        these runs cannot be seen by any rule.
 
         Examples
         --------

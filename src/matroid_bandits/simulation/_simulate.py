@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -17,16 +19,17 @@ from matroid_bandits._util.text import counted
 from matroid_bandits.compiled import Settings, Start
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.environments import Environment
-from matroid_bandits.exceptions import PolicyError, SimulationError
+from matroid_bandits.exceptions import PolicyError, ScaleWarning, SimulationError
 from matroid_bandits.identification import StoppingRule
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import Policy, scale_problem
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._digests import keys_of
 from matroid_bandits.simulation._ending import check_until
 from matroid_bandits.simulation._executors import ExecutorChoice
+from matroid_bandits.simulation._jobs import Job
 from matroid_bandits.simulation._on_gpu import DeviceChoice, choose_device, run_anywhere
 from matroid_bandits.simulation._progress import Progress, Reporter
+from matroid_bandits.simulation._randomness import check_randomness
 from matroid_bandits.simulation._result import SimulationResult
 from matroid_bandits.simulation._tally import Tally
 from matroid_bandits.stream import as_seed
@@ -75,9 +78,9 @@ def simulate(
     checkpoints : array_like of int, optional
         Episodes at which to record the curves; by default about 100, evenly spaced in the logarithm.
     executor : int, Executor, Dask Client or "ray", optional
-        Where the runs are played. By default on threads of this process: all cores for compiled episodes, otherwise
-        the number of threads that is measured to be fastest; or on processes, if that shortens a long simulation much
-        and joblib is installed. An integer is a number of processes (through joblib). Also any
+        Where the runs are played. By default on threads of this process: all cores for compiled episodes; episodes
+        that enter Python use as many threads as an estimate of their time allows, often one, and processes may be
+        faster for them. An integer is a number of processes (through joblib). Also any
         `concurrent.futures.Executor`, a `dask.distributed.Client`, or "ray", the Ray cluster that this process is
         connected to. The results are the same everywhere. Workers need the same version of the package.
     progress : bool or callable, default False
@@ -85,9 +88,10 @@ def simulate(
         gets (done, total) now and then: on threads while episodes are played, elsewhere after each slice of runs.
     engine : str, or class, default "auto"
         The algorithm that finds decisions; all engines make the same ones. "auto" plays whole episodes in compiled
-        code if the policy, the constraint and the environment have a compiled form and the kernel is on disk or worth
-        compiling, and otherwise uses the fastest engine that fits; `compiled.explain` returns which and why, and
-        `engine` of the result has what was used. Other values name an engine.
+        code if the policy, the constraint and the environment have a compiled form and the kernel is loaded or worth
+        loading, and otherwise uses the fastest engine that fits, while a child process compiles a kernel that is
+        worth it; `compiled.explain` returns which and why, and `engine` of the result has what was used. Other values
+        name an engine.
     keep_runs : bool, default False
         Keep the curves of every run too, in `run_returns` and `run_regret` of the result.
     device : "cpu", "gpu" or "auto", default "cpu"
@@ -114,14 +118,16 @@ def simulate(
     named = check_policies(problem, policies)
     for policy in named.values():
         check_until(until, problem, policy)
+        _warn_of_scale(policy, problem.environment)
     settings = check_settings(problem, n_episodes, n_runs, as_seed(seed), start, checkpoints, engine)
     if until is not None:
         settings = replace(settings, until=until)
     n_episodes, n_runs = settings.n_episodes, settings.n_runs
+    first = as_integer("first_run", first_run, 0, 2**32 - n_runs, error=SimulationError)
     where = choose_device(device, named, settings, executor)
+    check_randomness(settings, named, first)
     began = time.perf_counter()
     report = Reporter(progress, n_episodes * n_runs * len(named))
-    first = as_integer("first_run", first_run, 0, 2**32 - n_runs, error=SimulationError)
     jobs = [Job(name, settings, name, policy, first, first + n_runs) for name, policy in named.items()]
     tally = Tally(tuple(named), settings, first)
     on_gpu = set(named) if where == "gpu" else set()
@@ -165,7 +171,10 @@ def check_policies(problem: Problem, policies: Mapping[str, Policy] | Iterable[P
         named = dict(zip(names, listed, strict=True))
         if len(named) != len(listed):
             again = next(name for name, n in Counter(names).items() if n > 1)
-            raise SimulationError(f"expected policies that differ, got {again} more than once; name them in a dict")
+            why = _why_alike(next(policy for policy in listed if repr(policy) == again))
+            raise SimulationError(
+                f"expected policies that differ, got {again} more than once; name them in a dict{why}"
+            )
     if not named:
         raise SimulationError("expected at least one policy, got none")
     for name, policy in named.items():
@@ -177,6 +186,15 @@ def check_policies(problem: Problem, policies: Mapping[str, Policy] | Iterable[P
         policy.prepare(problem.constraint)
         check_fit(policy, problem.environment)
     return named
+
+
+def _why_alike(policy: Policy) -> str:
+    """Why policies with other arguments look the same, where they do."""
+    try:
+        policy.params()
+    except PolicyError as error:
+        return f" ({error})"
+    return ""
 
 
 def check_fit(policy: Policy, environment: Environment) -> None:
@@ -204,6 +222,13 @@ def check_fit(policy: Policy, environment: Environment) -> None:
             f"{policy!r} needs {counted(policy.n_features, 'feature')} of every item in each episode; this "
             f"environment has {given}"
         )
+
+
+def _warn_of_scale(policy: Policy, environment: Environment) -> None:
+    """Warn where a policy's scale is too small for the environment's weights, whose range is known to be finite."""
+    low, high = environment.support
+    if math.isfinite(high - low) and (problem := scale_problem(policy, low, high)):
+        warnings.warn(problem, ScaleWarning, stacklevel=3)
 
 
 def _check_checkpoints(checkpoints: ArrayLike | None, n_episodes: int) -> IntArray:

@@ -16,10 +16,10 @@ from matroid_bandits.compiled import Settings, Start
 from matroid_bandits.exceptions import MatroidBanditsError, SimulationError, SweepWarning
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation._cutting import Job
 from matroid_bandits.simulation._digests import keys_of, problem_digest
 from matroid_bandits.simulation._execute import SLICE_S
 from matroid_bandits.simulation._executors import ExecutorChoice
+from matroid_bandits.simulation._jobs import Job
 from matroid_bandits.simulation._on_gpu import DeviceChoice, jobs_for_gpu, run_anywhere
 from matroid_bandits.simulation._progress import Progress, Reporter
 from matroid_bandits.simulation._result import SimulationResult

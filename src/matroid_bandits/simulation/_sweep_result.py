@@ -226,7 +226,7 @@ class Sweep:
         return {name: result.quantiles(probabilities, measure=measure) for name, result in self.results.items()}
 
     def tail_warnings(self, measure: str = "regret") -> list[str]:
-        """Return a warning for each policy and problem whose heavy tail makes ± misleading."""
+        """Return a warning for each policy and problem of which a few runs dominate the mean."""
         return [
             f"{printable(name)}: {warning}"
             for name, result in self.results.items()

@@ -15,12 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from matroid_bandits._util.pickling import pickler
 from matroid_bandits._util.threads import in_one_thread
 from matroid_bandits._version import __version__
-from matroid_bandits.compiled import Part, Settings, Slice, Stopped
+from matroid_bandits.compiled import Part, Settings, Slice, Stopped, playing_time
 from matroid_bandits.exceptions import SimulationError
+from matroid_bandits.kernels.compiling import resume
 from matroid_bandits.policies import Policy
 from matroid_bandits.simulation._play import play
 
@@ -28,71 +30,30 @@ from matroid_bandits.simulation._play import play
 #: compiler, do not count.
 _PROBE_S = 0.25
 
+#: A slice that should take some seconds may take this many times as long before its job is cut anew.
+_TOLERANCE = 2.0
+
+#: A slice is made longer, up to this many times what it should take, while the fixed time of playing it is more than
+#: this share of the rest: an episode of one run costs nearly as much as one of ten runs at once.
+_MOST_STRETCH, _MOST_FIXED = 10.0, 0.1
+
 #: Problems that a worker remembers.
 _MOST_KNOWN = 8
 
+#: What comes of a slice: its part; or, where it takes too long, how many runs it should have; or an error, pickled;
+#: or None, from a worker that has never met the problem, and cannot find it where it was said to be.
+Answer: TypeAlias = Part | int | bytes | None
+
+#: Called with the episodes played since the last call.
+Report: TypeAlias = Callable[[int], None]
+
 
 @dataclass(frozen=True)
-class JobGroup:
+class Group:
     """What the slices of one problem share, and what travels to a worker once: settings, and policies by name."""
 
     settings: Settings
     policies: tuple[tuple[str, Policy], ...]
-
-    def slice(self, policy: int, first: int, last: int) -> Slice:
-        """The runs from `first` up to `last` of one of the policies."""
-        name, player = self.policies[policy]
-        return Slice(name, player, first, last)
-
-
-@dataclass(frozen=True)
-class Played:
-    """A slice was played; `seconds` does not count the compiler's time."""
-
-    part: Part
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How long slices of a job take: a fixed time, in seconds, and a time for every run.
-
-    The fixed time is what an episode costs however many runs are played at once.
-    """
-
-    fixed: float
-    per_run: float
-
-    def of(self, n_runs: int) -> float:
-        """The seconds that `n_runs` runs take at once."""
-        return self.fixed + self.per_run * n_runs
-
-    def scaled(self, factor: float) -> Pace:
-        """The pace of a job that takes `factor` times as long."""
-        return Pace(self.fixed * factor, self.per_run * factor)
-
-
-@dataclass(frozen=True)
-class Failed:
-    """A slice ended with an error, pickled."""
-
-    error: bytes
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """The worker has never met the problem, and cannot find it where it was said to be."""
-
-
-@dataclass(frozen=True)
-class Left:
-    """A slice was given up on threads, since processes are to play it."""
-
-
-Answer: TypeAlias = Played | Pace | Failed | Unknown | Left
-
-#: Called with the episodes played since the last call.
-Report: TypeAlias = Callable[[int], None]
 
 
 class _TooLong(Stopped):
@@ -100,7 +61,7 @@ class _TooLong(Stopped):
 
 
 def work(
-    version: str, token: str, source: bytes | str | None, policy: int, first: int, last: int, limit: float
+    version: str, token: str, source: bytes | str | None, policy: int, first: int, last: int, seconds: float
 ) -> Answer:
     """Play a slice in a process that is not the caller's; errors are answers too, so that they are not retried.
 
@@ -109,13 +70,13 @@ def work(
     version : str
         The caller's version of the package, which must be ours.
     token : str
-        The name of a pickled `JobGroup`, the same for the same bytes.
+        The name of a pickled `Group`, the same for the same bytes.
     source : bytes, str or None
         The group, or the file it is in; None where the worker is believed to know it.
     policy, first, last : int
         Which policy of the group, on which runs.
-    limit : float
-        Seconds; a slice of several runs that will take longer is not played, and its pace is the answer.
+    seconds : float
+        How long a slice should take; one of several runs that takes much longer is not played.
     """
     try:
         if version != __version__:
@@ -124,18 +85,21 @@ def work(
             )
         group = _find(token, source)
         if group is None:
-            return Unknown()
+            return None
         with in_one_thread():
-            return answer(group, policy, first, last, limit, is_over=_Abandoned(source))
+            slice = Slice(*group.policies[policy], first, last)
+            return answer(slice, group.settings, seconds, is_over=_Abandoned(source))
     except BaseException as error:
-        return Failed(_packed(error))
+        return _packed(error)
 
 
-def end_with(caller: Connection) -> None:
-    """Make this process end when the caller has, in whatever way: then its end of the pipe is closed.
+def begin(caller: Connection, seconds: float) -> None:
+    """Prepare a process: kernels are in the tier of the caller, which has spent `seconds` on interpreting them.
 
-    A caller that is killed says nothing to its workers, which would wait for their next slice for ever.
+    The process ends when the caller has, in whatever way: then its end of the pipe is closed. A caller that is killed
+    says nothing to its workers, which would wait for their next slice for ever.
     """
+    resume(seconds)
 
     def wait() -> None:
         with suppress(EOFError, OSError):
@@ -146,37 +110,40 @@ def end_with(caller: Connection) -> None:
 
 
 def answer(
-    group: JobGroup,
-    policy: int,
-    first: int,
-    last: int,
-    limit: float,
+    slice: Slice,
+    settings: Settings,
+    seconds: float,
     report: Report = lambda n: None,
     is_over: Callable[[], bool] = lambda: False,
-) -> Played | Pace:
-    """Play a slice, or, where that will take longer than `limit` seconds and can be cut, measure its pace.
+) -> Part | int:
+    """Play a slice; or, where it can be cut and takes much longer than `seconds`, say how many runs it should have.
 
     `is_over` says whether to give up, which raises `Stopped`.
     """
-    slice, settings = group.slice(policy, first, last), group.settings
-    watch = _Watch(slice.n_runs * settings.n_episodes, limit if slice.n_runs > 1 else math.inf, report, is_over)
-    began = time.perf_counter()
+    limit = _TOLERANCE * seconds if slice.n_runs > 1 else math.inf
+    watch = _Watch(slice.n_runs * settings.n_episodes, limit, report, is_over)
+    began = playing_time()
     try:
         part = play(slice, settings, watch)
     except _TooLong:
-        return pace_of(slice, settings, watch.estimate(), is_over)
-    took, paced = time.perf_counter() - began, watch.estimate()
-    return Played(replace(part, seconds=min(took, paced or took)), paced)  # the pace does not count the compiler
+        return _n_runs(slice, settings, watch.estimate(), seconds, is_over)
+    return replace(part, seconds=playing_time() - began)
 
 
-def pace_of(slice: Slice, settings: Settings, whole: float, is_over: Callable[[], bool]) -> Pace:
-    """The pace of a job of which a slice of several runs takes `whole` seconds; one run is measured alone."""
+def _n_runs(slice: Slice, settings: Settings, whole: float, seconds: float, is_over: Callable[[], bool]) -> int:
+    """How many runs take `seconds`, where all of a slice take `whole`; a single one is measured.
+
+    What an episode costs however many runs are played at once is worth sharing, so slices may be longer.
+    """
     alone = _Watch(settings.n_episodes, 0.0, lambda n: None, is_over)
     with suppress(_TooLong):
         play(replace(slice, last=slice.first + 1), settings, alone)
     single = min(alone.estimate(), whole)
-    per_run = (whole - single) / (slice.n_runs - 1)
-    return Pace(max(single - per_run, 0.0), max(per_run, 1e-9))
+    per_run = max((whole - single) / (slice.n_runs - 1), 1e-9)
+    fixed = max(single - per_run, 0.0)
+    right, longest = ((n * seconds - fixed) / per_run for n in (1.0, _MOST_STRETCH))
+    efficient = fixed / (_MOST_FIXED * per_run)
+    return max(1, int(min(max(right, efficient), max(right, longest), 2.0**62)))
 
 
 class _Watch:
@@ -235,10 +202,10 @@ class _Abandoned:
         return task is None or task.state == "cancelled"
 
 
-_known: OrderedDict[str, JobGroup] = OrderedDict()
+_known: OrderedDict[str, Group] = OrderedDict()
 
 
-def _find(token: str, source: bytes | str | None) -> JobGroup | None:
+def _find(token: str, source: bytes | str | None) -> Group | None:
     """The group of this name: cached, in the bytes that came along, or in a file, if it is on this machine."""
     group = _known.pop(token, None)
     if group is None:
@@ -250,7 +217,7 @@ def _find(token: str, source: bytes | str | None) -> JobGroup | None:
         if source is None:
             return None
         group = pickle.loads(source)
-        assert isinstance(group, JobGroup)
+        assert isinstance(group, Group)
     _known[token] = group
     while len(_known) > _MOST_KNOWN:
         _known.popitem(last=False)
@@ -270,13 +237,3 @@ def _packed(error: BaseException) -> bytes:
             words.add_note(note)
         raw = pickle.dumps(words)
     return bytes(raw)
-
-
-def pickler() -> Any:
-    """The module that pickles: cloudpickle, which takes classes of notebooks and scripts, where it is installed."""
-    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
-        try:
-            return __import__(name, fromlist=["dumps"])
-        except ImportError:
-            continue
-    return pickle

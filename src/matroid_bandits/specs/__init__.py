@@ -16,6 +16,7 @@ from matroid_bandits.specs._campaign import (
     LONGEST_TITLE,
     CampaignSpec,
     CampaignTerms,
+    check_default,
     read_campaign,
 )
 from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, WalkSpec
@@ -45,7 +46,7 @@ from matroid_bandits.specs._environment import (
 )
 from matroid_bandits.specs._file import SimulationPlan, json_schema, read_file, read_simulation
 from matroid_bandits.specs._ground import Ground
-from matroid_bandits.specs._labels import Features, Label, Priors, Weights
+from matroid_bandits.specs._labels import LABEL_SCHEMA, Features, Label, Priors, Weights
 from matroid_bandits.specs._numbers import out_of_range
 from matroid_bandits.specs._operations import (
     ConstrainedSpec,
@@ -61,14 +62,22 @@ from matroid_bandits.specs._operations import (
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import DetectorSpec, PolicySpec
 from matroid_bandits.specs._problem import ProblemSpec, RunsSpec, SimulationSpec
-from matroid_bandits.specs._settings import Plan, SettingsSpec
-from matroid_bandits.specs._shapes import ArborescenceSpec, AssignmentSpec, PathSpec, SetsSpec
-from matroid_bandits.specs._spec import Spec, parse, parse_json
+from matroid_bandits.specs._settings import Plan, SettingsSpec, read_answers
+from matroid_bandits.specs._shapes import (
+    ArborescenceSpec,
+    AssignmentSpec,
+    KnapsackSpec,
+    PathSpec,
+    QuotasSpec,
+    SetsSpec,
+)
+from matroid_bandits.specs._spec import Integer, Number, Spec, check_number, parse, parse_json, whole
 from matroid_bandits.specs._sweep import DrawnSpec, FamilySpec, ProblemFileSpec, SweepPlan, SweepSpec, read_sweep
 from matroid_bandits.specs._values import LawSpec
 from matroid_bandits.specs._weights import ContextualSpec, PhasesSpec, PiecewiseSpec, WeightsSpec
 
 __all__ = [
+    "LABEL_SCHEMA",
     "LONGEST_ABOUT",
     "LONGEST_TITLE",
     "ArborescenceSpec",
@@ -96,12 +105,15 @@ __all__ = [
     "GraphicSpec",
     "Ground",
     "GroupSpec",
+    "Integer",
     "IntersectionSpec",
+    "KnapsackSpec",
     "Label",
     "LaminarSpec",
     "LawSpec",
     "LinearSpec",
     "LinearWeightsSpec",
+    "Number",
     "ObservationsSpec",
     "OperationSpec",
     "OwnSpec",
@@ -115,6 +127,7 @@ __all__ = [
     "Priors",
     "ProblemFileSpec",
     "ProblemSpec",
+    "QuotasSpec",
     "RestrictSpec",
     "RowsSpec",
     "RunsSpec",
@@ -135,12 +148,16 @@ __all__ = [
     "WalkSpec",
     "Weights",
     "WeightsSpec",
+    "check_default",
+    "check_number",
     "json_schema",
     "out_of_range",
     "parse",
     "parse_json",
+    "read_answers",
     "read_campaign",
     "read_file",
     "read_simulation",
     "read_sweep",
+    "whole",
 ]

@@ -8,21 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from matroid_bandits._util.names import is_campaign_name
+from matroid_bandits._util.names import CAMPAIGN_NAME, is_campaign_name
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MatroidBanditsError
-from matroid_bandits.learner import Holdout, Learner
+from matroid_bandits.learner import REST, Answers, Holdout, Learner
 from matroid_bandits.policies import Policy, policy_from_dict
 from matroid_bandits.specs._file import read_file
 from matroid_bandits.specs._labels import Features, Priors
 from matroid_bandits.specs._operations import ConstrainedSpec
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._policy import PolicySpec
+from matroid_bandits.specs._policy import PolicyName, PolicySpec
 from matroid_bandits.specs._problem import limited
-from matroid_bandits.specs._spec import Number, Spec, mistake, parse
+from matroid_bandits.specs._spec import Integer, Number, Spec, mistake, parse
 
 _LONGEST_WINDOW = 1e9
 
@@ -52,23 +52,37 @@ def _check_window(seconds: float | None) -> float | None:
 
 
 def _check_no_word(priors: Any) -> Any:
-    if isinstance(priors, str):
+    if isinstance(priors, (str, tuple)):
         raise mistake(f"expected priors by label before anything is known, got {shown(priors)}")
     return priors
 
 
-Title = Annotated[str, AfterValidator(partial(_check_length, LONGEST_TITLE))]
-About = Annotated[str, AfterValidator(partial(_check_length, LONGEST_ABOUT))]
-Window = Annotated[Number | None, AfterValidator(_check_window)]
+Title = Annotated[
+    str,
+    AfterValidator(partial(_check_length, LONGEST_TITLE)),
+    Field(json_schema_extra={"maxLength": LONGEST_TITLE}),
+]
+About = Annotated[
+    str,
+    AfterValidator(partial(_check_length, LONGEST_ABOUT)),
+    Field(json_schema_extra={"maxLength": LONGEST_ABOUT}),
+]
+_Seconds = Annotated[Number, WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": _LONGEST_WINDOW})]
+Window = Annotated[_Seconds | None, AfterValidator(_check_window)]
+CampaignName = Annotated[str, AfterValidator(_check_name), Field(json_schema_extra={"pattern": CAMPAIGN_NAME})]
 
 
 PolicyField = Annotated[
     PolicySpec,
     BeforeValidator(
         lambda value: {"policy": value} if isinstance(value, str) else value,
-        json_schema_input_type=str | PolicySpec,
+        json_schema_input_type=PolicyName | PolicySpec,
     ),
 ]
+
+
+#: A share of requests; the learner refuses others.
+Share = Annotated[Number, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
 
 
 class HoldoutSpec(Spec):
@@ -82,7 +96,7 @@ class HoldoutSpec(Spec):
     FixedSet(items=['boots', 'hats'])
     """
 
-    share: Number = Field(0.0, description="Probability with which a request is answered by the control.")
+    share: Share = Field(0.0, description="Probability with which a request is answered by the control.")
     by: str | None = Field(None, description="The tag whose values are held out; null to draw each request.")
     control: PolicyField | None = Field(
         None, description="The policy that answers them, such as a FixedSet; null for random sets."
@@ -99,7 +113,7 @@ HoldoutField = Annotated[
     HoldoutSpec,
     BeforeValidator(
         lambda value: value if isinstance(value, (dict, HoldoutSpec)) else {"share": value},
-        json_schema_input_type=float | HoldoutSpec,
+        json_schema_input_type=Share | HoldoutSpec,
     ),
 ]
 
@@ -113,21 +127,48 @@ class CampaignTerms(Spec):
     True
     """
 
-    name: Annotated[str, AfterValidator(_check_name)] = Field(description="What the campaign is called in addresses.")
+    name: CampaignName = Field(description="What the campaign is called in addresses.")
     title: Title = Field("", description="A name for headings.")
     about: About = Field("", description="What it is for, in a sentence or two.")
     answer_window: Window = Field(
         None, description="Seconds after which a decision without all its answers is closed; null for never."
     )
     default: Number | None = Field(
-        None, description="Default weight of missing feedback after the window; null to drop it."
+        None, description="Default weight of missing feedback after the window; null to drop it. With clicks it is 0."
     )
 
-    def check_default(self, policy: Policy, place: Place) -> None:
-        """Raise unless the policy accepts the default weight."""
-        low, high = policy.support
-        if self.default is not None and not low <= self.default <= high:
-            raise place.at("default").error(f"expected a weight that {policy!r} can take, got {self.default:g}")
+
+def answers_of(answer_window: Any, default: Any) -> Answers:
+    """Return what answers tell of where that is not said: clicks where a window counts the rest as 0.
+
+    Examples
+    --------
+    >>> answers_of(3600, 0), answers_of(3600, None), answers_of(None, 0)
+    ('clicks', 'all', 'all')
+    """
+    return "clicks" if answer_window is not None and default == 0 else "all"
+
+
+def check_default(default: float | None, answers: Answers, policy: Policy, place: Place) -> None:
+    """Raise unless a default weight fits what answers tell of, and the policy accepts it.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> check_default(0.5, "clicks", mb.OMM(), Place())
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.DataError: default: expected 0 or null with answers "clicks", got 0.5
+    """
+    low, high = policy.support
+    if default is None:
+        return
+    if not low <= default <= high:
+        raise place.at("default").error(f"expected a weight that {policy!r} can take, got {default:g}")
+    if REST[answers] not in (None, default):
+        raise place.at("default").error(
+            f'expected {REST[answers]:g} or null with answers "{answers}", got {default:g}'
+        )
 
 
 class CampaignSpec(CampaignTerms, ConstrainedSpec):
@@ -144,11 +185,18 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
 
     policy: PolicyField = Field(description="How to choose: the name of a policy, or a policy with its parameters.")
     direction: Literal["maximize", "minimize"] = Field("maximize", description="Whether weights are gains or costs.")
-    seed: Annotated[int | None, *limited("seed")] = Field(None, description="Seed of the policy's random choices.")
+    seed: Annotated[Integer | None, *limited("seed")] = Field(
+        None, description="Seed of the policy's random choices."
+    )
     holdout: HoldoutField = Field(
         {"share": 0.0},
         validate_default=True,
         description="The share of requests that a random set answers; or the share, its tag, and what answers.",
+    )
+    answers: Answers | None = Field(
+        None,
+        description="What answers tell of: all chosen items, or clicks alone, so that the rest is 0 when a decision "
+        "is closed. By default clicks with an answer window and the default 0, otherwise all.",
     )
     priors: Annotated[Priors, AfterValidator(_check_no_word)] = Field(
         None, description="What is believed of items before anything is told: a mean, and how many plays it is worth."
@@ -163,6 +211,10 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
         ground = self.ground(place)
         return ground.constraint, self.policy.make(ground, place.at("policy"))
 
+    def read_answers(self) -> Answers:
+        """Return what answers tell of, by the other settings where the file does not say it."""
+        return self.answers or answers_of(self.answer_window, self.default)
+
     def learner(self, place: Place | None = None, record: Callable[[dict[str, Any]], None] | None = None) -> Learner:
         """Return a new learner for the campaign.
 
@@ -173,7 +225,7 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
         """
         place = Place() if place is None else place
         constraint, policy = self.make(place)
-        self.check_default(policy, place)
+        check_default(self.default, self.read_answers(), policy, place)
         try:
             return Learner(
                 constraint,
@@ -183,6 +235,7 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
                 priors=self.priors,
                 features=self.features,
                 holdout=self.holdout.make(),
+                answers=self.read_answers(),
                 record=record,
             )
         except MatroidBanditsError as error:

@@ -22,7 +22,7 @@ from matroid_bandits.specs._code import check_arguments, check_code, import_clas
 from matroid_bandits.specs._ground import Ground, ground_of, read_features, unique_rows
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import Row, Sheet, inline_sheet, read_sheet
-from matroid_bandits.specs._spec import Columns, Count, FileName, Spec, mistake
+from matroid_bandits.specs._spec import Columns, Count, FileName, Integer, Spec, mistake, whole
 
 
 def _check_rows(value: Any) -> Any:
@@ -37,7 +37,7 @@ def _check_rows(value: Any) -> Any:
 
 def _check_capacity(value: Any) -> Any:
     numbers = list(value.values()) if isinstance(value, dict) else [value]
-    for number in numbers:
+    for number in map(whole, numbers):
         if isinstance(number, str) and not isinstance(value, dict):
             continue  # a column
         if isinstance(number, bool) or not isinstance(number, int):
@@ -47,11 +47,13 @@ def _check_capacity(value: Any) -> Any:
     return value
 
 
+_Limit = Annotated[Integer, Field(json_schema_extra={"minimum": 0})]
+
 #: How many items of a category: one number for all, a column in which its items agree, or a number for each.
-Capacity = Annotated[int | str | dict[str, int], BeforeValidator(_check_capacity)]
+Capacity = Annotated[_Limit | str | dict[str, _Limit], BeforeValidator(_check_capacity)]
 
 #: Items with their attributes, by column; a string is an item without any.
-Rows = Annotated[list[str | dict[str, Any]], BeforeValidator(_check_rows)]
+Rows = Annotated[list[str | dict[str, Any]], BeforeValidator(_check_rows), Field(json_schema_extra={"minItems": 1})]
 
 
 class TableSpec(Spec):
@@ -99,7 +101,7 @@ class TableSpec(Spec):
 Read = tuple[dict[str, list[Row]], Callable[[], Constraint]]
 
 
-class _ItemsSpec(TableSpec):
+class ItemsSpec(TableSpec):
     """A table with a row for each item."""
 
     item: str = Field("item", description="The column that names the items.")
@@ -109,7 +111,7 @@ class _ItemsSpec(TableSpec):
         return unique_rows((row.text(self.item), row) for row in sheet.rows)
 
 
-class UniformSpec(_ItemsSpec):
+class UniformSpec(ItemsSpec):
     """Uniform matroid: any `rank` items.
 
     Examples
@@ -130,7 +132,7 @@ class UniformSpec(_ItemsSpec):
         return rows, lambda: UniformMatroid(len(rows), self.rank, labels=rows)
 
 
-class PartitionSpec(_ItemsSpec):
+class PartitionSpec(ItemsSpec):
     """Partition matroid: at most `capacity` items of each category.
 
     Examples
@@ -173,7 +175,7 @@ class GroupSpec(Spec):
         return self
 
 
-class LaminarSpec(_ItemsSpec):
+class LaminarSpec(ItemsSpec):
     """Laminar matroid, nested quotas: any two groups are disjoint, or one contains the other.
 
     Examples
@@ -262,7 +264,7 @@ class TransversalSpec(TableSpec):
         return rows, lambda: TransversalMatroid(neighbors)
 
 
-class LinearSpec(_ItemsSpec):
+class LinearSpec(ItemsSpec):
     """Linear matroid: sets of linearly independent feature vectors; integers are treated exactly.
 
     Examples
@@ -274,7 +276,7 @@ class LinearSpec(_ItemsSpec):
 
     kind: Literal["linear"]
     features: Columns | None = Field(None, description="The columns of the vectors; by default all that are left.")
-    field: int | None = Field(None, description="A prime p, for vectors over GF(p).")
+    field: Integer | None = Field(None, description="A prime p, for vectors over GF(p).")
 
     def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         rows = self._items(sheet)

@@ -21,7 +21,7 @@ from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._problem import SimulationSpec
-from matroid_bandits.specs._spec import parse
+from matroid_bandits.specs._spec import TOO_DEEP, parse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +173,7 @@ def read_file(file: Path) -> Any:
     except OSError as error:
         raise DataError(f"{shortened(str(file))}: cannot be read ({error.strerror})") from error
     except RecursionError:
-        raise DataError(f"{file}: not a {format} file of a sensible size: brackets in brackets") from None
+        raise DataError(f"{file}: {TOO_DEEP}") from None
     except ValueError as error:  # of the text, of its encoding, or of a number with thousands of digits
         raise DataError(f"{file}: not a {format} file: {error}") from error
 

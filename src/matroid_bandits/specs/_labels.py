@@ -58,6 +58,8 @@ def read_pairs(value: Any, what: str) -> dict[Any, Any]:
 def _read_priors(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
+        return value[0], check_number(value[1])
     priors = {}
     for label, prior in read_pairs(value, "a prior").items():
         if not isinstance(prior, (list, tuple)) or len(prior) != 2:
@@ -84,15 +86,20 @@ def _read_row(row: Any) -> list[float]:
     return [check_number(number) for number in row]
 
 
-_LABEL = {
-    "anyOf": [{"type": "string"}, {"type": "number"}, {"type": "array", "items": {"type": ["string", "number"]}}],
-    "description": "A string, a number, or an array of them for a tuple such as an edge.",
+def _label_schema(depth: int) -> dict[str, Any]:
+    kinds: list[Any] = [{"type": "string"}, {"type": "number"}]
+    return {"anyOf": [*kinds, {"type": "array", "items": _label_schema(depth - 1)}] if depth else kinds}
+
+
+LABEL_SCHEMA = _label_schema(_DEEPEST) | {
+    "description": "A string, a number, or an array of them for a tuple such as an edge."
 }
 _ROW = {"type": "array", "items": {"type": "number"}}
+_PRIOR = _ROW | {"minItems": 2, "maxItems": 2}
 
 
 def _by_label(values: dict[str, Any], what: str) -> dict[str, Any]:
-    pair = {"type": "array", "prefixItems": [_LABEL, values], "minItems": 2, "maxItems": 2}
+    pair = {"type": "array", "prefixItems": [LABEL_SCHEMA, values], "minItems": 2, "maxItems": 2}
     return {
         "anyOf": [{"type": "object", "additionalProperties": values}, {"type": "array", "items": pair}],
         "description": f"{what} by label, as an object or a list of pairs.",
@@ -100,13 +107,18 @@ def _by_label(values: dict[str, Any], what: str) -> dict[str, Any]:
 
 
 #: What an item is called.
-Label = Annotated[Any, BeforeValidator(read_label), WithJsonSchema(_LABEL)]
+Label = Annotated[Any, BeforeValidator(read_label), WithJsonSchema(LABEL_SCHEMA)]
 
-#: A mean and how many plays it is worth, by label; some callers allow the word "typical" too.
+_TYPICAL = [
+    {"enum": ["typical", None]},
+    {"type": "array", "prefixItems": [{"const": "typical"}, {"type": "number"}], "minItems": 2, "maxItems": 2},
+]
+
+#: A mean and how many plays it is worth, by label; some callers allow the word "typical" too, or it and its plays.
 Priors = Annotated[
     Any,
     BeforeValidator(_read_priors),
-    WithJsonSchema({"anyOf": [*_by_label(_ROW, "Mean and plays")["anyOf"], {"type": ["string", "null"]}]}),
+    WithJsonSchema({"anyOf": [*_by_label(_PRIOR, "Mean and plays")["anyOf"], *_TYPICAL]}),
 ]
 
 #: A row of numbers for each item: in the items' order, or by label.

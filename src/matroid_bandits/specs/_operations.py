@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraints import MatroidIntersection, QuotaIntersection
@@ -23,7 +23,14 @@ from matroid_bandits.specs._constraint import (
 )
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._shapes import ArborescenceSpec, AssignmentSpec, PathSpec, SetsSpec
+from matroid_bandits.specs._shapes import (
+    ArborescenceSpec,
+    AssignmentSpec,
+    KnapsackSpec,
+    PathSpec,
+    QuotasSpec,
+    SetsSpec,
+)
 from matroid_bandits.specs._spec import Count, Spec, closest, mistake
 
 
@@ -194,6 +201,8 @@ _Named = Annotated[
     | AssignmentSpec
     | PathSpec
     | ArborescenceSpec
+    | QuotasSpec
+    | KnapsackSpec
     | SetsSpec,
     Field(discriminator="kind"),
 ]
@@ -211,6 +220,20 @@ ConstraintSpec = Annotated[
     Annotated[_Named, Tag("(named)")] | Annotated[OwnSpec, Tag("(own)")] | Annotated[StoredSpec, Tag("(stored)")],
     Discriminator(_which),
 ]
+
+
+def _refuse_null(value: Any) -> Any:
+    if value is None:
+        raise mistake("expected a table, got None")
+    return value
+
+
+#: A constraint; null stands for the key that is left out, and cannot be written.
+OneConstraint = Annotated[
+    ConstraintSpec | None,
+    BeforeValidator(_refuse_null, json_schema_input_type=ConstraintSpec),
+]
+
 
 for model in (TruncateSpec, DualSpec, RestrictSpec, ContractSpec, DirectSumSpec, IntersectionSpec):
     model.model_rebuild()
@@ -230,14 +253,14 @@ class ConstrainedSpec(Spec):
         json_schema_extra={"oneOf": [{"required": ["constraint"]}, {"required": ["matroid"]}]},
     )
 
-    constraint: ConstraintSpec | None = Field(None, description="Which sets of items may be chosen.")
-    matroid: ConstraintSpec | None = Field(None, description="Alias of constraint.")
+    constraint: OneConstraint = Field(None, description="Which sets of items may be chosen.")
+    matroid: OneConstraint = Field(None, description="Alias of constraint.")
 
     @model_validator(mode="before")
     @classmethod
     def _check_one(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            n_given = sum(data.get(key) is not None for key in ("constraint", "matroid"))
+            n_given = sum(key in data for key in ("constraint", "matroid"))
             if n_given == 2:
                 raise mistake("expected constraint or matroid, got both", "matroid")
             if n_given == 0:

@@ -31,14 +31,27 @@ def _check_detector(name: str, info: ValidationInfo) -> str:
     return check_code(name, "detector", info)
 
 
+def _own_policies() -> dict[str, type[Policy]]:
+    """The policies of the package, without those that users have defined."""
+    return {name: kind for name, kind in POLICIES.items() if kind.__module__.startswith("matroid_bandits.")}
+
+
 #: A policy of the package, or ``module:Class``, which imports code; JSON Schema marks it with ``x-imports-code``.
 PolicyName = Annotated[
-    str, AfterValidator(_check_policy), Field(json_schema_extra={"x-imports-code": "module:Class"})
+    str,
+    AfterValidator(_check_policy),
+    Field(
+        json_schema_extra={
+            "anyOf": [{"enum": [*_own_policies()]}, {"pattern": ":", "x-imports-code": "module:Class"}]
+        }
+    ),
 ]
 
 #: A detector of the package, or ``module:Class``, which imports code.
 DetectorName = Annotated[
-    str, AfterValidator(_check_detector), Field(json_schema_extra={"x-imports-code": "module:Class"})
+    str,
+    AfterValidator(_check_detector),
+    Field(json_schema_extra={"anyOf": [{"enum": [*DETECTORS]}, {"pattern": ":", "x-imports-code": "module:Class"}]}),
 ]
 
 
@@ -140,11 +153,6 @@ def add_parameters(schema: dict[str, Any], *, is_family: bool = False) -> None:
     """Add to the JSON Schema which parameters each policy of the package takes, in a family by ``vary`` too."""
     schema["allOf"] = [_policy_case(name, kind, is_family) for name, kind in _own_policies().items()]
     schema.pop("required", None)  # where it is left out, the key above is the policy's name
-
-
-def _own_policies() -> dict[str, type[Policy]]:
-    """The policies of the package, without those that users have defined."""
-    return {name: kind for name, kind in POLICIES.items() if kind.__module__.startswith("matroid_bandits.")}
 
 
 def _policy_case(name: str, kind: type[Policy], is_family: bool = False) -> dict[str, Any]:

@@ -9,24 +9,37 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.learner import Holdout, Learner
-from matroid_bandits.matroids import edited
+from matroid_bandits.constraints import edited
+from matroid_bandits.learner import Answers, Holdout, Learner
 from matroid_bandits.policies import Policy
-from matroid_bandits.specs._campaign import About, CampaignSpec, HoldoutField, PolicyField, Title, Window
+from matroid_bandits.specs._campaign import (
+    About,
+    CampaignSpec,
+    HoldoutField,
+    PolicyField,
+    Title,
+    Window,
+    answers_of,
+    check_default,
+)
 from matroid_bandits.specs._ground import Ground, ground_of
 from matroid_bandits.specs._labels import Features, Label, Priors, read_pairs
-from matroid_bandits.specs._operations import ConstraintSpec
+from matroid_bandits.specs._operations import OneConstraint
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec
-from matroid_bandits.specs._spec import Count, Number, Spec, mistake
+from matroid_bandits.specs._problem import limited
+from matroid_bandits.specs._spec import Count, Integer, Number, Spec, mistake
 
 #: What a campaign is besides its learner.
 TERMS = ("title", "about", "answer_window", "default")
 
-_ADDED = {
+_SAID = {
     "anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2}}],
-    "description": "What is said of each new item, by label: its category, its two ends, its partners, or null.",
+    "description": "What is said of each item, by label: its category, its ends, its partners, its cost, or null.",
 }
+
+#: What is said of items, by label.
+Said = Annotated[Any, BeforeValidator(lambda value: read_pairs(value, "what is said")), WithJsonSchema(_SAID)]
 
 
 class SettingsSpec(Spec):
@@ -45,34 +58,49 @@ class SettingsSpec(Spec):
         None, description="Seconds after which a decision without all its answers is closed; null for never."
     )
     default: Number | None = Field(
-        None, description="Default weight of missing feedback after the window; null to drop it."
+        None, description="Default weight of missing feedback after the window; null to drop it. With clicks it is 0."
     )
     policy: PolicyField | None = Field(None, description="The policy: a name, or a name with parameters.")
     holdout: HoldoutField | None = Field(None, description="The share of requests that a random set answers.")
-    restart: bool = Field(False, description="Discard past observations, for a policy that cannot use them.")
-    constraint: ConstraintSpec | None = Field(None, description="The new constraint with all its items.")
-    matroid: ConstraintSpec | None = Field(None, description="Alias of constraint.")
-    add: Annotated[Any, BeforeValidator(lambda value: read_pairs(value, "what is said")), WithJsonSchema(_ADDED)] = (
-        Field({}, description="Items to add, if the rules do not change.")
+    answers: Answers | None = Field(
+        None, description="What answers tell of: all chosen items, or clicks alone, so that the rest is 0."
     )
+    restart: bool = Field(False, description="Discard past observations, for a policy that cannot use them.")
+    constraint: OneConstraint = Field(None, description="The new constraint with all its items.")
+    matroid: OneConstraint = Field(None, description="Alias of constraint.")
+    add: Said = Field({}, description="Items to add, if the rules do not change.")
     remove: list[Label] = Field([], description="Items to remove, if the rules do not change.")
-    capacities: dict[str, Count] = Field({}, description="New or changed capacities of categories.")
-    priors: Priors = Field(None, description="Priors of new items by label: mean and plays; or the word typical.")
+    change: Said = Field({}, description="Items that stay, of which something else is said: a category, a cost.")
+    capacities: dict[str, Count | dict[str, Count]] = Field(
+        {}, description="New or changed capacities of categories; of two quotas by the names of these."
+    )
+    budget: Integer | None = Field(None, description="Another budget, of a constraint that has one.")
+    priors: Priors = Field(
+        None, description="Priors of new items by label: mean and plays; or the word typical, alone or with plays."
+    )
     features: Features = Field(None, description="Features of new items.")
     forget: list[Label] = Field([], description="Items whose statistics are discarded.")
     direction: Literal["maximize", "minimize"] | None = Field(
         None, description="Must equal the present value; it cannot change."
     )
-    seed: int | None = Field(None, description="Must equal the present value; it cannot change.")
+    seed: Annotated[Integer | None, *limited("seed")] = Field(
+        None, description="Must equal the present value; it cannot change."
+    )
 
     @model_validator(mode="after")
     def _check_items(self) -> SettingsSpec:
         given = [key for key in ("constraint", "matroid") if getattr(self, key) is not None]
         if len(given) == 2:
             raise mistake("expected constraint or matroid, got both", "matroid")
-        if given and (self.add or self.remove or self.capacities):
+        if given and self._edit:
             raise mistake("expected the whole catalogue, or what comes and goes; got both", given[0])
         return self
+
+    @property
+    def _edit(self) -> dict[str, Any]:
+        """The arguments of `edited` that are given."""
+        keys = ("add", "remove", "change", "capacities", "budget")
+        return {key: value for key in keys if (value := getattr(self, key)) not in ({}, [], None)}
 
     def plan(self, place: Place | None = None) -> Plan:
         """Return the requested changes as a `Plan`, with everything built that does not depend on the campaign."""
@@ -82,9 +110,10 @@ class SettingsSpec(Spec):
         return Plan(
             terms={key: getattr(self, key) for key in TERMS if key in self.model_fields_set},
             ground=None if whole is None else whole.ground(place.at(key)),
-            edit=(self.add, self.remove, self.capacities) if self.add or self.remove or self.capacities else None,
+            edit=self._edit,
             policy=self.policy,
             holdout=None if self.holdout is None else self.holdout.make(),
+            answers=self.answers,
             is_anew=self.restart,
             priors=self.priors,
             features=self.features,
@@ -105,9 +134,9 @@ class Plan:
         Those of title, about, answer_window and default that are given.
     ground : Ground or None
         The whole catalogue.
-    edit : (added, removed, capacities) or None
-        What comes and goes instead.
-    policy, holdout
+    edit : dict
+        What comes, goes and changes instead: arguments of `edited`.
+    policy, holdout, answers
         What is to be; None to leave it.
     is_anew : bool
         Whether what was learnt is to be forgotten.
@@ -122,9 +151,10 @@ class Plan:
 
     terms: dict[str, Any] = field(default_factory=dict)
     ground: Ground | None = None
-    edit: tuple[Any, Any, Any] | None = None
+    edit: dict[str, Any] = field(default_factory=dict)
     policy: PolicySpec | None = None
     holdout: Holdout | None = None
+    answers: Answers | None = None
     is_anew: bool = False
     is_whole: bool = False
     priors: Any = None
@@ -143,6 +173,7 @@ class Plan:
             ground=spec.ground(place),
             policy=spec.policy,
             holdout=spec.holdout.make(),
+            answers=spec.read_answers(),
             is_anew=restart,
             is_whole=True,
             priors=spec.priors,
@@ -164,9 +195,7 @@ class Plan:
         """Return the requested constraint, given the present one."""
         if self.ground is not None:
             return self.ground.constraint
-        if self.edit is None:
-            return now
-        return edited(now, *self.edit)
+        return edited(now, **self.edit) if self.edit else now
 
     def make_policy(self, constraint: Constraint) -> Policy | None:
         """Return the requested policy, for the items of a constraint; None to keep the present one."""
@@ -185,8 +214,25 @@ class Plan:
             features = policy.item_features
         return learner.change_form(constraint, priors=priors, features=features, forget=self.forget)
 
-    def check_default(self, default: Any, policy: Policy) -> None:
-        """Raise unless the policy accepts the default weight."""
-        low, high = policy.support
-        if default is not None and not low <= default <= high:
-            raise self.place.at("default").error(f"expected a weight that {policy!r} can take, got {default:g}")
+    def changes_answers(self, learner: Learner, terms: Mapping[str, Any]) -> bool:
+        """Return whether the learner must be told what answers tell of, given the campaign's present terms."""
+        if self.answers is None or learner.answers is not None:
+            return self.answers not in (None, learner.answers)
+        return any(read_answers(learner, each) != self.answers for each in (terms, {**terms, **self.terms}))
+
+    def check_default(self, terms: Mapping[str, Any], learner: Learner) -> None:
+        """Raise unless the new default weight fits a learner that was given the new policy and answers."""
+        terms = {**terms, **self.terms}
+        check_default(terms.get("default"), read_answers(learner, terms), learner.policy, self.place)
+
+
+def read_answers(learner: Learner, terms: Mapping[str, Any]) -> Answers:
+    """Return what a campaign's answers tell of: as its learner says or, where an early version made it, its terms.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> read_answers(mb.Learner(mb.UniformMatroid(3, 1), mb.OMM()), {"answer_window": 60, "default": 0})
+    'all'
+    """
+    return learner.answers or answers_of(terms.get("answer_window"), terms.get("default"))

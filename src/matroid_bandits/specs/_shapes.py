@@ -1,19 +1,28 @@
-"""Constraints that are no matroids and have words of their own in specs: matchings, paths, directed trees, lists."""
+"""Constraints that are no matroids and have words of their own in specs: matchings, paths, directed trees, two
+quotas, budgets, lists."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from matroid_bandits._util.text import shown
-from matroid_bandits.constraints import ArborescenceConstraint, AssignmentConstraint, ExplicitSets, PathConstraint
-from matroid_bandits.specs._constraint import Read, TableSpec
+from matroid_bandits.constraints import (
+    ArborescenceConstraint,
+    AssignmentConstraint,
+    ExplicitSets,
+    KnapsackConstraint,
+    PathConstraint,
+    QuotaIntersection,
+)
+from matroid_bandits.matroids import PartitionMatroid
+from matroid_bandits.specs._constraint import Capacity, ItemsSpec, Read, TableSpec, capacity_of, categories
 from matroid_bandits.specs._ground import unique_rows
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import Row, Sheet
-from matroid_bandits.specs._spec import Count
+from matroid_bandits.specs._spec import Count, mistake
 
 
 class _PairsSpec(TableSpec):
@@ -91,6 +100,75 @@ class ArborescenceSpec(_PairsSpec):
     def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
         pairs, rows = self._pairs(sheet, self.source, self.target)
         return rows, lambda: ArborescenceConstraint(pairs, self.root, labels=rows)
+
+
+def _check_most(value: dict[str, Capacity]) -> dict[str, Capacity]:
+    if len(value) != 2:
+        more = ": three kinds of quotas at once are NP-hard" if len(value) > 2 else ""
+        raise mistake(f"expected the columns of two kinds of categories, got {len(value)}{more}")
+    return value
+
+
+class QuotasSpec(ItemsSpec):
+    """Quotas in two columns at once, such as at most two of each section and one of each brand.
+
+    Examples
+    --------
+    >>> rows = [{"item": "a", "section": "x", "brand": "u"}, {"item": "b", "section": "x", "brand": "v"}]
+    >>> spec = QuotasSpec(kind="quotas", rows=rows, most={"section": 2, "brand": 1}, total=6)
+    >>> spec.ground().constraint.in_words()
+    'at most 2 of each section, at most 1 of each brand, 6 in all'
+    """
+
+    kind: Literal["quotas"]
+    most: Annotated[dict[str, Capacity], AfterValidator(_check_most)] = Field(
+        description="For two columns of categories: how many items of each category a set may have."
+    )
+    total: Count | None = Field(None, description="How many items a set may have in all.")
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
+        rows = self._items(sheet)
+        parts = []
+        for column, capacity in self.most.items():
+            blocks = categories(rows, sheet, column)
+            capacities = capacity_of(capacity, rows, blocks, place.at("most").at(column))
+            parts.append(PartitionMatroid(blocks, capacities, labels=rows))
+        return rows, lambda: QuotaIntersection(parts[0], parts[1], names=list(self.most), total=self.total)
+
+
+class KnapsackSpec(ItemsSpec):
+    """Sets within a budget of whole costs, such as passages of at most 4,000 tokens.
+
+    Examples
+    --------
+    >>> rows = [{"item": "intro", "cost": 30}, {"item": "faq", "cost": 50}, {"item": "table", "cost": 60}]
+    >>> KnapsackSpec(kind="knapsack", rows=rows, budget=100, unit="tokens").ground().constraint.in_words()
+    'items that cost at most 100 tokens'
+    """
+
+    kind: Literal["knapsack"]
+    budget: Annotated[int, Field(ge=0)] = Field(description="The most that a set may cost, a whole number.")
+    cost: str = Field("cost", description="The column with each item's cost, a whole number.")
+    group: str | None = Field(None, description="A column: at most one item of each group; empty for none.")
+    at_most: Count | None = Field(None, description="The most items of a set.")
+    unit: str = Field("", description="What costs are counted in, for display.")
+
+    def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
+        rows = self._items(sheet)
+        sheet.need(self.cost, *([self.group] if self.group else []))
+        costs = {}
+        for name, (row,) in rows.items():
+            cost = row.number(self.cost, low=0)
+            if cost != int(cost):
+                raise row.error(
+                    f"expected a whole number in column {shown(self.cost)}, got {row.shown(self.cost)}: scale costs "
+                    "and budget, to cents for example, and round costs up"
+                )
+            costs[name] = int(cost)
+        groups = None
+        if self.group is not None:
+            groups = {name: row.text(self.group) for name, (row,) in rows.items() if row.cells.get(self.group, "")}
+        return rows, lambda: KnapsackConstraint(costs, self.budget, groups, self.at_most, unit=self.unit)
 
 
 class SetsSpec(TableSpec):

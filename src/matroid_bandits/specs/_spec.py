@@ -35,6 +35,9 @@ T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 _DEEPEST = 64
+
+#: What is said of data that is nested deeper, or so deep that its text cannot be read.
+TOO_DEEP = f"expected at most {_DEEPEST} tables and lists in each other, got more"
 _MOST_BITS = 10_000  # more, and not even an error message can be printed
 
 
@@ -150,7 +153,7 @@ def _check_sane(data: Any, place: Place) -> None:
         value, keys = waiting.pop()
         wrong = ""
         if len(keys) > _DEEPEST:
-            keys, wrong = (), f"expected at most {_DEEPEST} tables and lists in each other, got more"
+            keys, wrong = (), TOO_DEEP
         elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
             wrong = f"expected an integer of a sensible size, got {shown(value)}"
         elif isinstance(value, str) and not _is_text(value):
@@ -262,7 +265,13 @@ def _kind_of(annotation: Any) -> str:
 
 
 def check_number(value: Any) -> float:
-    """A finite number, as a float; booleans are none."""
+    """A finite number, as a float; booleans are none.
+
+    Examples
+    --------
+    >>> check_number(3)
+    3.0
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise mistake(f"expected a number, got {shown(value)}")
     try:
@@ -272,6 +281,17 @@ def check_number(value: Any) -> float:
     if not math.isfinite(number):
         raise mistake(f"expected a finite number, got {shown(value)}")
     return number
+
+
+def whole(value: Any) -> Any:
+    """An integer that is written as a float, such as 3.0, as an integer; anything else as it is.
+
+    Examples
+    --------
+    >>> whole(3.0), whole(3.5), whole("3.0")
+    (3, 3.5, '3.0')
+    """
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
 def _check_columns(value: Any) -> Any:
@@ -295,13 +315,18 @@ def _check_file(name: str, info: ValidationInfo) -> str:
 #: A number, finite; an integer is one.
 Number = Annotated[float, BeforeValidator(check_number)]
 
+#: An integer, also where it is written 3.0, as JSON Schema has it.
+Integer = Annotated[int, BeforeValidator(whole)]
+
 #: An integer of at least 1.
 Count = Annotated[
-    int, AfterValidator(lambda n: n if n >= 1 else _refuse(f"expected a positive integer, got {shown(n)}"))
+    Integer,
+    AfterValidator(lambda n: n if n >= 1 else _refuse(f"expected a positive integer, got {shown(n)}")),
+    Field(json_schema_extra={"minimum": 1}),
 ]
 
 #: Names of columns, one or more.
-Columns = Annotated[list[str], BeforeValidator(_check_columns)]
+Columns = Annotated[list[str], BeforeValidator(_check_columns), Field(json_schema_extra={"minItems": 1})]
 
 #: The name of a CSV file, which is read; JSON Schema marks it with ``x-reads-file``.
 FileName = Annotated[str, AfterValidator(_check_file), Field(json_schema_extra={"x-reads-file": True})]

@@ -139,7 +139,7 @@ class ConstraintSuite(Suite):
                 expected = int(left.sum(axis=1).max()) if left.shape[0] else -1
                 if given != expected:
                     raise ContractError(f"expected max_size({_asked(**asked)}) to be {expected}, got {given}")
-            elif self.constraint.is_hereditary:
+            elif self.constraint.fills_up:
                 size = int(self._best(self._weights(rng, 1), available, asked["pinned"])[1][0])
                 if given != size:
                     raise ContractError(
@@ -197,7 +197,7 @@ class ConstraintSuite(Suite):
                 continue
             items, sizes = self.constraint.solve(np.where(unseen, np.inf, weights))
             left = self._left(None, np.empty(0, np.int64))
-            if self.constraint.is_hereditary:
+            if self.constraint.fills_up:
                 left = left[left.sum(axis=1) == left.sum(axis=1).max()]
             for run in range(2):
                 most = int((left & unseen[run]).sum(axis=1).max())
@@ -313,8 +313,8 @@ class ConstraintSuite(Suite):
             if self._sets is None:
                 self._expect_no_better(what, row, chosen, mask, pinned)
                 continue
-            left = self._left(mask, np.empty(0, np.int64) if pinned is None else pinned)
-            if self.constraint.is_hereditary:
+            allowed = left = self._left(mask, np.empty(0, np.int64) if pinned is None else pinned)
+            if self.constraint.fills_up and left.shape[0]:
                 left = left[left.sum(axis=1) == left.sum(axis=1).max()]
             if not left.shape[0]:
                 if chosen.size:
@@ -324,13 +324,28 @@ class ConstraintSuite(Suite):
             best = np.flatnonzero(left[totals.argmax()])  # the first of equal ones has the smallest items
             rounding = 1e-12 * np.abs(row).sum()
             is_same = np.array_equal(chosen, best) or not (self.is_canonical and np.equal(row, np.rint(row)).all())
-            size = left.sum(axis=1).max()
-            is_large = not self.constraint.is_hereditary or chosen.size == size
+            is_large = not self.constraint.fills_up or chosen.size == best.size
             if not is_large or row[chosen].sum() < totals.max() - rounding or not is_same:
                 raise ContractError(
                     f"expected {what} to be {_show(best)} of total {row[best].sum()}, got {_show(chosen)} of "
-                    f"{row[chosen].sum()}"
+                    f"{row[chosen].sum()}{self._other_promise(allowed @ row, allowed.sum(axis=1), row, chosen)}"
                 )
+
+    def _other_promise(self, totals: FloatArray, sizes: IntArray, row: FloatArray, chosen: IntArray) -> str:
+        """What to declare, where the answer is right under the other promise about the size of best sets."""
+        rounding = 1e-12 * np.abs(row).sum()
+        if self.constraint.fills_up and chosen.size < sizes.max() and row[chosen].sum() >= totals.max() - rounding:
+            return (
+                ": with fills_up = True, the default, a best set has as many items as possible; set fills_up = False "
+                "where it is the one of largest total, of any size"
+            )
+        most = totals[sizes == sizes.max()].max()
+        if not self.constraint.fills_up and chosen.size == sizes.max() and row[chosen].sum() >= most - rounding:
+            return (
+                ": with fills_up = False a best set is the one of largest total, of any size; set fills_up = True "
+                "where as many items as possible come first"
+            )
+        return ""
 
     def _expect_no_better(
         self, what: str, row: FloatArray, chosen: IntArray, mask: BoolArray | None, pinned: IntArray | None
@@ -342,7 +357,7 @@ class ConstraintSuite(Suite):
         items, sizes = self._best(others, mask, pinned)
         for run in range(8):
             other = items[run, : sizes[run]]
-            is_whole = not self.constraint.is_hereditary or other.size == chosen.size
+            is_whole = not self.constraint.fills_up or other.size == chosen.size
             if not is_whole or row[other].sum() > row[chosen].sum() + 1e-12 * np.abs(row).sum():
                 raise ContractError(f"expected {what} to be as good as {_show(other)}, got {_show(chosen)}")
 

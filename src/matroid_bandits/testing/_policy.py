@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
 import pickle
 import tempfile
@@ -19,7 +18,19 @@ from matroid_bandits.engines import ENGINES
 from matroid_bandits.exceptions import ContractError, PolicyError
 from matroid_bandits.learner import Learner
 from matroid_bandits.matroids import Matroid, PartitionMatroid, UniformMatroid
-from matroid_bandits.policies import Feedback, Plays, Policy, PolicyWrapper, Request, State, choose_sets, coefficient
+from matroid_bandits.policies import (
+    Feedback,
+    Plays,
+    Policy,
+    PolicyWrapper,
+    Request,
+    State,
+    check_memory,
+    check_unchanged,
+    choose_sets,
+    coefficient,
+    copies_of,
+)
 from matroid_bandits.stream import POLICY, START, Stream
 from matroid_bandits.testing._suite import Suite
 
@@ -436,7 +447,7 @@ class _Watched(PolicyWrapper):
     def check_start(self, state: State) -> None:
         """Check what a fresh state has."""
         if self._check == "memory":
-            _check_memory(state, self._base)
+            check_memory(state, self._base, error=ContractError)
         if self._check == "lines" and self._affine is not None:
             for name, array in zip(("a", "b"), self._affine.lines(state), strict=True):
                 is_array = isinstance(array, np.ndarray) and array.dtype == np.float64
@@ -445,10 +456,10 @@ class _Watched(PolicyWrapper):
 
     def indices(self, state: State, request: Request) -> FloatArray:
         t = request.episode
-        before = _copies(state)
+        before = copies_of(state)
         U = self._base.indices(state, request)
         if self._check == "leaves":
-            _check_unchanged("indices", before, state, t)
+            check_unchanged("indices", before, state, t, error=ContractError)
         is_floats = isinstance(U, np.ndarray) and U.dtype.kind == "f"
         if not is_floats:
             given = f"one of {U.dtype}" if isinstance(U, np.ndarray) else type(U).__name__
@@ -490,11 +501,11 @@ class _Watched(PolicyWrapper):
 
     def sets(self, state: State, request: Request) -> tuple[IntArray, IntArray]:
         self.indices(state, request)  # which are reported, and watched as those of any policy
-        before, t = _copies(state), request.episode
+        before, t = copies_of(state), request.episode
         items, sizes = choose_sets(self._base, state, request)
         self.chosen = _sets(items, sizes)
         if self._check == "leaves":
-            _check_unchanged("sets", before, state, t)
+            check_unchanged("sets", before, state, t, error=ContractError)
         if self._check in ("function", "draws"):
             others = request
             if self._check == "draws":
@@ -508,7 +519,7 @@ class _Watched(PolicyWrapper):
         return items, sizes
 
     def advance(self, state: State, request: Request) -> None:
-        before, lines = _copies(state, "extra"), self._lines(state)
+        before, lines = copies_of(state, with_memory=False), self._lines(state)
         moved = self._base.advance(state, request)
         if not (moved is None or (isinstance(moved, tuple) and len(moved) == 2)):
             raise ContractError(f"expected advance to return (runs, items) or None, got {type(moved).__name__}")
@@ -516,19 +527,19 @@ class _Watched(PolicyWrapper):
         self._check_hook("advance", before, lines, state, request.episode, runs, items)
 
     def observe(self, state: State, feedback: Feedback) -> None:
-        before, lines = _copies(state, "extra"), self._lines(state)
+        before, lines = copies_of(state, with_memory=False), self._lines(state)
         told = [array.copy() for array in (feedback.runs, feedback.items, feedback.gains)]
         n_alarms = self._n_alarms(state)
         self._base.observe(state, feedback)
         is_forgotten = self._n_alarms(state) > n_alarms  # an alarm lets the state forget an item, and nothing else
-        for name, array in _copies(state, "extra").items():
+        for name, array in copies_of(state, with_memory=False).items():
             before[name][is_forgotten] = array[is_forgotten]
         self._check_hook("observe", before, lines, state, feedback.episode, feedback.runs, feedback.items)
         if not all(map(np.array_equal, told, (feedback.runs, feedback.items, feedback.gains))):
             raise ContractError(f"expected observe to leave the feedback it is given, in episode {feedback.episode}")
 
     def wait(self, state: State, plays: Plays) -> None:
-        before, lines = _copies(state, "extra"), self._lines(state)
+        before, lines = copies_of(state, with_memory=False), self._lines(state)
         self._base.wait(state, plays)
         self._check_hook("wait", before, lines, state, plays.episode, plays.runs, plays.items)
 
@@ -544,9 +555,9 @@ class _Watched(PolicyWrapper):
     ) -> None:
         """What a hook may have changed: memory alone, and of the lines those of some items alone."""
         if self._check == "writes":
-            _check_unchanged(who, before, state, t)
+            check_unchanged(who, before, state, t, with_memory=False, error=ContractError)
         if self._check == "memory":
-            _check_memory(state, self._base)
+            check_memory(state, self._base, error=ContractError)
         if self._check == "lines" and lines:
             is_other = np.zeros(state.counts.shape, bool)
             for old, new in zip(lines, self._lines(state), strict=True):
@@ -603,52 +614,6 @@ def _attributes(policy: Policy) -> dict[str, Any]:
         except Exception:  # a function of a user's own, say
             found[name] = id(value)
     return found
-
-
-def _copies(state: State, *except_for: str) -> dict[str, AnyArray]:
-    """The arrays of a state by name."""
-    extra: Mapping[str, Any] = {} if "extra" in except_for else {f"extra[{k!r}]": v for k, v in state.extra.items()}
-    named = {
-        "counts": state.counts,
-        "waiting": state.waiting,
-        "sums": state.sums,
-        "means": state.means,
-        "radii": state.radii,
-        **extra,
-    }
-    return {name: copy.copy(array) for name, array in named.items()}
-
-
-def _check_unchanged(who: str, before: Mapping[str, AnyArray], state: State, t: int) -> None:
-    after = _copies(state, *([] if who in ("indices", "sets") else ["extra"]))
-    for name in before.keys() | after.keys():
-        is_same = (
-            name in before
-            and name in after
-            and np.array_equal(before[name], after[name], equal_nan=before[name].dtype.kind == "f")
-        )
-        if not is_same:
-            raise ContractError(f"expected {who} to leave the state as it is; it changed state.{name} in episode {t}")
-
-
-def _check_memory(state: State, policy: Policy) -> None:
-    """What a policy keeps is what it declares."""
-    declared = {each.name: each for each in policy.memory}
-    for key, array in state.extra.items():
-        if key not in declared:
-            raise ContractError(f"expected state.extra to hold what memory declares, got {key!r}, which it does not")
-        each, is_array = declared[key], isinstance(array, np.ndarray)
-        shape = (state.n_runs, *each.axes(state.n_items))
-        fits = is_array and array.dtype == each.dtype and array.ndim == len(shape)
-        if not fits or (array.shape != shape if each.kind != "growing" else array.shape[0] != shape[0]):
-            given = f"shape {array.shape} of {array.dtype}" if is_array else type(array).__name__
-            raise ContractError(
-                f"expected state.extra[{key!r}] to be an array of shape {shape} of {np.dtype(each.dtype)}, as memory "
-                f"declares it; got {given}"
-            )
-    for key in declared:
-        if key not in state.extra:
-            raise ContractError(f"expected state.extra to hold {key!r}, which memory declares")
 
 
 def _fits(constraint: Constraint, policy: Policy) -> bool:

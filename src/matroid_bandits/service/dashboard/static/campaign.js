@@ -7,10 +7,10 @@ import { Explanations, indexed } from "./explain.js";
 import { count, counted, labelKey, labelText, weight } from "./format.js";
 import { domainOf, intervalBar, ItemTable, rowsOf } from "./items.js";
 import { follow, paced, showState } from "./live.js";
-import { factsOf, markRows, noticeOf, showNumbers, sizeFacts, STATUS_WORDS, waitingRows } from "./overview.js";
+import { factsOf, isClicks, markRows, noticeOf, showNumbers, sizeFacts, STATUS_WORDS, waitingRows } from "./overview.js";
 import { Trial } from "./trial.js";
 import { SureCard } from "./sure.js";
-import { UpliftChart } from "./uplift.js";
+import { UpliftCard } from "./uplift.js";
 
 const name = document.body.dataset.campaign;
 const role = document.body.dataset.role;
@@ -46,7 +46,7 @@ let whichSet = "next";
 let resolution = 1;
 let histories = new Map(); // by resolution: buckets by their time
 let marks = [];
-let expired = null;
+let ended = null; // how many decisions expired, and how many were settled
 let clockSkew = 0; // the server's clock less ours, in seconds
 let waitingList = null;
 let sizes = null;
@@ -123,7 +123,7 @@ function showTiles() {
     seconds,
     bestSet,
     oldest: waitingList?.decisions[0],
-    expired,
+    ended,
     marks,
     now: now(),
   });
@@ -285,7 +285,7 @@ function shownHistory(width) {
   const from = Math.min(Math.max(to - span, campaign?.created ?? to - 60), to - 1); // no earlier than the campaign
   // A second that is not over yet would look like a dip.
   const isShown = (bucket) => bucket.at + width > from && (width > 1 || bucket.at + width <= to);
-  return { from, to, resolution: width, buckets: buckets.filter(isShown), marks };
+  return { from, to, resolution: width, buckets: buckets.filter(isShown), marks, isClicks: isClicks(campaign) };
 }
 
 async function loadHistory(width) {
@@ -302,7 +302,7 @@ async function loadHistory(width) {
     guarded(loadCampaign);
   }
   marks = marks.concat(fresh).sort((a, b) => a.seq - b.seq);
-  expired = history.expired;
+  ended = { expired: history.expired, settled: history.settled };
   isComplete = history.complete !== false;
   clockSkew = history.now - Date.now() / 1000;
 }
@@ -352,14 +352,14 @@ const refreshTime = paced(
 
 // --- the learner against its control
 
-const upliftChart = new UpliftChart(byId("uplift"));
+const upliftCard = new UpliftCard(byId("uplift"));
 
 const refreshUplift = paced(
   () =>
     guarded(async () => {
       const uplift = await get(campaignPath(name, "/uplift"));
-      byId("uplift-box").hidden = !campaign?.holdout && !uplift.decisions;
-      upliftChart.show(uplift);
+      byId("uplift-box").hidden = !campaign?.holdout && !uplift.sequence;
+      upliftCard.show(uplift);
     }),
   () => 3000,
 );
@@ -397,6 +397,7 @@ function showWaiting() {
           now(),
           mayAnswer ? (decision) => trial.answer(decision) : null,
           (label, request) => explanations.show(label, request),
+          isClicks(campaign) ? "settles" : "expires",
         )
       : h("p", { class: "empty" }, empty),
   );

@@ -70,7 +70,8 @@ function show() {
     parts.status.className = `badge ${one.status}`;
     setText(parts.status, STATUS_WORDS[one.status] ?? one.status);
     const note = one.reason || (one.title && one.title !== one.name ? one.name : `since ${moment(one.created)}`);
-    setText(parts.note, one.loading === null ? note : `The server reads its log: ${Math.floor(100 * one.loading)}%`);
+    const reading = one.loading === null ? null : `The server reads its log: ${Math.floor(100 * one.loading)}%`;
+    setText(parts.note, reading ?? (one.compiling ? `Compiling, ${one.compiling}; answers are slower meanwhile` : note));
     setText(parts.decisions, count(one.decisions));
     setText(
       parts.speed,

@@ -57,6 +57,12 @@ function smooth(buckets, from, to, resolution) {
 
 const key = (kind, text) => h("span", {}, h("span", { class: `key ${kind}` }), text);
 
+/** Why there is no average to draw. */
+function nothingIn({ buckets, isClicks }) {
+  if (!buckets.length) return "No decisions in this time";
+  return isClicks ? "No decision was settled in this time" : "No answers in this time";
+}
+
 function path(points) {
   let isOpen = false;
   let text = "";
@@ -161,7 +167,7 @@ export class Chart {
         s(
           "text",
           { class: "none", x: (this.left + width) / 2, y: floor / 2 + 8, "text-anchor": "middle" },
-          buckets.length ? "No answers in this time" : "No decisions in this time",
+          nothingIn(data),
         ),
       );
     }
@@ -170,9 +176,9 @@ export class Chart {
     const seconds = data.resolution * (2 * Math.max(1, Math.round((data.to - data.from) / data.resolution / 60)) + 1);
     const length = seconds < 120 ? `${seconds} s` : seconds < 7200 ? `${seconds / 60} min` : `${seconds / 3600} h`;
     this.legend.replaceChildren(
-      key("line", `average of ${length}`),
+      key("line", `average of ${length}${data.isClicks ? ", settled decisions" : ""}`),
       key("bars", "decisions made"),
-      key("late", "expired"),
+      ...(data.isClicks ? [] : [key("late", "expired")]),
       key("flag", "change"),
       key("alarm", "alarm"),
     );
@@ -310,6 +316,7 @@ export class Chart {
       ["items told", count(bucket.told)],
       ["waiting", count(bucket.waiting)],
     ];
+    if (bucket.settled) lines.push(["settled", count(bucket.settled)]);
     if (bucket.expired) lines.push(["expired", count(bucket.expired)]);
     if (bucket.closed) lines.push(["closed", count(bucket.closed)]);
     return lines;
@@ -381,9 +388,10 @@ export class Chart {
 }
 
 /** The latest rows of a history as a table, for those who do not see the chart. */
-export function historyTable({ buckets, resolution }) {
+export function historyTable({ buckets, resolution, isClicks }) {
+  const end = isClicks ? "settled" : "expired";
   if (!buckets.length) return h("p", { class: "empty" }, "No decisions in this time.");
-  const head = ["Time", "Average weight", "Decisions", "Items told", "Waiting", "Closed", "Expired"];
+  const head = ["Time", "Average weight", "Decisions", "Items told", "Waiting", "Closed", isClicks ? "Settled" : "Expired"];
   return h(
     "table",
     { class: "plain" },
@@ -409,7 +417,7 @@ export function historyTable({ buckets, resolution }) {
             h("th", { scope: "row" }, when(bucket.at, resolution)),
             [
               weight(bucket.mean),
-              ...["asked", "told", "waiting", "closed", "expired"].map((name) => count(bucket[name])),
+              ...["asked", "told", "waiting", "closed", end].map((name) => count(bucket[name])),
             ].map((text) => h("td", {}, text)),
           ),
         ),

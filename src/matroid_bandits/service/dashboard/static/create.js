@@ -14,8 +14,9 @@ const EXAMPLES = {
     all: "",
     policy: "OMM",
     direction: "maximize",
+    answers: "clicks",
     window: "3600",
-    missing: "0",
+    missing: "",
   },
   quotas: {
     name: "newsletter",
@@ -26,8 +27,35 @@ const EXAMPLES = {
     all: "4",
     policy: "OMM",
     direction: "maximize",
+    answers: "clicks",
     window: "86400",
-    missing: "0",
+    missing: "",
+  },
+  brands: {
+    name: "shop",
+    title: "Shop",
+    rule: "quotas",
+    items: "boots, shoes, north\nsandals, shoes, south\nclogs, shoes, north\nfedora, hats, south\nberet, hats, north\ncap, hats, west",
+    each: "section 2, brand 1",
+    all: "4",
+    policy: "ThompsonSampling",
+    direction: "maximize",
+    answers: "clicks",
+    window: "3600",
+    missing: "",
+  },
+  budget: {
+    name: "prompt",
+    title: "Passages of a prompt",
+    rule: "knapsack",
+    items: "introduction, 300\nquestions, 500\ntable, 600\nquotation, 200",
+    each: "",
+    all: "1000",
+    policy: "ThompsonSampling",
+    direction: "maximize",
+    answers: "all",
+    window: "600",
+    missing: "",
   },
   top: {
     name: "top-three",
@@ -38,6 +66,7 @@ const EXAMPLES = {
     all: "3",
     policy: "ThompsonSampling",
     direction: "maximize",
+    answers: "all",
     window: "600",
     missing: "",
   },
@@ -50,16 +79,17 @@ const EXAMPLES = {
     all: "",
     policy: "OMM",
     direction: "minimize",
+    answers: "all",
     window: "",
     missing: "",
   },
 };
 
-const FIELDS = ["name", "title", "rule", "items", "each", "all", "policy", "direction", "window", "missing"];
+const FIELDS = ["name", "title", "rule", "items", "each", "all", "policy", "direction", "answers", "window", "missing"];
 const field = (name) => byId(`new-${name}`);
 const text = (name) => field(name).value.trim();
 
-/** Lines of the list of items, each cut at its last comma where `parts` is 2. */
+/** Lines of the list of items, each cut at its last commas into `parts`. */
 function lines(parts) {
   const found = field("items")
     .value.split("\n")
@@ -68,17 +98,33 @@ function lines(parts) {
   if (!found.length) throw new Error("Expected items, one per line, got none.");
   if (parts === 1) return found;
   return found.map((line, k) => {
-    const at = line.lastIndexOf(",");
-    const pair = [line.slice(0, at).trim(), line.slice(at + 1).trim()];
-    if (at < 0 || !pair[0] || !pair[1])
-      throw new Error(`Expected two names with a comma between them in line ${k + 1}, got “${line}”.`);
-    return pair;
+    const cells = line.split(",").map((cell) => cell.trim());
+    const names = [cells.slice(0, 1 - parts).join(", "), ...cells.slice(1 - parts)];
+    if (cells.length < parts || names.some((name) => !name))
+      throw new Error(`Expected ${WORDS[parts]} in line ${k + 1}, got “${line}”.`);
+    return names;
   });
 }
 
+const WORDS = { 2: "two names with a comma between them", 3: "three names with commas between them" };
+
+/** The two kinds of categories and the most items of each, such as "section 2, brand 1". */
+function kinds() {
+  const found = text("each")
+    .split(",")
+    .map((part) => /^(.+?)\s+(\d+)$/.exec(part.trim()));
+  if (found.length !== 2 || found.some((match) => !match))
+    throw new Error(`Expected two kinds with a number each, such as “section 2, brand 1”; got “${text("each")}”.`);
+  return found.map(([, name, most]) => [name, Number(most)]);
+}
+
 function number(name, words) {
-  const value = Number(text(name).replace(",", "."));
-  if (!text(name) || !Number.isFinite(value)) throw new Error(`Expected a number ${words}, got “${text(name)}”.`);
+  return numberOf(text(name), words);
+}
+
+function numberOf(given, words) {
+  const value = Number(given.replace(",", "."));
+  if (!given || !Number.isFinite(value)) throw new Error(`Expected a number ${words}, got “${given}”.`);
   return value;
 }
 
@@ -86,6 +132,17 @@ function matroid() {
   const rule = text("rule");
   if (rule === "uniform") return { kind: "uniform", rows: lines(1), rank: number("all", "of items in all") };
   if (rule === "graphic") return { kind: "graphic", rows: lines(2).map(([source, target]) => ({ source, target })) };
+  if (rule === "quotas") {
+    const most = kinds();
+    const named = lines(3).map(([item, ...own]) => ({ item, ...Object.fromEntries(most.map(([name], k) => [name, own[k]])) }));
+    const quotas = { kind: "quotas", most: Object.fromEntries(most), rows: named };
+    return text("all") ? { ...quotas, total: number("all", "of items in all") } : quotas;
+  }
+  if (rule === "knapsack") {
+    const priced = lines(2).map(([item, cost]) => ({ item, cost: numberOf(cost, `for the cost of ${item}`) }));
+    const within = { kind: "knapsack", budget: number("all", "for the budget"), rows: priced };
+    return text("each") ? { ...within, at_most: number("each", "of items of a set") } : within;
+  }
   const rows = lines(2).map(([item, category]) => ({ item, category }));
   const quotas = { kind: "partition", category: "category", capacity: number("each", "of items per category"), rows };
   return text("all") ? { kind: "truncate", rank: number("all", "of items in all"), of: quotas } : quotas;
@@ -100,20 +157,27 @@ function specOf() {
     matroid: matroid(),
     policy: text("policy"),
     direction: text("direction"),
+    answers: text("answers"),
     answer_window: text("window") ? number("window", "of seconds") : null,
-    default: text("missing") ? number("missing", "for the weight of what is not answered") : null,
+    default: text("answers") === "all" && text("missing") ? number("missing", "for the weight of what is not answered") : null,
   };
 }
 
-/** Show the fields that a rule needs, and say what a line of the list is. */
+/** Show the fields that a rule and the answers need, and say what a line of the list is. */
 function showRule() {
   const rule = text("rule");
-  byId("new-each-box").hidden = rule !== "partition";
+  byId("new-each-box").hidden = rule === "uniform" || rule === "graphic";
+  field("each").inputMode = rule === "quotas" ? "text" : "numeric";
   byId("new-all-box").hidden = rule === "graphic";
-  byId("new-all-label").textContent = rule === "uniform" ? "Items in a set" : "Items in all (optional)";
+  byId("new-missing-box").hidden = text("answers") === "clicks";
+  byId("new-each-label").textContent =
+    { quotas: "Most of each, such as section 2, brand 1", knapsack: "Items in all (optional)" }[rule] ?? "Items per category";
+  byId("new-all-label").textContent = { uniform: "Items in a set", knapsack: "Budget" }[rule] ?? "Items in all (optional)";
   byId("new-items-label").textContent = {
     uniform: "Items, one per line",
     partition: "Items, one per line: item, category",
+    quotas: "Items, one per line: item, first category, second category",
+    knapsack: "Items, one per line: item, whole cost",
     graphic: "Edges, one per line: from, to",
   }[rule];
 }
@@ -153,7 +217,7 @@ export function setUpCreate() {
     field("name").focus();
   });
   byId("create-cancel").addEventListener("click", () => dialog.close());
-  field("rule").addEventListener("change", showRule);
+  for (const name of ["rule", "answers"]) field(name).addEventListener("change", showRule);
   showRule();
   for (const button of dialog.querySelectorAll("[data-example]")) {
     button.addEventListener("click", () => {

@@ -6,25 +6,42 @@ import { bytes, count, counted, duration, labelText, moment, rate, timeZone, wei
 
 export const STATUS_WORDS = { active: "Active", paused: "Paused", stopped: "Stopped", archived: "Archived" };
 
+const MOST_LABELS = 20;
+
 /** How a campaign was set up, as pairs of a term and what it is. */
 export function factsOf(campaign) {
-  const { answer_window: window, control, default: missing, holdout, seed } = campaign;
-  const then = missing === null ? "forgotten" : `counted as ${weight(missing)}`;
+  const { control, control_set: set, holdout, seed } = campaign;
   return [
     ["Items", `${count(campaign.n_items)}, of which a set has at most ${count(campaign.rank)}`],
     ["Sets", `${campaign.rule} (${campaign.kind})`],
     ["Policy", policyText(campaign.policy)],
     ["Weights are", campaign.minimize ? "costs: small ones are good" : "gains: large ones are good"],
-    [
-      "Answers",
-      window === null ? "are waited for without an end" : `are waited for ${duration(window)}; then ${then}`,
-    ],
-    [control ? `Control: ${control.policy}` : "Random sets", holdout ? `${+(100 * holdout).toPrecision(3)}% of the requests` : "none"],
+    ["Answers", answersText(campaign)],
+    [controlText(control, set), holdout ? `${+(100 * holdout).toPrecision(3)}% of the requests` : "none"],
     ["Seed", seed === null || seed === undefined ? "none" : String(seed)],
     ["Created", moment(campaign.created)],
     ["Times", `are in ${timeZone()}`],
     ["Name", campaign.name],
   ];
+}
+
+/** Whether the campaign is told clicks alone, so that a decision is settled when its window ends, and none expires. */
+export const isClicks = (campaign) => campaign?.answers === "clicks";
+
+function answersText(campaign) {
+  const { answer_window: window, default: missing } = campaign;
+  if (isClicks(campaign))
+    return `are clicks; the rest is 0 ${window === null ? "when a decision is closed" : `after ${duration(window)}`}`;
+  const then = missing === null ? "forgotten" : `counted as ${weight(missing)}`;
+  return window === null ? "are waited for without an end" : `are waited for ${duration(window)}; then ${then}`;
+}
+
+/** What answers held-out requests; a fixed set by its items. */
+function controlText(control, set) {
+  if (!control) return "Random sets";
+  if (!set) return `Control: ${control.policy}`;
+  const more = set.length > MOST_LABELS ? `, and ${count(set.length - MOST_LABELS)} more` : "";
+  return `Control: the set ${set.slice(0, MOST_LABELS).map(labelText).join(", ")}${more}`;
 }
 
 /** How large the log is, as pairs of a term and what it is; none until that is known. */
@@ -72,7 +89,7 @@ export function noticeOf({ name, status, reason }) {
 }
 
 /** The numbers above everything else; `seconds` are the buckets of the last minutes. */
-export function showNumbers(place, { campaign, seconds, bestSet, oldest, expired, marks, now }) {
+export function showNumbers(place, { campaign, seconds, bestSet, oldest, ended, marks, now }) {
   const recent = seconds.filter((bucket) => bucket.at >= now - 60);
   const sum = (list, field) => list.reduce((total, bucket) => total + bucket[field], 0);
   const span = Math.max(1, Math.min(60, now - campaign.created));
@@ -82,7 +99,9 @@ export function showNumbers(place, { campaign, seconds, bestSet, oldest, expired
   const learnt = sum(recent, "learnt");
   const average = learnt ? sum(recent, "weight") / learnt : null;
   const told = counted(sum(recent, "told"), "item");
-  const ofWhat = learnt ? `of ${counted(Math.max(1, Math.round(learnt)), "decision")}, ${told} told` : "no answers in the last minute";
+  const settled = isClicks(campaign);
+  const nothing = settled ? "no decision settled in it" : "no answers in the last minute";
+  const ofWhat = learnt ? `of ${counted(Math.max(1, Math.round(learnt)), "decision")}, ${told} told` : nothing;
   showNumber(place, "average", `Average${campaign.minimize ? " cost" : ""}, last minute`, weight(average), ofWhat);
 
   const isKnown = Boolean(bestSet) && bestSet.value !== null;
@@ -100,7 +119,15 @@ export function showNumbers(place, { campaign, seconds, bestSet, oldest, expired
 
   const window = campaign.answer_window;
   const after = window === null ? "no answer window" : `after ${duration(window)}`;
-  showNumber(place, "expired", "Expired", expired === null ? "–" : count(expired), after);
+  const nEnded = ended && (settled ? ended.settled : ended.expired);
+  showNumber(place, "ended", settled ? "Settled" : "Expired", ended === null ? "–" : count(nEnded), after);
+
+  const spent = campaign.spending;
+  if (spent) {
+    const mean = spent.n_decisions ? spent.total / spent.n_decisions : null;
+    const note = `budget ${weight(spent.per_decision)}; ${weight(spent.total)} in ${counted(spent.n_decisions, "decision")}`;
+    showNumber(place, "spent", "Spent per decision", weight(mean), note);
+  } else document.getElementById("tile-spent")?.remove();
 
   const urgent = marks.filter((mark) => isUrgent(mark.kind));
   const last = urgent.length ? `last ${when(urgent.at(-1).at)}` : "none so far";
@@ -112,16 +139,17 @@ export function showNumbers(place, { campaign, seconds, bestSet, oldest, expired
 function showNumber(place, key, term, value, note) {
   let found = document.getElementById(`tile-${key}`);
   if (!found) {
-    found = h("div", { id: `tile-${key}` }, h("dt", {}, term), h("dd", { class: "big" }), h("dd", { class: "soft" }));
+    found = h("div", { id: `tile-${key}` }, h("dt", {}), h("dd", { class: "big" }), h("dd", { class: "soft" }));
     place.append(found);
   }
+  setText(found.children[0], term);
   setText(found.children[1], value);
   setText(found.children[2], note);
   return found;
 }
 
 /** Decisions that wait, each with a button where they may be answered. */
-export function waitingRows(decisions, now, answer, explain) {
+export function waitingRows(decisions, now, answer, explain, ends) {
   return h(
     "ul",
     { class: "waiting" },
@@ -144,7 +172,7 @@ export function waitingRows(decisions, now, answer, explain) {
         ]);
       if (items.length > 4) names.push(` and ${items.length - 4} more`);
       const seconds = deadline === null ? null : Math.round(deadline - now);
-      const left = seconds === null ? "no deadline" : seconds > 0 ? `${duration(seconds)} left` : "expires now";
+      const left = seconds === null ? "no deadline" : seconds > 0 ? `${duration(seconds)} left` : `${ends} now`;
       const about = h("span", { class: "soft" }, ` asked ${when(asked)} · ${left}`);
       const button = { type: "button", "aria-label": `Answer decision ${id}`, onclick: () => answer(decision) };
       return h(

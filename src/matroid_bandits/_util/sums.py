@@ -1,0 +1,20 @@
+"""Sums of floats that have the same bits with every Python."""
+
+from collections.abc import Iterable
+
+
+def added(values: Iterable[float]) -> float:
+    """The sum of floats, added from left to right and rounded after each.
+
+    From Python 3.12 on, the builtin `sum` compensates rounding errors of floats, so that its last digits depend on
+    the version of Python. `make lint` refuses it for floats.
+
+    Examples
+    --------
+    >>> added([0.1, 0.2, 0.3])
+    0.6000000000000001
+    """
+    total = 0.0
+    for value in values:
+        total += value
+    return total

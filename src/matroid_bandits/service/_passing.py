@@ -1,0 +1,424 @@
+"""Passing requests on: the bytes of a request go to the holder of the campaign's lease, and the answer's bytes back.
+
+It is what a reverse proxy does: the request goes to the holder's ordinary URL, and keys and limits are checked there.
+A request is marked and passed on once. It carries an idempotency key, so that this server can execute it where the
+holder cannot be reached or does not answer in time: slower, and as safe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+from collections import deque
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+import httptools
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from matroid_bandits.service._remembered import MARK, read_mark
+from matroid_bandits.service._routes import ENDPOINTS
+from matroid_bandits.service._service import Service
+
+if TYPE_CHECKING:
+    from matroid_bandits.service._protocol import GuardedProtocol
+
+log = logging.getLogger("matroid_bandits.service")
+
+#: Connections that are kept to one holder, with one request on each.
+_MOST_KEPT: Final = 64
+
+#: Seconds for a connection to a holder, and after which an idle one is not used again: the holder may close it.
+_CONNECT_S, _IDLE_S = 1.0, 30.0
+
+#: Bytes of an answer up to which it is passed back in one piece; a longer one leaves the pool with its connection.
+_MOST_WHOLE: Final = 65_536
+
+_HEAD_END = b"\r\n\r\n"
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
+_CLOSES = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
+
+#: Headers that concern one connection and not the next one.
+_OF_A_HOP = (b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"te", b"x-forwarded-for")
+_UNUSUAL = (b"expect", b"upgrade")
+
+_PREFIX = "/v1/campaigns/{name}"
+_PATH = re.compile(rb"/v1/campaigns/([A-Za-z0-9._-]{1,64})((?:/[a-z]+)*)(?:\?[^#]*)?")
+_PASSED = {
+    (each.method.encode(), each.path.removeprefix(_PREFIX).encode()): each
+    for each in ENDPOINTS
+    if each.path.startswith(_PREFIX) and not each.is_local
+}
+
+
+class Passage:
+    """A request on its way to the holder, in the place of uvicorn's cycle.
+
+    Attributes
+    ----------
+    url : str
+        Where the holder is reached.
+    body : bytearray
+        What has come of the body.
+    is_apart : bool
+        Whether the answer is a stream, which has a connection of its own.
+    era : int
+        The era of the database's clock in which the request came.
+    """
+
+    __slots__ = (
+        "body", "disconnected", "era", "head", "headers", "is_apart", "keep_alive", "link", "mark", "message_event",
+        "method", "more_body", "most", "n_tries", "protocol", "response_complete", "response_started", "scope",
+        "target", "timer", "url",
+    )  # fmt: skip
+
+    def __init__(self, protocol: GuardedProtocol, url: str, method: bytes, most: int, keep_alive: bool) -> None:
+        self.protocol, self.url, self.method, self.most, self.keep_alive = protocol, url, method, most, keep_alive
+        self.scope, self.target, self.era = protocol.scope, protocol.url, protocol.era
+        self.headers, self.body, self.head, self.mark = protocol.headers, bytearray(), b"", b""
+        self.disconnected = self.response_started = self.response_complete = self.is_apart = False
+        self.more_body, self.message_event, self.n_tries = True, self, 0
+        self.link: _Link | None = None
+        self.timer: asyncio.TimerHandle | None = None
+
+    def set(self) -> None:
+        """Called when more of the body has come, and when the client has gone."""
+        if self.disconnected and self.link is not None:
+            self.link.abort()
+
+    def finish(self) -> None:
+        """Take note that the answer was passed back whole."""
+        self.response_complete, self.link = True, None
+        if not self.keep_alive:
+            self.protocol.transport.close()
+        self.protocol.on_response_complete()
+
+
+class _Link(asyncio.Protocol):
+    """A connection to a holder, with one request on it at a time."""
+
+    def __init__(self, pool: _Pool) -> None:
+        self._pool, self._loop = pool, asyncio.get_running_loop()
+        self.transport: asyncio.Transport | None = None
+        self.passage: Passage | None = None
+        self.used, self.is_kept, self.is_fresh = self._loop.time(), True, True
+        self._reset()
+
+    def _reset(self) -> None:
+        self._head, self._left, self._closes = b"", -1, False  # -1: no head has come; -2: an answer in chunks
+        self._parser: Any = None
+
+    def send(self, passage: Passage) -> None:
+        """Send a request; the answer goes to its client."""
+        assert self.transport is not None
+        self.passage, passage.link = passage, self
+        if passage.disconnected:
+            self.abort()
+            return
+        self.transport.write(passage.head + bytes(passage.body))
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection."""
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Pass back what came of the answer."""
+        passage = self.passage
+        if passage is None:  # nothing was asked
+            self.abort()
+            return
+        if self._left == -1:
+            data = self._head + data
+            if (end := data.find(_HEAD_END)) < 0:
+                self._head = data
+                return
+            data = self._begin(passage, data, end + len(_HEAD_END))
+        elif self._parser is not None:
+            self._feed(data)
+        else:
+            self._left -= len(data)
+        if self._left < 0 and self._parser is None:
+            self.abort()  # more than one answer
+            return
+        passage.protocol.transport.write(data)
+        if self._left == 0:
+            self._finish(passage)
+        elif passage.protocol.flow.write_paused:
+            assert self.transport is not None
+            self.transport.pause_reading()
+
+    def _begin(self, passage: Passage, data: bytes, start: int) -> bytes:
+        """Read the head of an answer; what is to be passed back of it and behind it."""
+        head = data[: start - 2]
+        passage.response_started = True
+        self._pool.passing.answered(passage)
+        self._closes = _CLOSES.search(head) is not None
+        if _CHUNKED.search(head) is not None:
+            self._left, self._parser = -2, httptools.HttpResponseParser(self)
+            self._feed(data)
+        else:
+            found = _LENGTH.search(head)
+            self._left = (int(found[1]) if found is not None else 0) - (len(data) - start)
+        if self._left > _MOST_WHOLE or self._parser is not None:
+            self._pool.let_go(self)
+        if not passage.keep_alive and not self._closes:
+            return head + b"connection: close\r\n\r\n" + data[start:]
+        if self._closes and passage.keep_alive:  # that of this connection, which is not the client's
+            return _CLOSES.sub(b"", head) + b"\r\n" + data[start:]
+        return data
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError:
+            self.abort()
+
+    def on_message_complete(self) -> None:
+        """The parser has seen the last chunk."""
+        self._left = 0
+
+    def _finish(self, passage: Passage) -> None:
+        closes = self._closes
+        self.passage, self.used, self.is_fresh = None, self._loop.time(), False
+        self._reset()
+        passage.finish()
+        if closes or not self.is_kept:
+            self.abort()
+        else:
+            self._pool.free(self)
+
+    def resume(self) -> None:
+        """Read on: the client takes more."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Send the request elsewhere, where nothing was answered; end the client's connection in the middle."""
+        passage, self.passage, self.transport = self.passage, None, None
+        self._pool.lost(self)
+        if passage is None or passage.disconnected:
+            return
+        passage.link = None
+        if passage.response_started:
+            passage.protocol.transport.abort()
+        elif not self.is_fresh and passage.n_tries == 1:
+            self._pool.send(passage, is_fresh=True)  # the holder had closed it when it was not used
+        else:
+            self._pool.passing.give_back(passage, "unreachable")
+
+
+class _Pool:
+    """The connections to one holder."""
+
+    def __init__(self, passing: Passing, url: str) -> None:
+        self.passing, self._loop = passing, asyncio.get_running_loop()
+        host, _, port = url.partition("://")[2].rpartition(":")
+        self._host, self._port = host.strip("[]"), int(port)
+        self._idle: list[_Link] = []
+        self._waiting: deque[Passage] = deque()
+        self._links: set[_Link] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._n_kept = 0
+
+    def send(self, passage: Passage, *, is_fresh: bool = False) -> None:
+        """Send a request over a free connection, or a new one; or once a connection is free."""
+        passage.n_tries += 1
+        while self._idle and not passage.is_apart and not is_fresh:
+            link = self._idle.pop()
+            if link.used > self._loop.time() - _IDLE_S and link.transport is not None:
+                link.send(passage)
+                return
+            link.abort()
+        if passage.is_apart or is_fresh or self._n_kept < _MOST_KEPT:
+            self._n_kept += not passage.is_apart
+            task = self._loop.create_task(self._connect(passage))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        else:
+            self._waiting.append(passage)
+
+    async def _connect(self, passage: Passage) -> None:
+        link = _Link(self)
+        link.is_kept = not passage.is_apart
+        try:
+            connecting = self._loop.create_connection(lambda: link, self._host, self._port)
+            await asyncio.wait_for(connecting, _CONNECT_S)
+        except (OSError, TimeoutError, ValueError):
+            self._n_kept -= link.is_kept
+            self.passing.give_back(passage, "unreachable")
+            while self._waiting and not self._n_kept:
+                self.passing.give_back(self._waiting.popleft(), "unreachable")
+            return
+        self._links.add(link)
+        if link.transport is None:  # lost again
+            self.passing.give_back(passage, "unreachable")
+        elif passage.response_complete or passage.disconnected:
+            self.free(link)
+        else:
+            link.send(passage)
+
+    def free(self, link: _Link) -> None:
+        """Send the next request over a connection, or keep it."""
+        while self._waiting and link.is_kept:
+            passage = self._waiting.popleft()
+            if not passage.response_complete and not passage.disconnected:
+                link.send(passage)
+                return
+        if link.is_kept:
+            self._idle.append(link)
+        else:
+            link.abort()
+
+    def let_go(self, link: _Link) -> None:
+        """Keep a connection apart from now on: its answer is long."""
+        if link.is_kept:
+            link.is_kept = False
+            self._made_room()
+
+    def lost(self, link: _Link) -> None:
+        """Forget a connection."""
+        self._links.discard(link)
+        if link in self._idle:
+            self._idle.remove(link)
+        if link.is_kept:
+            self._made_room()
+
+    def _made_room(self) -> None:
+        self._n_kept -= 1
+        while self._waiting:
+            passage = self._waiting.popleft()
+            if not passage.response_complete and not passage.disconnected:
+                passage.n_tries -= 1
+                self.send(passage)
+                return
+
+    def close(self) -> None:
+        """End every connection."""
+        for link in [*self._links]:
+            link.abort()
+
+
+class Passing:
+    """Passes requests on for a server's protocol.
+
+    Parameters
+    ----------
+    service : Service
+        Whose leases say where.
+    """
+
+    def __init__(self, service: Service) -> None:
+        settings = service.settings
+        self._service, self._leases, self._figures = service, service.leases, service.metrics.figures
+        self._root, self._patience = settings.root_path.encode(), settings.lease
+        self._sizes = settings.max_body, settings.max_spec
+        self._proxies: Any = ProxyHeadersMiddleware(None, settings.proxies).trusted_hosts  # type: ignore[arg-type]
+        self._ids, self._numbers = secrets.token_urlsafe(6), count()  # a key is one of these, and a number
+        self._pools: dict[str, _Pool] = {}
+        self._avoided: dict[str, float] = {}
+
+    def enter(self, protocol: GuardedProtocol) -> Passage | None:
+        """The passage of a request whose head has come; None where it is to be executed here."""
+        if not self._leases.has_others or self._service.is_draining:
+            return None
+        target = protocol.url.removeprefix(self._root) if self._root else protocol.url
+        found = _PATH.fullmatch(target)
+        if found is None or not (url := self._leases.url_of(found[1].decode())):
+            return None
+        method = protocol.parser.get_method()
+        endpoint = _PASSED.get((method, found[2]))
+        if endpoint is None or (url in self._avoided and not self._is_over(url, protocol.loop.time())):
+            return None
+        most = self._sizes[endpoint.lists_items]
+        for name, value in protocol.headers:
+            if name == MARK or name in _UNUSUAL or (name == b"content-length" and int(value) > most):
+                return None
+        if protocol.parser.get_http_version() != "1.1":
+            return None
+        passage = Passage(protocol, url, method, most, protocol.parser.should_keep_alive())
+        passage.is_apart = endpoint.path.endswith("/stream")
+        return passage
+
+    def _is_over(self, url: str, now: float) -> bool:
+        """Whether a holder that did not answer is to be tried again."""
+        if self._avoided[url] > now:
+            return False
+        del self._avoided[url]
+        return True
+
+    def send(self, passage: Passage) -> None:
+        """Pass on a request of which all has come."""
+        protocol, clock = passage.protocol, self._leases.clock
+        made = f" {self._ids}{next(self._numbers):08x}" if passage.method != b"GET" else ""
+        passage.mark = f"{self._service.id} {clock.last:.3f}{made}".encode()
+        parts = [passage.method, b" ", passage.target, b" HTTP/1.1\r\n"]
+        addresses = [protocol.client[0].encode()] if protocol.client else []
+        for name, value in protocol.headers:
+            if name == b"x-forwarded-for":
+                addresses.insert(len(addresses) - 1 if protocol.client else len(addresses), value)
+            elif name not in _OF_A_HOP:
+                parts += [name, b": ", value, b"\r\n"]
+        if passage.body or passage.method != b"GET":
+            parts.append(b"content-length: %d\r\n" % len(passage.body))
+        if addresses:
+            parts += [b"x-forwarded-for: ", b", ".join(addresses), b"\r\n"]
+        passage.head = b"".join([*parts, MARK, b": ", passage.mark, b"\r\n\r\n"])
+        pool = self._pools.get(passage.url)
+        if pool is None:
+            pool = self._pools[passage.url] = _Pool(self, passage.url)
+        passage.timer = protocol.loop.call_later(self._patience, self._too_late, passage)
+        pool.send(passage)
+
+    def answered(self, passage: Passage) -> None:
+        """Take note that an answer begins to come."""
+        if passage.timer is not None:
+            passage.timer.cancel()
+        self._figures.count("passed_on_requests", "answered")
+
+    def _too_late(self, passage: Passage) -> None:
+        if passage.response_started or passage.response_complete:
+            return
+        link, passage.link = passage.link, None
+        if link is not None:
+            link.passage = None
+            link.abort()
+        self.give_back(passage, "late")
+
+    def give_back(self, passage: Passage, why: str) -> None:
+        """Execute a request here, as the holder cannot be reached or does not answer; and others for a while."""
+        if passage.timer is not None:
+            passage.timer.cancel()
+        protocol = passage.protocol
+        if passage.response_complete or passage.disconnected or protocol.transport.is_closing():
+            return
+        if passage.url not in self._avoided:
+            log.warning("the server at %s is %s: its campaigns are written here", passage.url, why)
+        self._avoided[passage.url] = protocol.loop.time() + self._patience
+        self._figures.count("passed_on_requests", why)
+        passage.headers.append((MARK, passage.mark))  # which are those of its scope
+        passage.response_complete = True
+        protocol.run_here(passage)
+
+    # As a holder
+
+    def is_stale(self, mark: bytes) -> bool:
+        """Whether a request was passed on by a server that has been paused since it came."""
+        server, last, _ = read_mark(mark)
+        return bool(server) and 0.0 < last < self._leases.clock.last - self._service.settings.lease
+
+    def is_believed(self, address: str) -> bool:
+        """Whether an address may say for whom a request is passed on."""
+        return address in self._proxies
+
+    def close(self) -> None:
+        """End every connection to other servers."""
+        for pool in self._pools.values():
+            pool.close()
