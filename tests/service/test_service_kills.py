@@ -70,11 +70,11 @@ def test_what_was_acknowledged_survives_kills_of_workers(url):
         for each in visitors:
             each.start()
         for kill in range(KILLS):
-            until(lambda: len(children(parent)) == 3, 60.0)
+            until(lambda: len(children(parent)) == 3, 240.0)
             victim = chance.choice(children(parent))
             os.kill(victim, signal.SIGSTOP if kill % 20 == 1 else signal.SIGKILL)  # the parent waits for a minute
             until(lambda victim=victim: victim not in children(parent), 240.0)
-        until(lambda: len(children(parent)) == 3, 60.0)
+        until(lambda: len(children(parent)) == 3, 240.0)
         is_over.set()
         for each in visitors:
             each.join(60.0)

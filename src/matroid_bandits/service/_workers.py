@@ -113,7 +113,7 @@ def supervise(config: uvicorn.Config, listener: socket.socket, own: OwnPort, rea
         A worker could not begin.
     """
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-    supervisor = Multiprocess(config, sockets=[listener, own])  # type: ignore[list-item]
+    supervisor = _Supervisor(config, sockets=[listener, own])  # type: ignore[list-item]
     try:
         ready()
         supervisor.run()
@@ -122,6 +122,16 @@ def supervise(config: uvicorn.Config, listener: socket.socket, own: OwnPort, rea
             signal.signal(each, handler)
     if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
         raise UnavailableError("a worker could not begin; the log says why")
+
+
+class _Supervisor(Multiprocess):
+    """Notices at once that a worker died while it was asked for a sign of life."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Start again what has died."""
+        for process in self.processes:
+            process.child_conn.close()  # an end kept open here hides that the worker's end is closed
+        super().keep_subprocess_alive()
 
 
 def free_ports(host: str, first: int | None, n: int) -> tuple[int, ...]:
