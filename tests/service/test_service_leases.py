@@ -169,7 +169,8 @@ def test_what_came_before_a_pause_is_not_executed(url):
             clock.read(clock.last + 1e6)
             half.sendall(b"}")
             with half, late:
-                assert half.recv(1000) == b""
+                with contextlib.suppress(ConnectionResetError):  # where a byte was sent that the server did not read
+                    assert half.recv(1000) == b""
                 assert late.recv(1000) == b""
         service.writer.submit(old)
         with pytest.raises(UnavailableError, match="paused"):
