@@ -36,10 +36,7 @@ def apply(plan: Plan, settings: Settings, *, is_dry: bool = False) -> Callable[[
 
 
 def differences(replica: Replica, plan: Plan, settings: Settings) -> list[dict[str, Any]]:
-    """What a plan would change, and how; raises what carrying it out would raise.
-
-    The plan is carried out on a copy of the learner.
-    """
+    """What a plan would change, and how; raises what carrying it out would raise."""
     learner = copy.deepcopy(replica.learner)
     terms = replica.spec
     found = _steps(learner, terms, plan, settings, lambda form: learner.apply(from_json(to_json(form))))

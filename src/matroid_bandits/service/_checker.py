@@ -29,22 +29,7 @@ _ALL = 2**62
 
 
 class Checker(threading.Thread):
-    """Checks, once for each campaign and process, that the log before its snapshot leads to that snapshot.
-
-    A restart replays what came after the newest snapshot. What lies between that and the one before it is replayed
-    here, while requests are served; so a difference that another build of the package, another version of NumPy or
-    another processor makes is found without waiting for it.
-
-    Attributes
-    ----------
-    differences : dict of campaign to (text, bool)
-        What was found, and whether it stops the campaign: where the same build had written the log, and decisions
-        differ or events do. It is taken by the thread that serves the campaign.
-    archive : Archive or None
-        Where closed stretches of logs go.
-    histories : dict of campaign to Replica
-        Replicas that were made from whole logs, since the history in a snapshot was of an earlier version.
-    """
+    """Checks, once for each campaign and process, that the log before its snapshot leads to that snapshot."""
 
     def __init__(
         self, database: Database, archive: Archive | None = None, keep_events: int = _ALL, apart: int = 1

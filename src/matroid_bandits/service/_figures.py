@@ -16,15 +16,7 @@ SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 
 class Timer:
-    """How long requests of one endpoint took, or other numbers: a count per bucket, and the sum.
-
-    Examples
-    --------
-    >>> timer = Timer()
-    >>> timer.add(0.002)
-    >>> timer.counts[:4], timer.total
-    ([0, 0, 1, 0], 0.002)
-    """
+    """How long requests of one endpoint took, or other numbers: a count per bucket, and the sum."""
 
     __slots__ = ("_ends", "counts", "total")
 
@@ -38,19 +30,7 @@ class Timer:
 
 
 class Figures:
-    """Counts of a process. Requests are counted by the event loop's thread alone; the rest is rare, and any thread's.
-
-    Attributes
-    ----------
-    requests : dict of (endpoint, status) to int
-        Requests that were answered.
-    timers : dict of endpoint to Timer
-        How long they took.
-    batches : Timer
-        How many operations the transactions had.
-    counts : Counter of (name, kind) to float
-        What `count` was called for.
-    """
+    """Counts of a process."""
 
     def __init__(self) -> None:
         self.requests: dict[tuple[str, int], int] = {}

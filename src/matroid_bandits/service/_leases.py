@@ -37,23 +37,7 @@ _MOST_OF_THEM: Final = 0.75
 
 
 class Clock:
-    """The database's clock as this server last read it, and the pauses between two readings.
-
-    A machine that is suspended stops its own clocks, so only the database can tell how long a server was paused.
-
-    Parameters
-    ----------
-    most : float
-        Seconds between two readings above which the server was paused.
-
-    Examples
-    --------
-    >>> clock = Clock(most=5.0)
-    >>> clock.read(100.0), clock.read(104.0), clock.read(700.0)
-    (False, False, True)
-    >>> clock.era
-    1
-    """
+    """The database's clock as this server last read it, and the pauses between two readings."""
 
     def __init__(self, most: float) -> None:
         self.last, self.era, self._most = 0.0, 0, most
@@ -81,31 +65,7 @@ class Holder:
 
 
 class Leases(threading.Thread):
-    """The leases of the campaigns of a database, as one server takes, renews and gives them up.
-
-    Parameters
-    ----------
-    database : Database
-        Where the table is.
-    server : str
-        The id of this server.
-    seconds : float
-        How long a lease is.
-    every : float
-        Seconds between two looks at the table.
-    share : tuple of int
-        Which of how many workers of a command this server is: it takes its share of the free leases at once, and
-        others once they have been free for the time of a lease.
-
-    Attributes
-    ----------
-    url : str
-        Where other servers reach this one; empty where they cannot.
-    clock : Clock
-        The database's clock.
-    save : callable
-        Called with the name of a campaign that is given to another server; stores a snapshot of it.
-    """
+    """The leases of the campaigns of a database, as one server takes, renews and gives them up."""
 
     def __init__(
         self, database: Database, server: str, seconds: float, every: float, share: tuple[int, int] = (0, 1)

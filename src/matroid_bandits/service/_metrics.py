@@ -51,15 +51,7 @@ _COUNTS = {
 
 @dataclass(frozen=True)
 class CampaignFigures:
-    """What is told of one campaign.
-
-    Attributes
-    ----------
-    gauges : dict of str to float
-        Values of `GAUGES`, and of `BY_WINDOW` with the window behind a slash; those that are known.
-    totals : list of float
-        Sums since it was created, by the places of a bucket of its history; empty where it is not loaded.
-    """
+    """What is told of one campaign."""
 
     name: str
     gauges: dict[str, float]

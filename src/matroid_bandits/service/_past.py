@@ -23,13 +23,7 @@ _CHUNK = 64
 
 
 class Past:
-    """Campaigns as they stood before their decisions. The last one is kept: its items are asked for one by one.
-
-    Parameters
-    ----------
-    database : Database
-        Where the logs are.
-    """
+    """Campaigns as they stood before their decisions. The last one is kept: its items are asked for one by one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,17 +31,7 @@ class Past:
         self._last: tuple[str, int, Replica, dict[str, Any]] | None = None
 
     def explain(self, name: str, item: Any, decision: int) -> dict[str, Any]:
-        """Why an item is in or out of a decision, by what was believed when it was made.
-
-        Raises
-        ------
-        UnknownDecisionError
-            There is no such decision in the log.
-        ArchivedEventsError
-            Its event has been moved to an archive.
-        LimitError
-            It was made too long after the snapshots that there are.
-        """
+        """Why an item is in or out of a decision, by what was believed when it was made."""
         with self._lock:
             if self._last is None or self._last[:2] != (name, decision):
                 self._last = name, decision, *self._stand_before(name, decision)

@@ -37,19 +37,7 @@ _NEAR = 1000
 
 
 class Replicas:
-    """All replicas of a process; only the writer's thread touches them.
-
-    Attributes
-    ----------
-    by_id : dict of int to Replica
-        The replicas that are loaded.
-    is_shared : bool
-        Whether another process has appended to a log since this one began.
-    progress : str
-        What is being loaded, in words; empty otherwise.
-    reading : dict of name to (int, int)
-        The last event that was read of a long log that is being loaded, and the last one it has.
-    """
+    """All replicas of a process; only the writer's thread touches them."""
 
     def __init__(
         self,
@@ -71,15 +59,7 @@ class Replicas:
         self._said = 0.0
 
     def find(self, name: str) -> Replica:
-        """The replica of a campaign, loaded if it is not.
-
-        Raises
-        ------
-        UnknownCampaignError
-            There is no such campaign.
-        CampaignStoppedError
-            Its log cannot be read.
-        """
+        """The replica of a campaign, loaded if it is not."""
         replica = self._by_name.get(name)
         if replica is not None:
             return replica
@@ -118,13 +98,7 @@ class Replicas:
         self.by_id[replica.id] = self._by_name[replica.name] = replica
 
     def catch_up(self, replica: Replica, row: Any, connection: Connection) -> bool:
-        """Let everything happen that the log has and the replica has not; whether there was anything.
-
-        Raises
-        ------
-        ReplayError
-            The replica is not what the log says: the database was set back, or events were replaced by others.
-        """
+        """Let everything happen that the log has and the replica has not; whether there was anything."""
         is_behind: bool = replica.seq < row.seq
         try:
             if is_behind:
@@ -211,11 +185,7 @@ class Replicas:
         return replica
 
     def _read(self, row: Any, connection: Connection) -> Replica:
-        """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1.
-
-        Where another build wrote the snapshot, a decision since then that would be another here is told, and the
-        campaign goes on by the log's word.
-        """
+        """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1."""
         terms = read_terms(row.spec, row.name)
         for seq in _snapshots.numbers(connection, row.id, row.seq):
             replica = Replica(row.id, row.name, terms)

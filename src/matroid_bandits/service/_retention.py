@@ -25,31 +25,15 @@ _CHUNK = 2000
 _ALL = 2**62
 
 
+# A snapshot is chosen and kept. Once `keep_events` events follow it, what comes before it is written to a file, read
+# back and compared with the digest in the snapshot; then the log begins after the snapshot, and the events before are
+# removed. So a log has at most about twice `keep_events` events. Where it has more, as when the archive was switched on
+# later, a snapshot is made `keep_events` before its end, and the log is cut there at once. Decisions that wait are in
+# the snapshot, and ids of requests in a table of their own: neither holds a stretch up.
+
+
 class Retention:
-    """Moves closed stretches of logs to an archive.
-
-    A snapshot is chosen and kept. Once `keep_events` events follow it, what comes before it is written to a file,
-    read back and compared with the digest in the snapshot; then the log begins after the snapshot, and the events
-    before are removed. So a log has at most about twice `keep_events` events. Where it has more, as when the archive
-    was switched on later, a snapshot is made `keep_events` before its end, by replaying it, and the log is cut there
-    at once. Decisions that wait are in the snapshot, and ids of requests in a table of their own: neither holds a
-    stretch up.
-
-    Parameters
-    ----------
-    database : Database
-        Where the logs are.
-    archive : Archive
-        Where stretches go.
-    keep_events : int
-        How many events of a campaign stay in the database at least.
-    apart : int
-        Events between two snapshots of a server.
-    walk : callable
-        Lets a replica follow its log up to an event, without disturbing requests.
-    rest : callable
-        Called between two pieces of work; raises where the server ends.
-    """
+    """Moves closed stretches of logs to an archive."""
 
     def __init__(
         self,

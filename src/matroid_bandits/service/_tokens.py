@@ -30,8 +30,7 @@ _NAME, _SIGNATURE_BYTES = "tokens", 16
 
 @dataclass(frozen=True)
 class Token:
-    """What a token says: the campaign, its learner and the decision that it may tell; the key that asked for it, and
-    its end."""
+    """What a token says: the campaign, its learner and the decision that it may tell."""
 
     campaign: str
     learner: str
@@ -41,23 +40,7 @@ class Token:
 
 
 class Tokens:
-    """Signs tokens, and reads those that a server of the same database has signed.
-
-    Parameters
-    ----------
-    database : Database
-        Where the secret is that signatures are made with; it is made when it is first needed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from matroid_bandits.service import Database
-    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
-    ...     tokens = Tokens(database)
-    ...     text = tokens.sign("front-page", "c0ffee", 17, key="1a2b", seconds=60)
-    ...     tokens.read(text).decision
-    17
-    """
+    """Signs tokens, and reads those that a server of the same database has signed."""
 
     def __init__(self, database: Database) -> None:
         self._database, self._lock = database, threading.Lock()
@@ -74,13 +57,7 @@ class Tokens:
         return f"{TOKEN}_{_text(payload)}.{_text(self._signature(payload))}"
 
     def read(self, token: str) -> Token:
-        """What a token says.
-
-        Raises
-        ------
-        AccessError
-            It is none, is signed by another, or has ended.
-        """
+        """What a token says."""
         body, _, signature = token.removeprefix(f"{TOKEN}_").partition(".")
         try:
             payload, given = _bytes(body), _bytes(signature)
@@ -104,15 +81,7 @@ class Tokens:
 
 
 def shared_secret(database: Database, name: str) -> bytes:
-    """A secret that all servers of a database share; made by the first that needs it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
-    ...     shared_secret(database, "servers") == shared_secret(database, "servers")
-    True
-    """
+    """A secret that all servers of a database share; made by the first that needs it."""
 
     def read() -> str | None:
         with database.reading() as connection:

@@ -44,14 +44,7 @@ class Visitor:
 
 
 def page_routes(service: Service) -> list[BaseRoute]:
-    """Routes of the pages, of the login, and of the files that pages load.
-
-    Examples
-    --------
-    >>> from matroid_bandits.service import Service, Settings
-    >>> [route.path for route in page_routes(Service(Settings(db="campaigns.db")))]
-    ['/', '/campaigns/{name}', '/login', '/login', '/logout', '/static']
-    """
+    """Routes of the pages, of the login, and of the files that pages load."""
 
     root = service.settings.root_path
     page = partial(_page, root=root)
