@@ -116,11 +116,10 @@ def move_campaign(database: Database, name: str, verb: Verb) -> None:
     ...
     matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
     """
-    source, target = MOVES[verb]
+    source, target, event = MOVES[verb]
     with database.writing() as connection:
         row = _locked(database, connection, name)
         if row.status != target:
-            event = "resumed" if verb == "resume" else target
             _append(database, connection, row, source, {"event": event}, {"status": target, "reason": None})
 
 

@@ -67,8 +67,9 @@ class Call:
     service: Service
     request: Request
     key: Key
-    name: str | None
+    name: str  # of the campaign in the path; empty without one
     headers: dict[bytes, bytes]
+    endpoint: Endpoint
     content: bytes = b""
 
     def body(self, model: type[M]) -> M:
@@ -88,7 +89,7 @@ class Call:
         """Execute something in the log, with the request's id."""
         scope = self.request.scope
         request_id, digest = identified(self.headers, scope["method"], scope["path"], self.content)
-        return await self.service.write(self.name, run, need, request_id, digest, self.key.id, scope.get(ERA))
+        return await self.service.write(self.name or None, run, need, request_id, digest, self.key.id, scope.get(ERA))
 
 
 def identified(headers: dict[bytes, bytes], method: str, path: str, content: bytes) -> tuple[str, str]:
@@ -149,7 +150,7 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
             key = await authorize(request, service, endpoint.role, name, endpoint.takes_tokens)
             who = key.id
             content = await read_body(request, headers, most) if has_body else b""
-            call = Call(service, request, key, name, headers, content)
+            call = Call(service, request, key, name or "", headers, endpoint, content)
             if name is not None and not endpoint.is_local:
                 service.leases.count(name, read_mark(headers[MARK])[0] if MARK in headers else "")
             answer = await endpoint.handler(call)
@@ -162,7 +163,7 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
             raise
         except Exception as error:
             if getattr(error, "is_unknown", False):
-                service.metrics.figures.count("wrong_keys", "request")
+                service.figures.count("wrong_keys", "request")
             response = refuse(error)
         done(label, request, response, began, who)
         return response

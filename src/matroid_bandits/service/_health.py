@@ -36,7 +36,7 @@ async def _metrics(call: Call) -> Response:
     if call.key.campaign is not None:
         raise AccessError(f"expected a key for all campaigns, got one for {call.key.campaign}")
 
-    told = await run_in_threadpool(lambda: page(*call.service.told(), call.service.metrics.figures))
+    told = await run_in_threadpool(lambda: page(*call.service.told(), call.service.figures))
     return Response(told, headers=HEADERS, media_type="text/plain; version=0.0.4")
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol
 
+from pydantic_core import to_json
 from sqlalchemy import Connection
 
 from matroid_bandits.exceptions import CampaignStateError, CampaignStoppedError
@@ -49,6 +51,26 @@ class Turn:
     def signature(self) -> dict[str, str]:
         """What an event of the operation in hand says of its origin; nothing where that is not known."""
         return {"by": self.by} if self.by else {}
+
+
+#: Executed by the writer's thread.
+Action = Callable[[Replica, Turn], Answer]
+
+P = ParamSpec("P")
+
+
+def action(run: Callable[Concatenate[Replica, Turn, P], Any]) -> Callable[P, Action]:
+    """What makes an action of `run`, which gives an answer, or a form of one, from its other arguments."""
+
+    @wraps(run)
+    def given(*args: P.args, **options: P.kwargs) -> Action:
+        def act(replica: Replica, turn: Turn) -> Answer:
+            found = run(replica, turn, *args, **options)
+            return found if isinstance(found, Answer) else Answer(to_json(found))
+
+        return act
+
+    return given
 
 
 class Future(Protocol):

@@ -299,7 +299,7 @@ class Passing:
 
     def __init__(self, service: Service) -> None:
         settings = service.settings
-        self._service, self._leases, self._figures = service, service.leases, service.metrics.figures
+        self._service, self._leases, self._figures = service, service.leases, service.figures
         self._root, self._patience = settings.root_path.encode(), settings.lease
         self._sizes = settings.max_body, settings.max_spec
         self._proxies: Any = ProxyHeadersMiddleware(None, settings.proxies).trusted_hosts  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ class Front:
 
     def __init__(self, service: Service, own_port: int = 0, listeners: Sequence[socket.socket] = ()) -> None:
         self.service, self.own_port, self._listeners = service, own_port, listeners
-        self.gate = Gate(service.settings, service.metrics.figures)
+        self.gate = Gate(service.settings, service.figures)
         self.short, self.passing, self.clock = ShortWay(service), Passing(service), service.leases.clock
         self.connections: set[GuardedProtocol] = set()
         self._loop = asyncio.get_running_loop()

@@ -185,11 +185,12 @@ def uplift_form(replica: Replica, now: float) -> dict[str, Any]:
     return {"seq": replica.seq} | replica.uplift.form(replica.learner, now)
 
 
-def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:
+def history_form(replica: Replica, resolution: int, after: float, now: float) -> dict[str, Any]:
     """Return counts and average weights over time."""
     history = replica.history
     return {
         "resolution": resolution,
+        "now": now,
         "buckets": history.buckets(resolution, after),
         "marks": [mark for mark in history.marks if mark["at"] > after],
         "waiting": history.waiting,

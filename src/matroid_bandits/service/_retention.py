@@ -27,8 +27,8 @@ _ALL = 2**62
 
 # A snapshot is chosen and kept. Once `keep_events` events follow it, what comes before it is written to a file, read
 # back and compared with the digest in the snapshot; then the log begins after the snapshot, and the events before are
-# removed. So a log has at most about twice `keep_events` events. Where it has more, as when the archive was switched on
-# later, a snapshot is made `keep_events` before its end, and the log is cut there at once. Decisions that wait are in
+# removed. So a log has at most about twice `keep_events` events. Where it has more, as when the archive came later, a
+# snapshot is made `keep_events` before its end, and the log is cut there at once. Decisions that wait are in
 # the snapshot, and ids of requests in a table of their own: neither holds a stretch up.
 
 

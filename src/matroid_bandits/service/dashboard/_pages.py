@@ -113,7 +113,7 @@ def page_routes(service: Service) -> list[BaseRoute]:
             problem = _words(error, text)
             if text and getattr(error, "is_unknown", False):
                 service.attempts.wrong(address)
-                service.metrics.figures.count("wrong_keys", "login")
+                service.figures.count("wrong_keys", "login")
         except MatroidBanditsError as error:
             problem = f"The key could not be checked: {error}."
         except SQLAlchemyError:
