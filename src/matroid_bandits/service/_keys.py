@@ -251,15 +251,15 @@ class Keys:
         if self.is_open:
             return OPEN_KEY
         if not token:
-            raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
+            raise unknown("expected a key, as Authorization: Bearer mb_..., got none")
         given, _, rest = token.partition("_")
         id, _, secret = rest.partition("_")
         key, digest = self._owner(id, kind)
         is_known = key is not None and key.revoked is None and hmac.compare_digest(digest, _digest(secret))
         if given != kind or key is None or not is_known:
-            raise _unknown("expected a key that is known here, got another")
+            raise unknown("expected a key that is known here, got another")
         if key.until != math.inf and key.until <= time.monotonic():
-            raise _unknown("expected a key that is still good, got one that has expired")
+            raise unknown("expected a key that is still good, got one that has expired")
         key.is_used = True
         return key
 
@@ -269,7 +269,7 @@ class Keys:
             return OPEN_KEY
         key = self._known.get(id)
         if key is None or key.revoked is not None or key.until <= time.monotonic():
-            raise _unknown("expected a key that is known here, got another")
+            raise unknown("expected a key that is known here, got another")
         return key
 
     def _owner(self, id: str, kind: str) -> tuple[Key | None, str]:
@@ -425,7 +425,8 @@ def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _unknown(message: str) -> AccessError:
+def unknown(message: str) -> AccessError:
+    """The error of a key, a login or a token that is not known here."""
     error = AccessError(message)
     error.is_unknown = True  # type: ignore[attr-defined]
     return error

@@ -11,7 +11,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -56,14 +55,6 @@ class Clock:
         return is_paused
 
 
-@dataclass(frozen=True)
-class Holder:
-    """A server that has the lease of a campaign, and the URL at which others reach it; empty where there is none."""
-
-    server: str
-    url: str
-
-
 class Leases(threading.Thread):
     """The leases of the campaigns of a database, as one server takes, renews and gives them up."""
 
@@ -77,7 +68,7 @@ class Leases(threading.Thread):
         self._every = min(every, seconds / _LOOKS)
         self._held: frozenset[int] = frozenset()
         self._begun: set[int] = set()  # of campaigns that are created while the table is read
-        self._holders: dict[str, Holder] = {}
+        self._holders: dict[str, str] = {}  # the URLs of those of others, by campaign
         self._free_since: dict[int, float] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._next_weighing = time.monotonic() + _WEIGHED_S
@@ -99,8 +90,7 @@ class Leases(threading.Thread):
 
     def url_of(self, name: str) -> str:
         """Where the holder of a campaign's lease is reached; empty where the campaign is to be written here."""
-        holder = self._holders.get(name)
-        return "" if holder is None else holder.url
+        return self._holders.get(name, "")
 
     @property
     def has_others(self) -> bool:
@@ -146,7 +136,7 @@ class Leases(threading.Thread):
                 taken = self._take(connection, wanted)
         self._held = frozenset(row.id for row in mine if row.until > 0.0).union(taken, begun, self._begun)
         self._holders = {
-            row.name: Holder(row.server, row.url)
+            row.name: row.url
             for row in rows
             if row.id not in self._held and row.server is not None and row.until > now
         }

@@ -12,7 +12,7 @@ from matroid_bandits._util.names import decode
 from matroid_bandits.exceptions import LimitError, UnknownDecisionError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._reads import archived_error, uplift_form
-from matroid_bandits.service._replica import Replica, read_terms
+from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database
 
 #: Events that are replayed to explain a decision; snapshots are 20,000 apart unless told otherwise.
@@ -52,10 +52,7 @@ class Past:
             row = database.get(connection, name)
             database.take_time(connection)
             seq, asked = self._find(connection, row, decision)
-            replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
-            for number in _snapshots.numbers(connection, row.id, seq - 1):
-                if _snapshots.restore(connection, replica, number):
-                    break
+            replica = _snapshots.newest(connection, row, seq - 1)
             n_between = seq - replica.seq
             if n_between > _MOST_REPLAYED:
                 raise LimitError(
@@ -122,12 +119,7 @@ def campaign_uplift(database: Database, name: str) -> dict[str, Any]:
     with database.reading(at_once=True) as connection:
         row = database.get(connection, name)
         database.take_time(connection)
-        replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
-        for seq in _snapshots.numbers(connection, row.id, row.seq):
-            saved = Replica(row.id, row.name, replica.spec)
-            if _snapshots.restore(connection, saved, seq) and (saved.uplift.is_complete or row.first > 1):
-                replica = saved
-                break
+        replica = _snapshots.newest(connection, row, row.seq, lambda saved: saved.uplift.is_complete or row.first > 1)
         for event in database.log(connection, row.id, replica.seq, row.seq - replica.seq):
             replica.follow(event.seq, event.at, event.payload, event.seq)  # by the log's word
         return uplift_form(replica, database.now(connection))

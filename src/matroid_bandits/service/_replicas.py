@@ -19,7 +19,7 @@ from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
-from matroid_bandits.service._replica import Replica, read_terms
+from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, reason_of
 from matroid_bandits.service._warm import warm_up
 
@@ -186,26 +186,25 @@ class Replicas:
 
     def _read(self, row: Any, connection: Connection) -> Replica:
         """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1."""
-        terms = read_terms(row.spec, row.name)
-        for seq in _snapshots.numbers(connection, row.id, row.seq):
-            replica = Replica(row.id, row.name, terms)
-            if not _snapshots.restore(connection, replica, seq):
-                continue
+
+        def leads_there(replica: Replica) -> bool:
             try:
                 self._follow(replica, row, connection)
             except MatroidBanditsError:
                 log.warning("a snapshot of campaign %s does not fit its log", row.name)
-                continue
-            if replica.digest == row.digest:
-                if replica.build != _snapshots.BUILD:
-                    replica.difference, replica.mismatch = replica.mismatch, ""
-                    replica.is_unsaved = True
-                return replica
+                return False
+            return bool(replica.digest == row.digest)
+
+        replica = _snapshots.newest(connection, row, row.seq, leads_there)
+        if replica.seq:
+            if replica.build != _snapshots.BUILD:
+                replica.difference, replica.mismatch = replica.mismatch, ""
+                replica.is_unsaved = True
+            return replica
         if row.first > 1:
             raise ReplayError(
                 f"expected the snapshot at event {row.first - 1}, where the log begins, got none that fits its log"
             )
-        replica = Replica(row.id, row.name, terms)
         self._follow(replica, row, connection)
         if replica.digest != row.digest:
             replica.mismatch = replica.mismatch or "the events in its log are not those that were written"

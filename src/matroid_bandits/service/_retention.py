@@ -9,10 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, select
 
-from matroid_bandits.exceptions import SerializationError
+from matroid_bandits.exceptions import ReplayError, SerializationError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive, Event
-from matroid_bandits.service._replica import Replica, stored_terms
+from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, chained
 from matroid_bandits.service._tables import campaigns, events, snapshots
 
@@ -68,13 +68,8 @@ class Retention:
 
     def _make(self, row: Any, seq: int) -> bool:
         """Make a snapshot at an event by replaying the log, and keep it; whether that could be done."""
-        replica = Replica(row.id, row.name, stored_terms(row))
         with self._database.reading() as connection:
-            for number in _snapshots.numbers(connection, row.id, seq):
-                earlier = Replica(row.id, row.name, stored_terms(row))
-                if _snapshots.restore(connection, earlier, number) and earlier.is_complete:
-                    replica = earlier
-                    break
+            replica = _snapshots.newest(connection, row, seq, lambda earlier: earlier.is_complete)
         if replica.seq < row.first - 1:  # what is before it is in archives alone
             return False
         log.info("campaign %s: making a snapshot at event %d, to archive what is older", row.name, seq)
@@ -170,6 +165,18 @@ class Retention:
                     return
                 connection.execute(sa.delete(events).where(of_it, events.c.seq < lowest + _CHUNK))
             self._rest()
+
+
+def archived(connection: Connection, row: Any, archive: Archive | None) -> Iterator[Event]:
+    """The events of a campaign that are in the archive alone, from the first on."""
+    if row.first == 1:
+        return iter(())
+    if archive is None:
+        raise ReplayError(f"the log of {row.name} begins at event {row.first}, and no archive is given")
+    base = Replica(row.id, row.name, {})
+    if not _snapshots.restore(connection, base, row.first - 1):
+        raise ReplayError(f"the snapshot at event {row.first - 1} of {row.name}, where it begins, is damaged")
+    return archive.events(row.name, base.learner.id, 0, "", row.first - 1)
 
 
 def _kept(connection: Connection, campaign: int, first: int) -> int | None:

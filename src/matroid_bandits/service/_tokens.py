@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from matroid_bandits.exceptions import AccessError
+from matroid_bandits.service._keys import unknown
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import secrets
 
@@ -65,9 +65,9 @@ class Tokens:
                 raise ValueError
             campaign, learner, decision, key, until = payload.decode().split(" ")
         except ValueError:
-            raise _unknown("expected a token that was made here, got another") from None
+            raise unknown("expected a token that was made here, got another") from None
         if float(until) <= time.time():
-            raise _unknown("expected a token that is still good, got one that has ended")
+            raise unknown("expected a token that is still good, got one that has ended")
         return Token(campaign, learner, int(decision), key, float(until))
 
     def _signature(self, payload: bytes) -> bytes:
@@ -76,16 +76,16 @@ class Tokens:
     def _known_secret(self) -> bytes:
         with self._lock:
             if self._secret is None:
-                self._secret = shared_secret(self._database, _NAME)
+                self._secret = _shared_secret(self._database)
             return self._secret
 
 
-def shared_secret(database: Database, name: str) -> bytes:
+def _shared_secret(database: Database) -> bytes:
     """A secret that all servers of a database share; made by the first that needs it."""
 
     def read() -> str | None:
         with database.reading() as connection:
-            found = connection.execute(select(secrets.c.value).where(secrets.c.name == name)).scalar()
+            found = connection.execute(select(secrets.c.value).where(secrets.c.name == _NAME)).scalar()
         return None if found is None else str(found)
 
     value = read()
@@ -93,7 +93,7 @@ def shared_secret(database: Database, name: str) -> bytes:
         value = random.token_hex(32)
         try:
             with database.writing() as connection:
-                connection.execute(sa.insert(secrets).values(name=name, value=value))
+                connection.execute(sa.insert(secrets).values(name=_NAME, value=value))
         except IntegrityError:  # another server was faster
             value = read() or ""
     return bytes.fromhex(value)
@@ -107,9 +107,3 @@ def _bytes(text: str) -> bytes:
     if not text.isascii():
         raise ValueError(text)
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def _unknown(message: str) -> AccessError:
-    error = AccessError(message)
-    error.is_unknown = True  # type: ignore[attr-defined]
-    return error
