@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import Engine, EngineChoice, make_engine
@@ -27,6 +27,7 @@ from matroid_bandits.policies import (
     Request,
     State,
     check_memory,
+    evaluate,
     is_ours,
 )
 
@@ -48,6 +49,9 @@ class Play:
         The features that the choices had in the request, in the order of `cells`.
     kept : float64 array (n, m), or None
         What `Policy.keep` gave for the choices, in the order of `cells`; None where it was not asked.
+    places : int64 array (n,), or None
+        The place in its list, 0 for the top, at which each choice was shown, in the order of `cells`; None where no
+        order was made.
     note : object
         What the caller keeps beside the play while it is open; None by default.
     is_counted : bool
@@ -63,7 +67,7 @@ class Play:
     ([0, 0, 1, 1], [0, 1, 0, 1])
     """
 
-    __slots__ = ("features", "is_counted", "items", "kept", "note", "request", "sizes", "told")
+    __slots__ = ("features", "is_counted", "items", "kept", "note", "places", "request", "sizes", "told")
 
     def __init__(
         self,
@@ -75,11 +79,12 @@ class Play:
         note: Any = None,
         is_counted: bool = True,
         kept: FloatArray | None = None,
+        places: IntArray | None = None,
     ) -> None:
         self.request, self.items, self.sizes, self.told, self.features = request, items, sizes, told, features
-        self.note, self.is_counted, self.kept = note, is_counted, kept
+        self.note, self.is_counted, self.kept, self.places = note, is_counted, kept, places
 
-    def cells(self, places: IntArray | None = None) -> tuple[IntArray, IntArray]:
+    def cells(self, positions: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """Return the run and the item of every choice, run by run, or of the choices at the given positions."""
         n_runs, width = self.items.shape
         if n_runs == 1:  # a single row is as wide as its set
@@ -89,7 +94,16 @@ class Play:
         else:
             is_chosen = np.arange(width) < self.sizes[:, None]
             runs, items = np.repeat(np.arange(n_runs), self.sizes), self.items[is_chosen]
-        return (runs, items) if places is None else (runs[places], items[places])
+        return (runs, items) if positions is None else (runs[positions], items[positions])
+
+    def in_rows(self, values: AnyArray, fill: Any) -> AnyArray:
+        """Return a value for each choice (n,), in the order of `cells`, as rows (R, W), `fill` where a set has
+        ended."""
+        if values.size == self.items.size:
+            return values.reshape(self.items.shape)
+        rows = np.full(self.items.shape, fill, values.dtype)
+        rows[np.arange(self.items.shape[1]) < self.sizes[:, None]] = values
+        return rows
 
     def untold(self) -> IntArray:
         """Return the positions of the choices without feedback."""
@@ -98,16 +112,23 @@ class Play:
 
     def renamed(self, items: IntArray) -> Play:
         """Return the same play with renumbered items."""
-        return Play(self.request, items, self.sizes, self.told, self.features, self.note, self.is_counted, self.kept)
+        return Play(
+            self.request, items, self.sizes, self.told, self.features, self.note, self.is_counted, self.kept,
+            self.places,
+        )  # fmt: skip
 
     def waiting(self) -> Plays:
         """Return the choices without feedback whose items still exist."""
         if self.told is None and self.items.shape[0] == 1 and self.items.min(initial=0) >= 0:  # nearly always
-            return Plays(*self.cells(), self.request.episode, self.features)
-        places = self.untold()
-        places = places[self.cells(places)[1] >= 0]
-        features = None if self.features is None else self.features[places]
-        return Plays(*self.cells(places), self.request.episode, features)
+            return Plays(*self.cells(), self.request.episode, self.features, self.places)
+        positions = self.untold()
+        return self.plays(positions[self.cells(positions)[1] >= 0])
+
+    def plays(self, positions: IntArray) -> Plays:
+        """Return the choices at the given positions as a policy is told of them."""
+        features = None if self.features is None else self.features[positions]
+        places = None if self.places is None else self.places[positions]
+        return Plays(*self.cells(positions), self.request.episode, features, places)
 
 
 class Agent:
@@ -214,13 +235,53 @@ class Agent:
             self.settle()
         return self._engine.decide(request)
 
-    def play(self, request: Request, items: IntArray, sizes: IntArray, is_own: bool = True) -> Play:
-        """Advance one episode in which the given sets are played, whether the policy chose them or not."""
+    def order(self, request: Request, items: IntArray, sizes: IntArray, worst_first: bool = False) -> IntArray:
+        """Return the place (n,) of every choice, in the order of `Play.cells`, in the list that it is shown in.
+
+        Called between `choose` and `play`. Lists descend by index; of equal indices the smaller item comes first.
+        Pinned items come before all others, in the request's order. A policy that samples draws what it has drawn for
+        the decision; one that chooses sets (`Policy.sets`) orders them by the indices that it reports, for ESCB the
+        weights under which its set is the best.
+
+        Parameters
+        ----------
+        request : Request
+            What was asked.
+        items, sizes : int64 array (R, W), int64 array (R,)
+            The sets to be shown, as `choose` returns them; others can be ordered as well.
+        worst_first : bool, default False
+            Reverse the list behind the pinned items.
+        """
         if self.fresh is not None:
             self.settle()
-        if items.shape[0] == 1 and items.shape[1] != sizes[0]:
-            items = items[:, : sizes[0]]  # a single row is as wide as its set
-        play = Play(request, items, sizes)
+        runs, chosen = Play(request, _fitted(items, sizes), sizes).cells()
+        rank = -evaluate(self._policy, self.state, request)[runs, chosen]
+        by_index = np.lexsort((chosen, rank))  # stable in what follows
+        if worst_first:
+            by_index = by_index[::-1]
+        turn = np.full(self.state.n_items, self.state.n_items)
+        if request.pinned is not None:
+            turn[request.pinned] = np.arange(request.pinned.size)
+        order = by_index[np.lexsort((turn[chosen[by_index]], runs[by_index]))]
+        places = np.empty(chosen.size, np.int64)
+        places[order] = np.arange(chosen.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return places
+
+    def play(
+        self,
+        request: Request,
+        items: IntArray,
+        sizes: IntArray,
+        is_own: bool = True,
+        places: IntArray | None = None,
+    ) -> Play:
+        """Advance one episode in which the given sets are played, whether the policy chose them or not.
+
+        They are shown as lists where `places` (n,) are given, in the order of `Play.cells`; see `order`.
+        """
+        if self.fresh is not None:
+            self.settle()
+        play = Play(request, _fitted(items, sizes), sizes, places=places)
         if request.features is not None:
             play.features = _rows(request.features, *play.cells())
         self.state.episode = request.episode
@@ -234,47 +295,49 @@ class Agent:
             self.open[request.episode] = self.fresh = play
         return play
 
-    def learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
+    def learn(self, play: Play, weights: FloatArray, positions: IntArray | None = None) -> None:
         """Update the state with the observed weights of chosen items.
 
         Parameters
         ----------
         play : Play
             The decision that is answered.
-        weights : float64 array (R, K), or (n,) where rows differ in size or `places` are given
+        weights : float64 array (R, K), or (n,) where rows differ in size or `positions` are given
             A weight for each choice, in the order of `Play.cells`.
-        places : int64 array (n,), optional
+        positions : int64 array (n,), optional
             Which of the choices are answered; the others may be answered later. Each is answered once.
         """
-        is_fresh = places is None and play is self.fresh and not (self._hears and self.state.n_waiting.any())
+        is_fresh = positions is None and play is self.fresh and not (self._hears and self.state.n_waiting.any())
         if not is_fresh and self.fresh is not None:
             self.settle()
         was_waiting = self._waits and not is_fresh and play.request.episode in self.open
         if self._observes or not self._waits:
-            feedback = self._answers(play, weights, places)
+            feedback = self._answers(play, weights, positions)
             cells = feedback.runs, feedback.items
             self._count(feedback, was_waiting)
         else:
-            cells = play.cells(places)
+            cells = play.cells(positions)
             self.state.count(*cells, self._gains(weights), was_waiting)
         if self._waits:
-            self._tick_off(play, places)
+            self._tick_off(play, positions)
         if self._refreshes:
             self._engine.refresh(*cells)
 
-    def close(self, plays: Iterable[tuple[Play, IntArray]]) -> None:
-        """Stop waiting for feedback on the choices at the given positions of some plays."""
+    def close(self, plays: Iterable[tuple[Play, IntArray]], were_unseen: bool = False) -> None:
+        """Stop waiting for feedback on the choices at the given positions of some plays.
+
+        Choices that `were_unseen`, since nobody looked at them, leave no trace but in `State.asked`: an item that was
+        never seen stays so. Others count as lost.
+        """
         self.settle()
         dropped = []
-        for play, places in plays:
-            runs, items = play.cells(places)
-            self._tick_off(play, places)
-            features = None if play.features is None else play.features[places]
-            dropped.append(Plays(runs, items, play.request.episode, features))
+        for play, positions in plays:
+            self._tick_off(play, positions)
+            dropped.append(play.plays(positions))
         if not dropped:
             return
         runs, items = (np.concatenate(arrays) for arrays in zip(*(each[:2] for each in dropped), strict=True))
-        self.state.drop(runs, items)
+        self.state.drop(runs, items, were_unseen)
         self._policy.drop(self.state, dropped)
         self._engine.refresh(runs, items)
 
@@ -301,10 +364,10 @@ class Agent:
         self._policy.rearranged(self.state, items)
         self.refresh(items)
 
-    def check_learn(self, play: Play, weights: FloatArray, places: IntArray | None = None) -> None:
+    def check_learn(self, play: Play, weights: FloatArray, positions: IntArray | None = None) -> None:
         """Raise the error with which the policy would refuse the feedback of `learn`, without learning from it."""
         if self.may_refuse:
-            self._rehearse(self._answers(play, weights, places))
+            self._rehearse(self._answers(play, weights, positions))
 
     def check_observe(self, request: Request, items: IntArray, weights: FloatArray) -> None:
         """Raise the error with which the policy would refuse the weights of `observe`, without learning from them."""
@@ -322,7 +385,7 @@ class Agent:
         cells = play.cells()  # a play that came last has been told nothing, and its items are here
         self.state.wait(*cells)
         if self._hears:
-            self._policy.wait(self.state, Plays(*cells, play.request.episode, play.features))
+            self._policy.wait(self.state, Plays(*cells, play.request.episode, play.features, play.places))
         if self._refreshes:
             self._engine.refresh(*cells)
 
@@ -331,11 +394,11 @@ class Agent:
         """The algorithm that finds the sets."""
         return self._engine
 
-    def _tick_off(self, play: Play, places: IntArray | None) -> None:
-        """Take note that the choices at some places, or all of them, need no more waiting for."""
-        if places is not None:
+    def _tick_off(self, play: Play, positions: IntArray | None) -> None:
+        """Take note that the choices at some positions, or all of them, need no more waiting for."""
+        if positions is not None:
             told = np.zeros(int(play.sizes.sum()), bool) if play.told is None else play.told.copy()
-            told[places] = True
+            told[positions] = True
             if not told.all():
                 play.told = told
                 return
@@ -347,10 +410,10 @@ class Agent:
         """Leave the last play open without counting it, so that nothing is learnt from it."""
         play.is_counted, self.fresh = False, None
 
-    def dismiss(self, play: Play, places: IntArray) -> None:
+    def dismiss(self, play: Play, positions: IntArray) -> None:
         """Stop waiting for choices that are not counted in the state."""
         self.settle()
-        self._tick_off(play, places)
+        self._tick_off(play, positions)
 
     def refresh(self, items: IntArray) -> None:
         """Tell the engine which items' state was changed outside the agent."""
@@ -364,18 +427,20 @@ class Agent:
     def _waiting(self) -> Iterator[Plays]:
         return (play.waiting() for play in self.open.values() if play.is_counted)
 
-    def _answers(self, play: Play, weights: FloatArray, places: IntArray | None) -> Feedback:
-        """What the policy is told of a play, or of the choices at some places."""
-        request, features = play.request, play.features
-        if features is not None and places is not None:
-            features = features[places]
-        cells = play.cells(places)
-        kept = play.kept if places is None or play.kept is None else play.kept[places]
+    def _answers(self, play: Play, weights: FloatArray, positions: IntArray | None) -> Feedback:
+        """What the policy is told of a play, or of the choices at some positions."""
+        request, features, kept, places = play.request, play.features, play.kept, play.places
+        if positions is not None:
+            features = None if features is None else features[positions]
+            kept = None if kept is None else kept[positions]
+            places = None if places is None else places[positions]
+        cells = play.cells(positions)
         if kept is None and self._policy.n_kept:
             kept = self.nothing_kept(cells[1].size)
         return Feedback(
-            *cells, self._gains(weights), request.episode, request.stream, features, is_early=False, kept=kept
-        )
+            *cells, self._gains(weights), request.episode, request.stream, features, is_early=False, kept=kept,
+            places=places,
+        )  # fmt: skip
 
     def nothing_kept(self, n: int) -> FloatArray:
         """Return the stored numbers of n choices that the policy did not make."""
@@ -443,6 +508,11 @@ def _is_ours(part: Any) -> bool:
 def _runs(n_runs: int, width: int) -> IntArray:
     """The run of every cell of a full batch, row by row."""
     return frozen(np.repeat(np.arange(n_runs), width))
+
+
+def _fitted(items: IntArray, sizes: IntArray) -> IntArray:
+    """Sets whose single row is as wide as its set."""
+    return items[:, : sizes[0]] if items.shape[0] == 1 and items.shape[1] != sizes[0] else items
 
 
 def _rows(features: FloatArray, runs: IntArray, items: IntArray) -> FloatArray:

@@ -61,6 +61,8 @@ class Plays(NamedTuple):
         The episode of the decision.
     features : float64 array (n, d), or None
         The features that the items had in the decision's request.
+    places : int64 array (n,), or None
+        The place in its list, 0 for the top, at which each item was shown; None where no order was made.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class Plays(NamedTuple):
     items: IntArray
     episode: int
     features: FloatArray | None = None
+    places: IntArray | None = None
 
 
 class Feedback(NamedTuple):
@@ -102,6 +105,8 @@ class Feedback(NamedTuple):
     is_early : bool
         Whether the weights were observed before the first decision. The episode is then only an address of random
         numbers.
+    places : int64 array (n,), or None
+        The place in its list, 0 for the top, at which each answered item was shown; None where no order was made.
 
     Examples
     --------
@@ -123,6 +128,7 @@ class Feedback(NamedTuple):
     features: FloatArray | None = None
     is_early: bool = False
     kept: FloatArray | None = None
+    places: IntArray | None = None
 
 
 class Spending(NamedTuple):
