@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         AvailabilityEnvironment,
         BernoulliEnvironment,
         BetaEnvironment,
+        CascadeEnvironment,
         ContextualEnvironment,
         DelayedEnvironment,
         DriftingEnvironment,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         LinearEnvironment,
         PhasesEnvironment,
         PiecewiseEnvironment,
+        PositionEnvironment,
         RandomWalkEnvironment,
         RowEnvironment,
         SampleEnvironment,
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
         Plays,
         Policy,
         PolicyWrapper,
+        PositionBias,
         Request,
         Restarting,
         SingleSeedThompson,
@@ -139,6 +142,7 @@ __all__ = [
     "BestSet",
     "BetaEnvironment",
     "Budget",
+    "CascadeEnvironment",
     "Client",
     "CombLinTS",
     "CombLinUCB",
@@ -186,6 +190,8 @@ __all__ = [
     "Plays",
     "Policy",
     "PolicyWrapper",
+    "PositionBias",
+    "PositionEnvironment",
     "Problem",
     "QuotaIntersection",
     "RandomWalkEnvironment",
@@ -241,9 +247,9 @@ _NAMES = {
     """,
     "environments": """
         AutoregressiveEnvironment AvailabilityEnvironment BernoulliEnvironment BetaEnvironment
-        ContextualEnvironment DelayedEnvironment DriftingEnvironment Environment ExponentialEnvironment
-        GaussianEnvironment LinearEnvironment PhasesEnvironment PiecewiseEnvironment RandomWalkEnvironment
-        RowEnvironment SampleEnvironment TraceEnvironment
+        CascadeEnvironment ContextualEnvironment DelayedEnvironment DriftingEnvironment Environment
+        ExponentialEnvironment GaussianEnvironment LinearEnvironment PhasesEnvironment PiecewiseEnvironment
+        PositionEnvironment RandomWalkEnvironment RowEnvironment SampleEnvironment TraceEnvironment
     """,
     "evaluation": "read_log",
     "exceptions": "MatroidBanditsError",
@@ -256,8 +262,8 @@ _NAMES = {
     "policies": """
         AROQ BGCTS CLSG CLUCB CUSUM ESCB FPL KLOSM MOSS OMM UCBV AffinePolicy Budget CombLinTS CombLinUCB Detector
         DiscountedOMM DiscountedThompson EpsilonGreedy ExposureFloors Feedback FixedSet Hybrid KLUCBPlusPlus
-        Memory Plays Policy PolicyWrapper Request Restarting SingleSeedThompson SlidingWindowOMM SoftMinimum
-        Spending State Steady ThompsonSampling UniformRandom policy_from_dict policy_to_dict
+        Memory Plays Policy PolicyWrapper PositionBias Request Restarting SingleSeedThompson SlidingWindowOMM
+        SoftMinimum Spending State Steady ThompsonSampling UniformRandom policy_from_dict policy_to_dict
     """,
     "problem": "Problem lower_bound_problem",
     "simulation": "Identification SimulationResult Sweep Worlds identify simulate sweep",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import frozen
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import Engine, EngineChoice, make_engine
@@ -95,6 +95,15 @@ class Play:
             is_chosen = np.arange(width) < self.sizes[:, None]
             runs, items = np.repeat(np.arange(n_runs), self.sizes), self.items[is_chosen]
         return (runs, items) if positions is None else (runs[positions], items[positions])
+
+    def in_rows(self, values: AnyArray, fill: Any) -> AnyArray:
+        """Return a value for each choice (n,), in the order of `cells`, as rows (R, W), `fill` where a set has
+        ended."""
+        if values.size == self.items.size:
+            return values.reshape(self.items.shape)
+        rows = np.full(self.items.shape, fill, values.dtype)
+        rows[np.arange(self.items.shape[1]) < self.sizes[:, None]] = values
+        return rows
 
     def untold(self) -> IntArray:
         """Return the positions of the choices without feedback."""
@@ -314,8 +323,12 @@ class Agent:
         if self._refreshes:
             self._engine.refresh(*cells)
 
-    def close(self, plays: Iterable[tuple[Play, IntArray]]) -> None:
-        """Stop waiting for feedback on the choices at the given positions of some plays."""
+    def close(self, plays: Iterable[tuple[Play, IntArray]], were_unseen: bool = False) -> None:
+        """Stop waiting for feedback on the choices at the given positions of some plays.
+
+        Choices that `were_unseen`, since nobody looked at them, leave no trace but in `State.asked`: an item that was
+        never seen stays so. Others count as lost.
+        """
         self.settle()
         dropped = []
         for play, positions in plays:
@@ -324,7 +337,7 @@ class Agent:
         if not dropped:
             return
         runs, items = (np.concatenate(arrays) for arrays in zip(*(each[:2] for each in dropped), strict=True))
-        self.state.drop(runs, items)
+        self.state.drop(runs, items, were_unseen)
         self._policy.drop(self.state, dropped)
         self._engine.refresh(runs, items)
 

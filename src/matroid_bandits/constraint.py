@@ -317,6 +317,28 @@ class Constraint(Immutable, ABC):
         items, sizes = self.solve(weights[None], available=available, pinned=pinned)
         return items[0, : sizes[0]]
 
+    def worth(self, order: IntArray, weights: FloatArray) -> float:
+        """Return what a set is worth whose items, in the order in which they are shown, have some weights.
+
+        The total of their weights, unless a class says otherwise; `best_sets` finds the set of largest worth. Input
+        is not checked.
+
+        Parameters
+        ----------
+        order : int64 array of shape (n,)
+            The items of the set, first to last.
+        weights : float64 array of shape (L,)
+            The weights of all items: expected ones, or those of an episode.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> mb.UniformMatroid(3, 2).worth(np.array([2, 0]), np.array([0.5, 0.25, 1.0]))
+        1.5
+        """
+        return float(weights[order].sum())
+
     def conflict(self, items: IntArray) -> str:
         """Return why items cannot be chosen together, for messages; empty, the default, where that is not known.
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import ArrayLike, BoolArray, FloatArray, IntArray, Label
 from matroid_bandits._util.arrays import Immutable, frozen
 from matroid_bandits._util.checks import as_flag
-from matroid_bandits._util.text import shown
+from matroid_bandits._util.text import counted, shown
 from matroid_bandits.constraint import Constraint
-from matroid_bandits.environments import BernoulliEnvironment, Environment, check_labels, has_hook, means_of
-from matroid_bandits.exceptions import ProblemError
+from matroid_bandits.constraints import list_constraint
+from matroid_bandits.environments import (
+    BernoulliEnvironment,
+    Environment,
+    ListEnvironment,
+    check_labels,
+    has_hook,
+    means_of,
+)
+from matroid_bandits.exceptions import InvalidConstraintError, ProblemError
 from matroid_bandits.kernels import statistics
 from matroid_bandits.matroids import Matroid, PartitionMatroid
 from matroid_bandits.stream import FEATURES, Stream
@@ -61,9 +70,11 @@ class Problem(Immutable):
             )
         self._constraint, self._environment = constraint, environment
         self._minimize = as_flag("minimize", minimize, error=ProblemError)
+        if environment.lists is not None:
+            self._check_lists(environment.lists)
         if constraint.gain_reason and minimize:
             raise ProblemError(f"expected weights that are gains: {constraint.gain_reason}")
-        if constraint.cost_reason:
+        if self.solver.cost_reason:
             self._check_costs()
 
     @property
@@ -80,6 +91,116 @@ class Problem(Immutable):
     def minimize(self) -> bool:
         """Whether weights are costs."""
         return self._minimize
+
+    @cached_property
+    def solver(self) -> Constraint:
+        """The constraint whose best set for some weights is the one of largest worth: `constraint`, unless sets are
+        lists and it is no matroid (see `constraints.ProductConstraint`).
+
+        Raises
+        ------
+        ProblemError
+            Such a set cannot be found.
+        """
+        lists = self._environment.lists
+        if lists is None:
+            return self._constraint
+        try:
+            return list_constraint(self._constraint, getattr(lists, "until", None))
+        except InvalidConstraintError as error:
+            raise ProblemError(str(error)) from None
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether sets are worth the total weight of their items."""
+        return self._environment.lists is None and type(self._constraint).worth is Constraint.worth
+
+    def worth(self, order: Iterable[Label] | IntArray, weights: ArrayLike) -> float:
+        """Return what a set is worth whose items, in the order in which they are shown, have some weights.
+
+        Parameters
+        ----------
+        order : iterable of labels and numbers, or integer array
+            The items of the set, first to last.
+        weights : array_like of float, shape (L,), or mapping of label to float
+            The weights of all items: expected ones, or those of an episode. Of expected ones it is the expected
+            worth, unless `no_regret` says why it is not.
+
+        Returns
+        -------
+        float
+            By the environment's lists (see `CascadeEnvironment`, `PositionEnvironment`), else by the constraint (see
+            `Constraint.worth`), by default their total.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> clicks = mb.CascadeEnvironment(mb.BernoulliEnvironment([0.5, 0.9, 0.2]))
+        >>> mb.Problem(mb.UniformMatroid(3, 2), clicks).worth([1, 0], clicks.mean_weights)
+        0.95
+        """
+        items = self._constraint.as_items(order, keep_order=True)
+        w = self._constraint.as_weights(weights)
+        if w.ndim != 1:
+            raise ProblemError(f"expected weights of shape ({self.n_items},), got {w.shape}")
+        if items.size > self.rank:
+            raise ProblemError(f"expected a set of at most {counted(self.rank, 'item')}, got {items.size}")
+        if self._environment.lists is None:
+            return self._constraint.worth(items, w)
+        by_item = np.argsort(items)  # as simulations add and multiply
+        return float(self._environment.lists.worth(w[items[by_item]][None], by_item[None])[0])
+
+    def worths(self, items: IntArray, sizes: IntArray, places: IntArray, weights: FloatArray) -> FloatArray:
+        """Return the worths (R,) of the sets of a batch, whose items have some weights.
+
+        Simulations call this every episode, so nothing is checked.
+
+        Parameters
+        ----------
+        items, sizes : int64 array (R, W), int64 array (R,)
+            The first ``sizes[r]`` entries of row r are its set, ascending.
+        places : int64 array (R, W)
+            The place of each item in its list, -1 where a set has ended.
+        weights : float64 array (R, W)
+            The weight of each item.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import matroid_bandits as mb
+        >>> clicks = mb.CascadeEnvironment(mb.BernoulliEnvironment([0.5, 0.9, 0.2]))
+        >>> problem = mb.Problem(mb.UniformMatroid(3, 2), clicks)
+        >>> pair = np.array([[0, 1]])
+        >>> problem.worths(pair, np.array([2]), np.array([[1, 0]]), np.array([[0.5, 0.9]]))
+        array([0.95])
+        """
+        if self._environment.lists is not None:
+            return self._environment.lists.worth(weights, places)
+        worths, row = np.empty(sizes.size), np.zeros(self.n_items)
+        for run, size in enumerate(sizes.tolist()):
+            chosen, order = items[run, :size], np.empty(size, np.int64)
+            row[chosen], order[places[run, :size]] = weights[run, :size], chosen
+            worths[run] = self._constraint.worth(order, row)
+        return worths
+
+    @cached_property
+    def no_regret(self) -> str:
+        """The reason why regret is NaN although means may be known, as text; empty where it is not.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> past = mb.CascadeEnvironment(mb.RowEnvironment([[0, 1], [1, 1]]))
+        >>> mb.Problem(mb.UniformMatroid(2, 1), past).no_regret[:60]
+        'the worth of a list multiplies the means of its items, which'
+        """
+        environment = self._environment
+        if environment.lists is None or not environment.lists.multiplies or environment.is_independent:
+            return ""
+        return (
+            "the worth of a list multiplies the means of its items, which is the expected worth only of independent "
+            "items; this environment does not say that its items are (is_independent)"
+        )
 
     @property
     def n_items(self) -> int:
@@ -108,8 +229,8 @@ class Problem(Immutable):
         Returns
         -------
         items, sizes, values : int64 array (R, K), int64 array (R,), float64 array (R,)
-            The first ``sizes[r]`` entries of row r are its set, ascending; its expected total weight is
-            ``values[r]``.
+            The first ``sizes[r]`` entries of row r are its set, ascending; its expected worth is
+            ``values[r]``; see `worth`.
 
         Raises
         ------
@@ -149,8 +270,13 @@ class Problem(Immutable):
         >>> problem.best_sets(np.array([[0.25, 0.5, 1.0]]))
         (array([[1, 2]]), array([2]), array([1.5]))
         """
-        items, sizes = self._constraint.solve(-means if self._minimize else means, available=available)
-        values, first = np.empty(means.shape[0]), np.arange(means.shape[0])[:, None] * self.n_items
+        items, sizes = self.solver.solve(-means if self._minimize else means, available=available)
+        first = np.arange(means.shape[0])[:, None] * self.n_items
+        if not self.adds_up:
+            weights = means.reshape(-1)[items + first]
+            places = _places(-weights if self._minimize else weights, sizes)
+            return items, sizes, self.worths(items, sizes, places, weights)
+        values = np.empty(means.shape[0])
         statistics.total_means(items + first, sizes, means.reshape(-1), values)
         return items, sizes, values
 
@@ -158,12 +284,14 @@ class Problem(Immutable):
     def optimal_basis(self) -> IntArray:
         """The optimal basis, the paper's A*, ascending; among ties the first in the greedy order."""
         # a copy that can be written, as rows of indices can: kernels are compiled for one type of rows
-        items, sizes = self._constraint.solve(self.gains[None].copy())
+        items, sizes = self.solver.solve(self.gains[None].copy())
         return frozen(items[0, : sizes[0]].copy())
 
     @cached_property
     def optimal_value(self) -> float:
-        """Expected total weight of the optimal basis."""
+        """Expected worth of the optimal basis: of lists in decreasing order of expected gain; see `worth`."""
+        if not self.adds_up:
+            return self.worth(self.optimal_order, self._environment.mean_weights)
         basis = self.optimal_basis
         return float(self._environment.mean_weights[basis].sum())
 
@@ -240,9 +368,21 @@ class Problem(Immutable):
             return "they are for means that stay; this environment's means change or are not known"
         if has_hook(self._environment, "availability"):
             return "they are for items that can always be chosen; in this environment some may not be available"
+        if not self.adds_up:
+            return "they are for sets that are worth the total weight of their items, all of which are seen"
         if has_hook(self._environment, "delays"):
             return "they are for answers that come at once; those of this environment may be late"
         return ""
+
+    def _check_lists(self, lists: ListEnvironment) -> None:
+        """Raise where the constraint's sets cannot be shown as these lists."""
+        if self._minimize:
+            raise ProblemError("expected gains, since lists are worth their clicks or successes; got minimize=True")
+        n_places = getattr(lists, "attention", np.empty(self.rank)).size
+        if self.rank > n_places:
+            raise ProblemError(
+                f"expected the attention of each of {self.rank} places, as many as sets have items; got {n_places}"
+            )
 
     def _check_costs(self) -> None:
         """Raise where weights must be costs and are not, or where one has a mean below 0."""
@@ -266,6 +406,15 @@ class Problem(Immutable):
     def __repr__(self) -> str:
         direction = ", minimize=True" if self._minimize else ""
         return f"Problem({self._constraint!r}, {self._environment!r}{direction})"
+
+
+def _places(gains: FloatArray, sizes: IntArray) -> IntArray:
+    """The places (R, W) of the items of sets in decreasing order of gain (R, W), -1 where a set has ended."""
+    is_chosen = np.arange(gains.shape[1]) < sizes[:, None]
+    order = np.argsort(np.where(is_chosen, -gains, np.inf), axis=1, kind="stable")
+    places = np.empty_like(order)
+    np.put_along_axis(places, order, np.broadcast_to(np.arange(gains.shape[1]), gains.shape), axis=1)
+    return np.where(is_chosen, places, -1)
 
 
 def _in_order(constraint: Constraint, environment: Environment) -> Environment:

@@ -30,10 +30,12 @@ FEATURES: Final = 7  # what is known of the items of a simulated world in an epi
 INCLUSION: Final = 8  # sets drawn to estimate how often an item is in one
 UNIT: Final = 9  # which values of a tag a learner holds out, by a hash of the value in place of an episode
 RESAMPLING: Final = 11  # sets that a policy draws again to learn how likely its choices were
+ATTENTION: Final = 12  # which places of a list a simulated visitor looks at
 PATH: Final = 10  # where the means of a simulated world wander
 USER: Final = 16
 
 __all__ = [
+    "ATTENTION",
     "AVAILABILITY",
     "DELAY",
     "FEATURES",

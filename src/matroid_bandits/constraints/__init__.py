@@ -9,6 +9,7 @@ from matroid_bandits.constraints._explicit import ExplicitSets
 from matroid_bandits.constraints._intersection import MatroidIntersection
 from matroid_bandits.constraints._knapsack import KnapsackConstraint
 from matroid_bandits.constraints._path import PathConstraint
+from matroid_bandits.constraints._product import ProductConstraint, list_constraint
 from matroid_bandits.constraints._quotas import QuotaIntersection
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "KnapsackConstraint",
     "MatroidIntersection",
     "PathConstraint",
+    "ProductConstraint",
     "QuotaIntersection",
     "edited",
+    "list_constraint",
 ]

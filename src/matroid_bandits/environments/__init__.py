@@ -12,6 +12,7 @@ from matroid_bandits.environments._gaussian import GaussianEnvironment
 from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
 from matroid_bandits.environments._labels import check_labels
 from matroid_bandits.environments._linear import LinearEnvironment
+from matroid_bandits.environments._lists import CascadeEnvironment, ListEnvironment, PositionEnvironment
 from matroid_bandits.environments._phases import PhasesEnvironment
 from matroid_bandits.environments._piecewise import PiecewiseEnvironment
 from matroid_bandits.environments._row import RowEnvironment
@@ -25,6 +26,7 @@ __all__ = [
     "AvailabilityEnvironment",
     "BernoulliEnvironment",
     "BetaEnvironment",
+    "CascadeEnvironment",
     "ContextualEnvironment",
     "DelayedEnvironment",
     "DriftingEnvironment",
@@ -33,8 +35,10 @@ __all__ = [
     "Family",
     "GaussianEnvironment",
     "LinearEnvironment",
+    "ListEnvironment",
     "PhasesEnvironment",
     "PiecewiseEnvironment",
+    "PositionEnvironment",
     "RandomWalkEnvironment",
     "RowEnvironment",
     "SampleEnvironment",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABCMeta, abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from matroid_bandits.environments._labels import Labels, in_order, labelled
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels import forms
 from matroid_bandits.stream import Stream
+
+if TYPE_CHECKING:
+    from matroid_bandits.environments._lists import ListEnvironment
 
 
 class _Made(NamedTuple):
@@ -80,6 +83,13 @@ class Environment(Immutable, metaclass=_Recorded):
         Number d of features per item; None, the default, without features.
     support : (float, float)
         Lower and upper bound of the weights, infinite without bounds.
+    is_independent : bool
+        Whether the weights of an episode's items are independent, given their means. Worths that multiply, such as
+        the chance of a click on a list, need that for regret. False for a class of the user's, unless it says
+        ``is_independent = True``.
+    lists : Environment, or None
+        The `CascadeEnvironment` or `PositionEnvironment` whose lists are shown; None, the default, where the weight
+        of every chosen item is seen.
     kind : str, or None
         The name of a user's class in the store of a sweep (see `matroid_bandits.sweep`), a class attribute; change it
         when the weights that the class draws change. None, the default, for a class that is not stored.
@@ -331,6 +341,22 @@ class Environment(Immutable, metaclass=_Recorded):
         return self._mean_weights is not None and type(self).means is Environment.means
 
     @property
+    def is_independent(self) -> bool:
+        """Whether the weights of an episode's items are independent, given their means."""
+        inner: tuple[Environment, ...] = getattr(self, "inner", ())
+        return bool(inner) and all(each.is_independent for each in inner)
+
+    @property
+    def lists(self) -> ListEnvironment | None:
+        """The environment whose lists are shown, itself or the wrapped one; None without lists."""
+        for each in getattr(self, "inner", ()):
+            if each.lists is not None:
+                raise InvalidEnvironmentError(
+                    f"expected {type(self).__name__} inside of {type(each.lists).__name__}, got it around it"
+                )
+        return None
+
+    @property
     def n_items(self) -> int:
         """Number of items L."""
         return self._n_items
@@ -371,6 +397,7 @@ class Family(Environment):
     """
 
     mean_range: ClassVar[tuple[float, float]] = (-MOST_WEIGHT, MOST_WEIGHT)
+    is_independent = True
     _mean_weights: FloatArray
 
     @abstractmethod

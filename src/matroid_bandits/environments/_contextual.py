@@ -57,6 +57,8 @@ class ContextualEnvironment(Environment):
 
     n_features: int
 
+    is_independent = True
+
     def __init__(
         self,
         features: ArrayLike | Mapping[Any, ArrayLike],

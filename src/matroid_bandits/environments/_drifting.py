@@ -55,6 +55,8 @@ class DriftingEnvironment(Environment):
     array([0.625, 0.375])
     """
 
+    is_independent = True
+
     def __init__(
         self,
         environment: Family,

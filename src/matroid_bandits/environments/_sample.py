@@ -34,6 +34,8 @@ class SampleEnvironment(Environment):
     array([[7.]])
     """
 
+    is_independent = True
+
     def __init__(self, samples_per_item: Sequence[ArrayLike] | Mapping[Any, ArrayLike]) -> None:
         labels, samples_per_item = labelled(samples_per_item)
         try:

@@ -30,6 +30,8 @@ class Wandering(Environment):
         Bounds of the means; by default those that the family needs.
     """
 
+    is_independent = True
+
     def __init__(self, environment: Family, low: float | None, high: float | None) -> None:
         if not isinstance(environment, Family) or not environment.is_stationary:
             hint = " (the class; an instance is needed)" if isinstance(environment, type) else ""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.environments._base import Environment
 from matroid_bandits.environments._hooks import availability_of, delays_of, features_of, means_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.stream import Stream
+
+if TYPE_CHECKING:
+    from matroid_bandits.environments._lists import ListEnvironment
 
 
 class Wrapper(Environment):
@@ -40,6 +43,10 @@ class Wrapper(Environment):
     def inner(self) -> tuple[Environment, ...]:
         """The environments that this one is made of."""
         return (self._environment,)
+
+    @property
+    def lists(self) -> ListEnvironment | None:
+        return self._environment.lists
 
     @property
     def is_stationary(self) -> bool:

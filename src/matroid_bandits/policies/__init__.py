@@ -1,7 +1,7 @@
 """Policies: OMM, its baselines and its successors; each maps the feedback so far to an index per item."""
 
 from matroid_bandits.policies._aroq import AROQ
-from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy
+from matroid_bandits.policies._base import POLICIES, AffinePolicy, Policy, as_policy, check_takes
 from matroid_bandits.policies._baselines import EpsilonGreedy, FixedSet, UniformRandom
 from matroid_bandits.policies._bgcts import BGCTS
 from matroid_bandits.policies._budget import Budget
@@ -31,6 +31,7 @@ from matroid_bandits.policies._linear import CombLinTS, CombLinUCB
 from matroid_bandits.policies._memory import Memory
 from matroid_bandits.policies._moss import MOSS
 from matroid_bandits.policies._omm import OMM, scale_problem
+from matroid_bandits.policies._position_bias import PositionBias
 from matroid_bandits.policies._promises import check_memory, check_unchanged, copies_of, is_ours
 from matroid_bandits.policies._request import Feedback, Plays, Request, Spending
 from matroid_bandits.policies._restarting import Restarting
@@ -75,6 +76,7 @@ __all__ = [
     "Plays",
     "Policy",
     "PolicyWrapper",
+    "PositionBias",
     "Request",
     "Restarting",
     "SingleSeedThompson",
@@ -90,6 +92,7 @@ __all__ = [
     "available_of",
     "check_floors",
     "check_memory",
+    "check_takes",
     "check_unchanged",
     "choose_sets",
     "coefficient",

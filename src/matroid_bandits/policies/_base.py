@@ -87,6 +87,10 @@ class Policy(LiveHooks, ABC):
         Whether sets come from `sets`; automatically True for a class that overrides that method.
     n_kept : int
         Number of values that `keep` returns for each choice; 0, the default, for none.
+    takes : frozenset of str
+        The kinds of partial feedback that the policy learns from, beside the weight of every chosen item: "cascade",
+        lists that are seen down to a click or a failure, which by default any policy does; and "positions", clicks
+        that are fewer the further down an item is shown, which `PositionBias` does.
     forgets : bool
         Whether old observations are discounted or dropped, since weights may change: then no set is optimal forever,
         and stopping rules and `Learner.confidence` cannot be used.
@@ -128,6 +132,7 @@ class Policy(LiveHooks, ABC):
     samples: bool = False
     chooses_sets: bool = False
     n_kept: int = 0
+    takes: frozenset[str] = frozenset(("cascade",))
     forgets: bool = False
     is_clairvoyant: bool = False
     n_features: int | None = None
@@ -301,6 +306,31 @@ class AffinePolicy(Policy):
         U: FloatArray = np.empty(means.shape)
         kinetic.lines(means, radii, coefficient(self, state, request), U)
         return U
+
+
+def check_takes(policy: Policy, feedback: str) -> None:
+    """Raise `PolicyError` unless a policy takes a kind of feedback; see `Policy.takes`.
+
+    Examples
+    --------
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.policies import check_takes
+    >>> check_takes(mb.OMM(), "cascade")
+    >>> check_takes(mb.OMM(), "positions")
+    Traceback (most recent call last):
+    ...
+    matroid_bandits.exceptions.PolicyError: OMM(scale=1.0) takes no clicks by place: they are fewer further down, \
+whatever the item; PositionBias(OMM(...)) does
+    """
+    if feedback in policy.takes:
+        return
+    if feedback == "positions":
+        raise PolicyError(
+            f"{policy!r} takes no clicks by place: they are fewer further down, whatever the item; "
+            "PositionBias(OMM(...)) does"
+        )
+    why = "it expects clicks that depend on the place" if policy.takes else "it must know what all its choices earned"
+    raise PolicyError(f"{policy!r} takes no lists that are seen in part: {why}; OMM, KLOSM and ThompsonSampling do")
 
 
 def as_policy(policy: Any) -> Policy:

@@ -67,6 +67,7 @@ class UniformRandom(Policy):
 
     samples = True
 
+    takes = frozenset(("cascade", "positions"))  # it learns nothing
     tries_unseen = False
 
     def indices(self, state: State, request: Request) -> FloatArray:
@@ -99,6 +100,7 @@ class FixedSet(Policy):
     0.0
     """
 
+    takes = frozenset(("cascade", "positions"))  # it learns nothing
     tries_unseen = False
 
     def __init__(self, items: Iterable[Label] | IntArray, away: Iterable[Label] = ()) -> None:

@@ -14,6 +14,8 @@ from matroid_bandits.policies._state import State
 class LossPolicy(Policy):
     """A policy with the memory "losses": estimates that rest on the chances of its own choices."""
 
+    takes = frozenset()  # the chance that a choice is looked at is not known
+
     def begin(self, state: State) -> None:
         """Raise where weights were observed before the policy was set, since the choices' probabilities are not
         known."""

@@ -63,6 +63,7 @@ class Restarting(PolicyWrapper):
         self._detector = detector
         self.forgets = True
         self.takes_all = False  # a detector may refuse a gain
+        self.takes = base.takes - {"positions"}  # which it would take for changes
         self._own = tuple(
             Memory(f"detector_{name}", dtype=array.dtype, initial=array[0])
             for name, array in detector.prepare((1,)).items()

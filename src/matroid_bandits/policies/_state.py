@@ -221,9 +221,15 @@ class State:
         """Count plays of `items` (n,) in `runs` (n,) as pending."""
         statistics.wait(runs, items, *self._lines, self.n_waiting, self._totals)
 
-    def drop(self, runs: IntArray, items: IntArray) -> None:
-        """Remove pending plays of `items` (n,) in `runs` (n,), which will get no feedback."""
+    def drop(self, runs: IntArray, items: IntArray, were_unseen: bool = False) -> None:
+        """Remove pending plays of `items` (n,) in `runs` (n,), which will get no feedback; see `Agent.close`."""
         statistics.drop(runs, items, *self._lines, self.n_waiting)
+        if were_unseen:
+            if not self._n_forgotten.size:
+                self._n_forgotten = np.zeros(self.counts.shape, np.int64)
+            for array, n in ((self.lost, -1), (self._n_forgotten, 1)):
+                np.add.at(array, (runs, items), n)
+            statistics.update_lines(runs, items, *self._lines)
 
     def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
         """Set priors: `items` count as played `counts` (n,) times with mean gain `means` (n,), in every run."""

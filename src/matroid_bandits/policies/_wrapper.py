@@ -49,6 +49,7 @@ class PolicyWrapper(Policy):
         self.support, self.tries_unseen, self.takes_priors = base.support, base.tries_unseen, base.takes_priors
         self.takes_all, self.is_clairvoyant = base.takes_all, base.is_clairvoyant
         self.n_features, self.item_features = base.n_features, base.item_features
+        self.takes = base.takes
         self.samples, self.forgets, self.n_kept = base.samples, base.forgets, base.n_kept
         self.chooses_sets = base.chooses_sets or type(self).sets is not PolicyWrapper.sets
 

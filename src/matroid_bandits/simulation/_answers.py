@@ -1,4 +1,4 @@
-"""Answers of a simulated world that come late."""
+"""Answers of a simulated world that come late, or say that nothing was seen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.environments import Environment, delays_of
 from matroid_bandits.stream import Stream
@@ -17,7 +17,8 @@ class Answers:
 
     An answer with delay d to a play of episode t is learnt after the decision of episode t + d; those that arrive
     together in the order of their decisions, then of their items. What will not arrive before the end is not kept:
-    the state counts it as waiting, and that is all.
+    the state counts it as waiting, and that is all. An item of a list that was not looked at is closed when its
+    answer would have come.
 
     Parameters
     ----------
@@ -33,24 +34,34 @@ class Answers:
 
     def __init__(self, agent: Agent, environment: Environment, stream: Stream, n_episodes: int) -> None:
         self._agent, self._environment, self._stream, self._n_episodes = agent, environment, stream, n_episodes
-        self._due: dict[int, list[tuple[Play, IntArray, FloatArray]]] = {}
+        self._due: dict[int, list[tuple[Play, IntArray, FloatArray, BoolArray | None]]] = {}
 
-    def expect(self, play: Play, weights: FloatArray) -> None:
-        """Take the weights (n,) of a play's choices, for later or for now, and learn what is due by now."""
+    def expect(self, play: Play, weights: FloatArray, is_seen: BoolArray | None = None) -> None:
+        """Take the weights (n,) of a play's choices, for later or for now, and learn what is due by now.
+
+        Of the choices that are not seen, by the mask (n,), nothing is learnt.
+        """
         t = play.request.episode
         play.request = play.request._replace(available=None, features=None)  # else they would be most of the memory
         delays = self._delays(play)
         is_lost = (delays < 0) | (delays > self._n_episodes - t)
         if is_lost.any() or not delays.size:
             self._agent.dismiss(play, np.flatnonzero(is_lost))
-        places = np.argsort(np.where(is_lost, -1, delays), kind="stable")[np.count_nonzero(is_lost) :]
-        arrivals = t + delays[places]
+        positions = np.argsort(np.where(is_lost, -1, delays), kind="stable")[np.count_nonzero(is_lost) :]
+        arrivals = t + delays[positions]
         cuts = np.flatnonzero(np.diff(arrivals, prepend=-1))
-        for lo, hi in pairwise([*cuts.tolist(), places.size]):
+        for lo, hi in pairwise([*cuts.tolist(), positions.size]):
             due = self._due.setdefault(int(arrivals[lo]), [])
-            due.append((play, places[lo:hi], weights[places[lo:hi]]))
-        for asked, places, gains in self._due.pop(t, ()):
-            self._agent.learn(asked, gains, places)
+            some = positions[lo:hi]
+            due.append((play, some, weights[some], None if is_seen is None else is_seen[some]))
+        for asked, some, gains, is_known in self._due.pop(t, ()):
+            if is_known is None:
+                self._agent.learn(asked, gains, some)
+                continue
+            if is_known.any():
+                self._agent.learn(asked, gains[is_known], some[is_known])
+            if not is_known.all():
+                self._agent.close([(asked, some[~is_known])], were_unseen=True)
 
     def _delays(self, play: Play) -> IntArray:
         """The delay (n,) of every choice, in the order of `Play.cells`."""

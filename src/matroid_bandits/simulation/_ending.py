@@ -22,6 +22,10 @@ def check_until(until: StoppingRule | None, problem: Problem, policy: Policy) ->
     environment = problem.environment
     if not environment.is_stationary:
         raise StoppingError(f"expected means that stay, so that a set is the best one for good; got {environment!r}")
+    if environment.lists is not None:
+        raise StoppingError(
+            f"expected every chosen weight to be seen, which the rule goes by; got the lists of {environment!r}"
+        )
     low, high = environment.support
     if until.weights == "unit" and not (low >= 0.0 and high <= 1.0):
         raise StoppingError(

@@ -157,6 +157,7 @@ def _about(one: SimulationResult, two: SimulationResult) -> SimulationResult:
         },
         device=one.device if one.device == two.device else "cpu",
         no_bounds=one.no_bounds or two.no_bounds,
+        no_regret=one.no_regret or two.no_regret,
         problem_key=one.problem_key or two.problem_key,
     )
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from matroid_bandits import compiled
-from matroid_bandits._typing import FloatArray, IntArray
+from matroid_bandits._typing import BoolArray, FloatArray, IntArray
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.compiled import Part, Settings, Slice, Stopped, check_totals
-from matroid_bandits.environments import Environment, availability_of, delays_of, features_of
+from matroid_bandits.environments import Environment, ListEnvironment, availability_of, delays_of, features_of
 from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels.compiling import ahead
 from matroid_bandits.matroids import Matroid
@@ -19,7 +19,7 @@ from matroid_bandits.policies import Request
 from matroid_bandits.simulation._answers import Answers
 from matroid_bandits.simulation._ending import Ending
 from matroid_bandits.simulation._regret import make_score
-from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, POLICY, START, Stream
+from matroid_bandits.stream import ATTENTION, AVAILABILITY, DELAY, FEATURES, POLICY, START, Stream
 
 #: Episodes between two reports of progress: over all runs of a slice, and of one run.
 _TICK, _TICK_EACH = 512, 64
@@ -82,9 +82,11 @@ class Game:
         self._set_streams(Stream(settings.seed, np.arange(self.slice.first, self.slice.last)))
         # which fits the environment's: `simulate` has checked it
         self._has_features = self.slice.policy.n_features is not None
-        waits = delays_of(environment, self._late, 1, np.empty((n_batch, 0), np.int64)) is not None
+        self._lists = environment.lists
+        is_late = delays_of(environment, self._late, 1, np.empty((n_batch, 0), np.int64)) is not None
+        waits = is_late or (self._lists is not None and self._lists.feedback == "cascade")
         self._agent = Agent(
-            problem.constraint,
+            problem.solver,
             self.slice.policy,
             n_runs=n_batch,
             minimize=problem.minimize,
@@ -107,8 +109,8 @@ class Game:
 
     def _set_streams(self, stream: Stream) -> None:
         self._stream = stream
-        self._own, self._offered, self._late, self._known = (
-            stream.with_purpose(purpose) for purpose in (POLICY, AVAILABILITY, DELAY, FEATURES)
+        self._own, self._offered, self._late, self._known, self._looks = (
+            stream.with_purpose(purpose) for purpose in (POLICY, AVAILABILITY, DELAY, FEATURES, ATTENTION)
         )
 
     def _features(self, t: int) -> FloatArray | None:
@@ -142,13 +144,16 @@ class Game:
             request = Request(t, self._own, available)
             if self._has_features:
                 request = request._replace(features=self._features(t))
-            chosen = agent.decide(request)
+            chosen = agent.decide(request) if problem.adds_up else self._show(request)
             weights = _weigh(environment, self._stream, t, chosen, is_full=is_matroid and available is None)
+            is_seen = None
+            if self._lists is not None:
+                weights, is_seen = self._look(self._lists, chosen, weights)
             score.add(chosen, weights, available)
             if self._answers is None:
                 agent.learn(chosen, weights)
             else:
-                self._answers.expect(chosen, weights)
+                self._answers.expect(chosen, weights, is_seen)
             if self._ending is not None:
                 self._end(self._ending, point)
                 agent, score = self._agent, self._score
@@ -162,6 +167,20 @@ class Game:
             if since >= _TICK or t % _TICK_EACH == 0 or t == until:
                 self._tick_off(since, tick)
                 since = 0
+
+    def _show(self, request: Request) -> Play:
+        """Choose sets, and show them in the policy's order."""
+        agent, worst_first = self._agent, self._lists is not None and self._lists.worst_first
+        items, sizes = agent.choose(request)
+        return agent.play(request, items, sizes, places=agent.order(request, items, sizes, worst_first))
+
+    def _look(self, lists: ListEnvironment, play: Play, weights: FloatArray) -> tuple[FloatArray, BoolArray | None]:
+        """What is observed (n,) of the lists shown, and of which items (n,) something is; None for all of them."""
+        assert play.places is not None
+        places = play.in_rows(play.places, -1)
+        is_chosen, items = places >= 0, np.where(places >= 0, play.items, 0)
+        observed, is_seen = lists.look(self._looks, play.request.episode, items, play.in_rows(weights, 0.0), places)
+        return observed[is_chosen], None if is_seen is None else is_seen[is_chosen]
 
     def _tick_off(self, n: int, tick: Callable[[int], bool]) -> None:
         if tick(n):

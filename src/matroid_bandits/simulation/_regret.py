@@ -22,6 +22,8 @@ _MOST_AHEAD, _MOST_AHEAD_CELLS = 64, 2**17
 
 def make_score(problem: Problem, stream: Stream, n_episodes: int) -> Score:
     """The score of a batch of runs that are about to begin."""
+    if problem.no_regret:
+        return _UnknownScore(problem, stream.n_runs)
     if problem.environment.is_stationary:
         return Score(problem, stream.n_runs)
     context = stream.with_purpose(FEATURES)
@@ -54,9 +56,7 @@ class Score:
 
     def _prepare(self, n_runs: int) -> None:
         self._means = self._problem.environment.mean_weights
-        basis = np.tile(self._problem.optimal_basis, (n_runs, 1))
-        self._best = np.empty(n_runs)
-        statistics.total_means(basis, np.full(n_runs, basis.shape[1]), self._means, self._best)
+        self._best = np.full(n_runs, self._problem.best_sets(self._means[None].copy())[2][0])
 
     def rows(self, rows: IntArray) -> Score:
         """A copy of the score of some runs, where means stay."""
@@ -64,27 +64,48 @@ class Score:
         part.returns, part.regret = self.returns[rows], self.regret[rows]
         part.surplus = self.surplus[rows]
         part._best = self._best[rows]
-        vars(part).pop("_gains", None)
+        for name in ("_rows", "_offsets"):
+            vars(part).pop(name, None)
         return part
 
     def add(self, play: Play, weights: FloatArray, available: BoolArray | None) -> None:
-        """Count one episode: the sets played, a weight for each of their items, and what was available."""
-        best = self._best if available is None else self._best_of(available)
-        statistics.add_totals(
-            play.items, play.sizes, weights, self._means, best, self._sign, self.returns, self.regret
+        """Count one episode: the sets played, the weight observed of each of their items, and what was available."""
+        self._count(play, weights, self._means, self._best if available is None else self._best_of(available))
+
+    def _count(self, play: Play, weights: FloatArray, means: FloatArray, best: FloatArray) -> None:
+        """Count one episode for means (L,) or (R, L), where the best sets are worth `best` (R,)."""
+        items = play.items if means.ndim == 1 else play.items + self._offsets
+        if self._problem.adds_up:
+            statistics.add_totals(
+                items, play.sizes, weights, means.reshape(-1), best, self._sign, self.returns, self.regret
+            )
+            return
+        assert play.places is not None
+        places = play.in_rows(play.places, -1)
+        expected = self._problem.worths(play.items, play.sizes, places, means.reshape(-1)[items])
+        lists, observed = self._problem.environment.lists, play.in_rows(weights, 0.0)
+        self.returns += (
+            self._problem.worths(play.items, play.sizes, places, observed)
+            if lists is None
+            else lists.earned(observed, places)
         )
+        self.regret += self._sign * (best - expected)
+
+    @cached_property
+    def _offsets(self) -> IntArray:
+        """Where each run's row begins in means (R, L)."""
+        return np.arange(self.returns.size)[:, None] * self._problem.n_items
 
     def _best_of(self, available: BoolArray) -> FloatArray:
         """The worth (R,) of each run's best set of what is available in one episode."""
-        items, sizes = self._problem.constraint.solve(self._gains, available=available)
-        best = np.empty(self._best.size)
-        statistics.total_means(items, sizes, self._means, best)
+        best = self._problem.best_sets(self._rows, available)[2]
         self.surplus += best - self._best
         return best
 
     @cached_property
-    def _gains(self) -> FloatArray:
-        return np.tile(self._problem.gains, (self._best.size, 1))
+    def _rows(self) -> FloatArray:
+        """The means, a row for each run."""
+        return np.tile(self._means, (self._best.size, 1))
 
 
 class _UnknownScore(Score):
@@ -109,7 +130,6 @@ class _MovingScore(Score):
     def _prepare(self, n_runs: int) -> None:
         n_items = self._problem.n_items
         self.optimum = np.zeros(n_runs)
-        self._offsets = np.arange(n_runs)[:, None] * n_items  # where each run's row begins in means (R, L)
         self._n_ahead = min(_MOST_AHEAD, max(1, _MOST_AHEAD_CELLS // max(1, n_items)))
         self._ahead: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._last = (np.empty(0), np.empty(0))  # the means solved last, and what their best sets are worth
@@ -125,10 +145,7 @@ class _MovingScore(Score):
             means = self._ahead[t][0] if t in self._ahead else self._ask(t)
             rows = np.ascontiguousarray(np.broadcast_to(means, available.shape))
             best = self._problem.best_sets(rows, available)[2]
-        items = play.items if means.ndim == 1 else play.items + self._offsets
-        statistics.add_totals(
-            items, play.sizes, weights, means.reshape(-1), best, self._sign, self.returns, self.regret
-        )
+        self._count(play, weights, means, best)
         self.optimum += best
 
     def _ask(self, t: int) -> FloatArray:

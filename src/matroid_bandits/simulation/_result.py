@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 AxesT = TypeVar("AxesT")
 
 #: What a result says about itself that is no part of what was found: equal results may differ in it.
-_NOT_FOUND = ("wall_time", "seconds", "versions", "device", "no_bounds", "engine", "problem_key", "policy_keys")
+_NOT_FOUND = ("wall_time", "seconds", "versions", "device", "no_bounds", "no_regret", "engine") + (
+    "problem_key",
+    "policy_keys",
+)
 
 #: How versions are written in a sentence.
 _NAMES = {"python": "Python", "numpy": "NumPy", "numba": "Numba"}
@@ -121,10 +124,11 @@ class SimulationResult:
     checkpoints : int64 array (C,)
         Episodes at which the curves are known; the last is `n_episodes`.
     returns, returns_se : float64 arrays (P, C)
-        Cumulative realised return (total weight, cost when `minimize`), its mean over runs and standard error.
+        Cumulative realised return (total weight, cost when `minimize`; see `Problem.worth`), its mean over runs and
+        standard error.
     regret, regret_se : float64 arrays (P, C)
-        Cumulative regret of expected weights, against the best available set of each episode; NaN where the
-        environment does not know its means.
+        Cumulative regret of expected worth, by default the total weight, against the best available set of each
+        episode; NaN where that is not known, as `no_regret` says.
     final_returns, final_regret : float64 arrays (P, R)
         The same for every run, after the last episode.
     choices : int64 array (P, L)
@@ -151,6 +155,8 @@ class SimulationResult:
         Where it was simulated, "cpu" or "gpu".
     no_bounds : str
         Why the paper's bounds do not hold for the problem; empty where they do, and in files of earlier versions.
+    no_regret : str
+        Why regret is NaN although means may be known; empty where it is not, and in files of earlier versions.
     engine : tuple of str, or None
         How the episodes of each policy were played: "compiled", whole ones in compiled code, on either device;
         "agent", one by one; "store" for runs that were read from a sweep's store. None in files of earlier versions.
@@ -212,6 +218,7 @@ class SimulationResult:
     item_alarms: IntArray | None = None
     device: str = "cpu"
     no_bounds: str = ""
+    no_regret: str = ""
     engine: tuple[str, ...] | None = None
     world_runs: int | None = None
     endings: Endings | None = None
@@ -231,7 +238,7 @@ class SimulationResult:
 
     @property
     def is_regret_known(self) -> bool:
-        """Whether the environment's means are known, so that regret can be computed."""
+        """Whether the optimum is known, so that regret can be computed."""
         return not math.isnan(self.optimal_value)
 
     @property
@@ -426,7 +433,7 @@ class SimulationResult:
     def _about_optimum(self) -> str:
         """What is to be said of the optimum, in a line."""
         if not self.is_regret_known:
-            return "optimum and regret not known, since the environment does not say its means"
+            return f"optimum and regret not known, since {self.no_regret or 'the environment does not say its means'}"
         moves = "" if self.optimum is None else " on average; means change, and regret is against each episode's own"
         return f"optimum {number(self.optimal_value, '.4f')} per step{moves}"
 

@@ -28,6 +28,7 @@ _KEYS = (
 _LATER_KEYS = (
     "device",
     "no_bounds",
+    "no_regret",
     "engine",
     "world_runs",
     "until",
@@ -97,8 +98,9 @@ def _check_header(header: Mapping[str, Any]) -> None:
         raise ValueError(f'expected start to be "observe" or "explore", got {shown(header["start"])}')
     if header.get("device", "cpu") not in ("cpu", "gpu"):
         raise ValueError(f'expected device to be "cpu" or "gpu", got {shown(header["device"])}')
-    if type(header.get("no_bounds", "")) is not str:
-        raise ValueError(f"expected no_bounds to be text, got {shown(header['no_bounds'])}")
+    for reason in ("no_bounds", "no_regret"):
+        if type(header.get(reason, "")) is not str:
+            raise ValueError(f"expected {reason} to be text, got {shown(header[reason])}")
     engine = header.get("engine")
     if engine is not None and (type(engine) is not list or not _are_strings(engine)):
         raise ValueError(f"expected engine to be a word for each policy, got {shown(engine)}")

@@ -21,7 +21,7 @@ from matroid_bandits.engines import EngineChoice
 from matroid_bandits.environments import Environment
 from matroid_bandits.exceptions import PolicyError, ScaleWarning, SimulationError
 from matroid_bandits.identification import StoppingRule
-from matroid_bandits.policies import Policy, scale_problem
+from matroid_bandits.policies import Policy, check_takes, scale_problem
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation._digests import keys_of
 from matroid_bandits.simulation._ending import check_until
@@ -183,8 +183,13 @@ def check_policies(problem: Problem, policies: Mapping[str, Policy] | Iterable[P
         if not isinstance(policy, Policy):
             hint = " (the class; an instance is needed)" if isinstance(policy, type) else ""
             raise SimulationError(f"expected {name!r} to be a Policy, got {policy!r}{hint}")
-        policy.prepare(problem.constraint)
+        policy.prepare(problem.solver)
         check_fit(policy, problem.environment)
+        if policy.chooses_sets and problem.solver is not problem.constraint:
+            raise PolicyError(
+                f"{policy!r} chooses sets by their total, and the best list of {problem.constraint!r} is that of the "
+                "largest product; OMM, KLOSM and ThompsonSampling find it"
+            )
     return named
 
 
@@ -198,7 +203,7 @@ def _why_alike(policy: Policy) -> str:
 
 
 def check_fit(policy: Policy, environment: Environment) -> None:
-    """Raise `PolicyError` unless the policy accepts the environment's range of weights and its features.
+    """Raise `PolicyError` unless the policy accepts the environment's range of weights, features and feedback.
 
     Examples
     --------
@@ -216,6 +221,8 @@ def check_fit(policy: Policy, environment: Environment) -> None:
             f"{policy!r} needs weights in [{low:g}, {high:g}]; this environment's lie in [{least:g}, {most:g}]; "
             f"{policy.alternative} takes any"
         )
+    if environment.lists is not None:
+        check_takes(policy, environment.lists.feedback)
     if policy.n_features is not None and policy.n_features != environment.n_features:
         given = "none" if environment.n_features is None else environment.n_features
         raise PolicyError(

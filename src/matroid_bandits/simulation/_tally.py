@@ -89,6 +89,7 @@ class Tally:
             item_alarms=self._item_alarms if self._has_alarms else None,
             device=device,
             no_bounds=settings.problem.no_bounds,
+            no_regret=settings.problem.no_regret,
             engine=tuple(" and ".join(sorted(engines)) for engines in self._engines),
             endings=self._endings,
             until=None if settings.until is None else settings.until.to_dict(),
@@ -101,9 +102,11 @@ class Tally:
     def _optima(self) -> tuple[float, FloatArray | None]:
         """What the optimum is worth per step, on average, and at each checkpoint so far where means change.
 
-        It is the world's, so every policy met the same. NaN where means are not known.
+        It is the world's, so every policy met the same. NaN where they are not known.
         """
         settings = self._settings
+        if settings.problem.no_regret:
+            return np.nan, None
         if settings.problem.environment.is_stationary:
             return settings.problem.optimal_value + float(self._surplus.mean()) / settings.n_episodes, None
         if self._optimum is None:
