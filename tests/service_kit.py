@@ -36,6 +36,11 @@ def started(url, **more):
         service.stop()
 
 
+def counted(service, name, **labels):
+    """What a service has counted, as Prometheus is told it."""
+    return service.figures.registry.get_sample_value(f"matroid_bandits_{name}_total", labels) or 0
+
+
 @contextlib.contextmanager
 def serving(url, key=None, **more):
     """A server in a thread of its own, and a client of it."""

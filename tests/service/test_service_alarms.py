@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from matroid_bandits.exceptions import CampaignStateError, UnknownCampaignError
-from matroid_bandits.service import Database, _snapshots, acknowledge_alarms
+from matroid_bandits.service import Database, _snapshots, move_campaign
 from matroid_bandits.service._replica import alarm_kind
 from matroid_bandits.service._tables import campaigns, snapshots
 from service_kit import create, serving, until
@@ -25,13 +25,13 @@ def test_a_command_acknowledges_alarms_and_servers_notice(url):
         at = create(client)
         raise_alarm(client, at, 1)
         assert client.get(at).json()["alarms"] == 1
-        acknowledge_alarms(database, "ads")
+        move_campaign(database, "ads", "acknowledge")
         until(lambda: client.get(f"{at}/alarms").json()["alarms"] == [])
         with pytest.raises(UnknownCampaignError):
-            acknowledge_alarms(database, "nobody")
+            move_campaign(database, "nobody", "acknowledge")
         client.post(f"{at}/archive")
         with pytest.raises(CampaignStateError, match="not archived"):
-            acknowledge_alarms(database, "ads")
+            move_campaign(database, "ads", "acknowledge")
     database.close()
 
 

@@ -27,7 +27,6 @@ from matroid_bandits.service import (
     move_campaign,
     repair,
     restore,
-    trust_log,
 )
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service._history import History
@@ -251,11 +250,11 @@ def test_a_log_that_does_not_replay_stops_the_campaign_until_it_is_trusted(url):
         assert ask(service, "fine")["decision"] == 1
         with pytest.raises(CampaignStateError, match="trust-log"):
             service.call(Operation(act.move("resume"), "ads", "change"))
-        trust_log(service.database, "ads")
+        move_campaign(service.database, "ads", "trust")
         assert ask(service)["decision"] == 7
         assert ask(other)["decision"] == 8
         with pytest.raises(CampaignStateError, match="which is active"):
-            trust_log(service.database, "ads")
+            move_campaign(service.database, "ads", "trust")
     with started(url) as service:
         assert ask(service)["decision"] == 9
         marks = [mark["kind"] for mark in history(service)["marks"]]

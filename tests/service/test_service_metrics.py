@@ -8,7 +8,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy.exc import OperationalError
 
 import matroid_bandits as mb
-from matroid_bandits.service._figures import SECONDS, Timer
 from matroid_bandits.service._history import History
 from service_kit import create, serving, until
 
@@ -120,13 +119,6 @@ def test_what_is_refused_before_a_key_is_read_is_told(tmp_path):
     with serving(str(tmp_path / "campaigns.db"), max_url=100) as client:
         assert client.get("/" + "x" * 200).status_code == 414
         assert figures_of(client)["refused_connections_total", ("status", "414")] == 1
-
-
-def test_a_timer_counts_what_a_histogram_of_prometheus_counts():
-    timer = Timer()
-    for seconds in (*SECONDS, 0.0, 7.0, 0.0011):
-        timer.add(seconds)
-    assert timer.counts == [2, 1, 2, *[1] * (len(SECONDS) - 3), 1]
 
 
 def test_a_history_of_an_earlier_version_has_no_decisions_drawn_at_random():

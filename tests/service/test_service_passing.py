@@ -12,7 +12,7 @@ from matroid_bandits.exceptions import UnavailableError
 from matroid_bandits.service import Service, Settings, create_key, run_server
 from matroid_bandits.service._passing import _MOST_KEPT
 from matroid_bandits.service._remembered import MARK, read_mark
-from service_kit import create, fresh_id, serving, settings_for, until
+from service_kit import counted, create, fresh_id, serving, settings_for, until
 from service_proxy import Proxy
 
 HEADER = MARK.decode()
@@ -31,7 +31,7 @@ AT = "/v1/campaigns/ads"
 
 
 def n_passed(client, result="answered"):
-    return client.service.metrics.figures.counts["passed_on_requests", result]
+    return counted(client.service, "passed_on_requests", result=result)
 
 
 def same(holder, other, method, path, **more):

@@ -22,9 +22,9 @@ from matroid_bandits.service import (
     Service,
     backup,
     export_campaign,
+    move_campaign,
     repair,
     restore,
-    trust_log,
     verify_campaign,
 )
 from matroid_bandits.service._store import chained
@@ -298,7 +298,7 @@ def test_a_log_that_was_cut_is_repaired_and_trusted(url, folder):
     assert len(saved) == 4
     with database.writing() as connection:
         connection.execute(sa.update(campaigns).values(status="stopped", digest="0" * 32))
-    trust_log(database, "ads")
+    move_campaign(database, "ads", "trust")
     database.close()
     with serving(url, **kept(folder)) as client:
         assert client.get(at).json()["seq"] == last - 3

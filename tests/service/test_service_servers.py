@@ -15,7 +15,7 @@ from matroid_bandits.exceptions import (
     UnavailableError,
     UnknownCampaignError,
 )
-from matroid_bandits.service import Service, export_campaign, trust_log
+from matroid_bandits.service import Service, export_campaign, move_campaign
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service._operation import Operation
 from matroid_bandits.service._reads import estimates_form
@@ -142,7 +142,7 @@ def test_the_digest_is_of_the_whole_log(two):
         with pytest.raises(CampaignStoppedError, match=r"not those that were written.*resume ads --trust-log"):
             ask(each)
         tell(each, 1 if each is first else 2, [0.5, 0.5])  # answers are still taken
-    trust_log(first.database, "ads")
+    move_campaign(first.database, "ads", "trust")
     assert [ask(each)["decision"] for each in two] == [4, 5]
     assert estimates(first) == estimates(second)
 

@@ -18,7 +18,7 @@ from matroid_bandits.service._schemas import TellBody
 from matroid_bandits.service._store import chained
 from matroid_bandits.service._tables import campaigns, events, snapshots
 from matroid_bandits.specs import CampaignSpec, parse
-from service_kit import ADS, create, serving, settings_for, started, until
+from service_kit import ADS, counted, create, serving, settings_for, started, until
 
 LABELS = "boots", "heels", "fedora", "beret"
 
@@ -106,7 +106,7 @@ def test_a_snapshot_of_another_build_is_used_and_checked_in_the_background(url, 
         assert look(service, lambda replica: replica.saved) == 30
         until(lambda: "events 21 to 30 lead to its snapshot" in caplog.text)
         assert alarms_of(service) == []
-        assert service.metrics.figures.counts["replayed_events", ""] == 11
+        assert counted(service, "replayed_events") == 11
         play(service, 1)
     assert stored.rows(snapshots)[-1]["build"] == _snapshots.BUILD  # the next start has one of its own
     assert "do not lead" not in caplog.text
@@ -251,7 +251,7 @@ def test_databases_of_the_first_version_are_upgraded(url, build, caplog, tmp_pat
     with serving(url) as client:
         service = client.service
         until(lambda: client.get("/readyz").status_code == 200)
-        assert service.metrics.figures.counts["replayed_events", ""] < 30  # its snapshots are used
+        assert counted(service, "replayed_events") < 30  # its snapshots are used
         clicks = "/v1/campaigns/clicks/history?resolution=86400"
         buckets = until(lambda: (found := client.get(clicks).json())["complete"] and found["buckets"])
         sums = {key: added(bucket[key] for bucket in buckets) for key in ("weight", "learnt", "settled")}

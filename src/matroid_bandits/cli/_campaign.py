@@ -248,20 +248,20 @@ def restore(
 @campaign_app.command(epilog="Example: matroid-bandits campaign resume front-page --trust-log")
 def resume(name: Name, trust_log: Trust = False, db: DbOption = None, config: ConfigOption = None) -> None:
     """Resume a paused campaign; with --trust-log, one that was stopped because its log does not replay here."""
-    from matroid_bandits import service
+    from matroid_bandits.service import move_campaign
 
     with opened(db, config) as database:
-        service.trust_log(database, name) if trust_log else service.move_campaign(database, name, "resume")
+        move_campaign(database, name, "trust" if trust_log else "resume")
     typer.echo(f"{name} goes on.")
 
 
 @campaign_app.command(epilog="Example: matroid-bandits campaign acknowledge front-page")
 def acknowledge(name: Name, db: DbOption = None, config: ConfigOption = None) -> None:
     """Acknowledge all alarms of a campaign; metrics and the page show only later ones."""
-    from matroid_bandits.service import acknowledge_alarms
+    from matroid_bandits.service import move_campaign
 
     with opened(db, config) as database:
-        acknowledge_alarms(database, name)
+        move_campaign(database, name, "acknowledge")
     typer.echo(f"The alarms of {name} are acknowledged.")
 
 

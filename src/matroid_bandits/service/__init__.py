@@ -13,12 +13,10 @@ from matroid_bandits.service._app import create_app
 from matroid_bandits.service._apply import in_words
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._commands import (
-    acknowledge_alarms,
     apply_campaign,
     create_campaign,
     delete_campaign,
     move_campaign,
-    trust_log,
 )
 from matroid_bandits.service._health import api_document
 from matroid_bandits.service._keys import create_key, list_keys, revoke_key
@@ -42,7 +40,6 @@ __all__ = [
     "Service",
     "Settings",
     "Verified",
-    "acknowledge_alarms",
     "api_document",
     "apply_campaign",
     "backup",
@@ -59,7 +56,6 @@ __all__ = [
     "restore",
     "revoke_key",
     "run_server",
-    "trust_log",
     "typescript",
     "verify_campaign",
 ]

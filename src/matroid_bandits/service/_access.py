@@ -42,15 +42,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Watch:
-    """Counts requests, and writes those to the log that are to be there.
-
-    Parameters
-    ----------
-    settings : Settings
-        Whether all requests are logged, and from how many seconds on one is slow.
-    figures : Figures
-        Where they are counted.
-    """
+    """Counts requests, and writes those to the log that are to be there."""
 
     def __init__(self, settings: Settings, figures: Figures) -> None:
         self._figures = figures

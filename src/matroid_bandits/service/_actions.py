@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic_core import to_json
@@ -11,16 +10,23 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import AccessError, CampaignStateError, FeedbackError
 from matroid_bandits.service._apply import turnover
 from matroid_bandits.service._limits import check_work
-from matroid_bandits.service._operation import Answer, Turn
+from matroid_bandits.service._operation import Action, Answer, Turn, action
 from matroid_bandits.service._reads import alarms_form, campaign_form
 from matroid_bandits.service._remembered import short_decision, short_told
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._schemas import AskBody, ChangeBody, CloseBeforeBody, CloseBody, RequestBody, TellBody
+from matroid_bandits.service._schemas import (
+    AcknowledgeBody,
+    AskBody,
+    ChangeBody,
+    CloseBeforeBody,
+    CloseBody,
+    ObserveBody,
+    RequestBody,
+    RestartBody,
+    TellBody,
+)
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.specs import parse_json
-
-#: Executed by the writer's thread.
-Action = Callable[[Replica, Turn], Answer]
 
 #: Bodies of an ask that asks for nothing in particular.
 _NOTHING = (b"", b"{}")
@@ -28,21 +34,9 @@ _NOTHING = (b"", b"{}")
 
 def request_of(body: RequestBody) -> dict[str, Any]:
     """The arguments of `Learner.ask` that a body gives; none where it says nothing."""
-    wanted: dict[str, Any] = {}
-    if body.available is not None:
-        wanted["available"] = body.available
-    if body.exclude:
-        wanted["exclude"] = body.exclude
-    if body.pinned:
-        wanted["pinned"] = body.pinned
-    if body.features is not None:
-        wanted["features"] = body.features
-    if isinstance(body, AskBody):
-        if body.tags:
-            wanted["tags"] = body.tags
-        if body.unknown != "raise":
-            wanted["unknown"] = body.unknown
-    return wanted
+    wanted = {name: value for name in ("exclude", "pinned", "tags") if (value := getattr(body, name, None))}
+    wanted |= {name: value for name in ("available", "features") if (value := getattr(body, name)) is not None}
+    return wanted if getattr(body, "unknown", "raise") == "raise" else wanted | {"unknown": "ignore"}
 
 
 def read_ask(content: bytes) -> tuple[Action, int | None]:
@@ -59,27 +53,20 @@ def read_tell(content: bytes) -> tuple[Action, int]:
     return tell(body), body.decision
 
 
-def ask(wanted: dict[str, Any]) -> Action:
+@action
+def ask(replica: Replica, turn: Turn, wanted: dict[str, Any]) -> Answer:
     """Choose a set."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        form = _ask(replica, turn, wanted)
-        return Answer(to_json(form), stored=short_decision(form))
-
-    return run
+    form = _ask(replica, turn, wanted)
+    return Answer(to_json(form), stored=short_decision(form))
 
 
-def ask_all(requests: list[dict[str, Any]], settings: Settings) -> Action:
+@action
+def ask_all(replica: Replica, turn: Turn, requests: list[dict[str, Any]], settings: Settings) -> dict[str, Any]:
     """Choose a set for each request, or none at all where one of them cannot be served."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        check_work(len(requests), replica.learner.constraint, settings)
-        for wanted in requests:
-            if wanted:
-                replica.learner.check_ask(**wanted)
-        return Answer(to_json({"decisions": [_ask(replica, turn, wanted) for wanted in requests]}))
-
-    return run
+    check_work(len(requests), replica.learner.constraint, settings)
+    for wanted in filter(None, requests):
+        replica.learner.check_ask(**wanted)
+    return {"decisions": [_ask(replica, turn, wanted) for wanted in requests]}
 
 
 def _ask(replica: Replica, turn: Turn, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -88,37 +75,28 @@ def _ask(replica: Replica, turn: Turn, wanted: dict[str, Any]) -> dict[str, Any]
     return decision.to_dict()
 
 
-def tell(body: TellBody) -> Action:
+@action
+def tell(replica: Replica, turn: Turn, body: TellBody) -> Answer:
     """Take an answer."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        form = _tell(replica, turn, body.decision, body.weights)
-        return Answer(to_json(form), stored=short_told(form))
-
-    return run
+    form = _tell(replica, turn, body.decision, body.weights)
+    return Answer(to_json(form), stored=short_told(form))
 
 
-def of_learner(id: str, action: Action) -> Action:
+@action
+def of_learner(replica: Replica, turn: Turn, id: str, run: Action) -> Answer:
     """The same for a learner of this id alone: a token is not good for the next campaign of the same name."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        if replica.learner.id != id:
-            raise AccessError(f"expected a token of this campaign, got one of an earlier campaign {replica.name}")
-        return action(replica, turn)
-
-    return run
+    if replica.learner.id != id:
+        raise AccessError(f"expected a token of this campaign, got one of an earlier campaign {replica.name}")
+    return run(replica, turn)
 
 
-def tell_all(answers: list[TellBody]) -> Action:
+@action
+def tell_all(replica: Replica, turn: Turn, answers: list[TellBody]) -> dict[str, Any]:
     """Take all answers, or none at all where one of them is wrong."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        merged = _merged(answers)
-        for decision, weights in merged.items():
-            replica.learner.check_tell(decision, weights)
-        return Answer(to_json({"answers": [_tell(replica, turn, *answer) for answer in merged.items()]}))
-
-    return run
+    merged = _merged(answers)
+    for decision, weights in merged.items():
+        replica.learner.check_tell(decision, weights)
+    return {"answers": [_tell(replica, turn, *answer) for answer in merged.items()]}
 
 
 def _merged(answers: list[TellBody]) -> dict[int, Any]:
@@ -147,93 +125,71 @@ def _tell(replica: Replica, turn: Turn, decision: int, weights: Any) -> dict[str
     return {"decision": decision, "told": n_told, "waiting": decision in replica.learner.book}
 
 
-def close(body: CloseBody) -> Action:
+@action
+def close(replica: Replica, turn: Turn, body: CloseBody) -> dict[str, Any]:
     """Stop waiting for a decision, or for all before one."""
-    wanted = body.root
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        n_before = replica.learner.n_outstanding
-        default = wanted.default if "default" in wanted.model_fields_set else replica.rest()
-        if isinstance(wanted, CloseBeforeBody):
-            replica.learner.close_before(wanted.decision, default=default)
-        else:
-            replica.learner.close(wanted.decision, default=default)
-        replica.take(turn.at, turn.rows)
-        return Answer(to_json({"closed": n_before - replica.learner.n_outstanding}))
-
-    return run
+    wanted, n_before = body.root, replica.learner.n_outstanding
+    default = wanted.default if "default" in wanted.model_fields_set else replica.rest()
+    if isinstance(wanted, CloseBeforeBody):
+        replica.learner.close_before(wanted.decision, default=default)
+    else:
+        replica.learner.close(wanted.decision, default=default)
+    replica.take(turn.at, turn.rows)
+    return {"closed": n_before - replica.learner.n_outstanding}
 
 
-def observe(weights: Any) -> Action:
+@action
+def observe(replica: Replica, turn: Turn, body: ObserveBody) -> dict[str, Any]:
     """Take weights that were seen before the first decision."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        replica.learner.observe(weights)
-        (event,) = replica.take(turn.at, turn.rows)
-        return Answer(to_json({"observed": len(event["weights"])}))
-
-    return run
+    replica.learner.observe(body.weights)
+    (event,) = replica.take(turn.at, turn.rows)
+    return {"observed": len(event["weights"])}
 
 
-def change(constraint: Constraint, body: ChangeBody) -> Action:
+@action
+def change(replica: Replica, turn: Turn, constraint: Constraint, body: ChangeBody) -> dict[str, Any]:
     """Go on with other items."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        learner = replica.learner
-        form = learner.change_form(constraint, priors=body.priors, features=body.features, forget=body.forget)
-        form |= turnover(learner.constraint, constraint)
-        replica.happen(form | turn.signature, turn.at, turn.rows)
-        return Answer(to_json(campaign_form(replica)))
-
-    return run
+    learner = replica.learner
+    form = learner.change_form(constraint, priors=body.priors, features=body.features, forget=body.forget)
+    form |= turnover(learner.constraint, constraint)
+    replica.happen(form | turn.signature, turn.at, turn.rows)
+    return campaign_form(replica)
 
 
-def restart(items: list[Any] | None) -> Action:
+@action
+def restart(replica: Replica, turn: Turn, body: RestartBody) -> dict[str, Any]:
     """Discard the statistics of some items, or of all."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        replica.learner.restart(items)
-        replica.take(turn.at, turn.rows, **turn.signature)
-        return Answer(to_json(campaign_form(replica)))
-
-    return run
+    replica.learner.restart(body.items)
+    replica.take(turn.at, turn.rows, **turn.signature)
+    return campaign_form(replica)
 
 
-def acknowledge(until: int | None) -> Action:
+@action
+def acknowledge(replica: Replica, turn: Turn, body: AcknowledgeBody) -> dict[str, Any]:
     """Take alarms as seen, those up to an event or all; where there are none, nothing happens."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        last = replica.seq if until is None else min(until, replica.seq)
-        if any(seq <= last for seq in replica.alarms):
-            replica.put({"event": "acknowledged", "until": last} | turn.signature, turn.at, turn.rows)
-        return Answer(to_json(alarms_form(replica)))
-
-    return run
+    last = replica.seq if body.until is None else min(body.until, replica.seq)
+    if any(seq <= last for seq in replica.alarms):
+        replica.put({"event": "acknowledged", "until": last} | turn.signature, turn.at, turn.rows)
+    return alarms_form(replica)
 
 
 Verb = Literal["pause", "resume", "archive"]
 
-#: What a campaign must be, None for anything, and what it is then.
-MOVES: dict[Verb, tuple[str | None, str]] = {
-    "pause": ("active", "paused"),
-    "resume": ("paused", "active"),
-    "archive": (None, "archived"),
+#: What a campaign must be, None for anything, what it is then, and the event.
+MOVES: dict[Verb, tuple[str | None, str, str]] = {
+    "pause": ("active", "paused", "paused"),
+    "resume": ("paused", "active", "resumed"),
+    "archive": (None, "archived", "archived"),
 }
 
 
-def move(verb: Verb) -> Action:
+@action
+def move(replica: Replica, turn: Turn, verb: Verb) -> dict[str, Any]:
     """Pause, resume or archive a campaign; doing it again changes nothing."""
-    source, target = MOVES[verb]
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        if replica.status != target:
-            if source is not None and replica.status != source:
-                hint = " (matroid-bandits campaign resume NAME --trust-log)" if replica.status == "stopped" else ""
-                raise CampaignStateError(
-                    f"expected a campaign that is {source}, got one that is {replica.status}{hint}"
-                )
-            event = {"event": target if verb != "resume" else "resumed"}
-            replica.put(event | turn.signature, turn.at, turn.rows)
-        return Answer(to_json(campaign_form(replica)))
-
-    return run
+    source, target, event = MOVES[verb]
+    if replica.status != target:
+        if source is not None and replica.status != source:
+            hint = " (matroid-bandits campaign resume NAME --trust-log)" if replica.status == "stopped" else ""
+            raise CampaignStateError(f"expected a campaign that is {source}, got one that is {replica.status}{hint}")
+        replica.put({"event": event} | turn.signature, turn.at, turn.rows)
+    return campaign_form(replica)

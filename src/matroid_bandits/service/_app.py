@@ -6,12 +6,12 @@ import contextlib
 import socket
 import time
 from collections.abc import AsyncIterator, Sequence
-from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,7 +22,7 @@ from matroid_bandits.service._access import Watch
 from matroid_bandits.service._dispatch import refuse, refuse_status, serve
 from matroid_bandits.service._health import OPERATION
 from matroid_bandits.service._protocol import Front
-from matroid_bandits.service._routes import BUSIEST, ENDPOINTS
+from matroid_bandits.service._routes import ENDPOINTS
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.service.dashboard import page_routes
@@ -48,6 +48,7 @@ def create_app(
     True
     """
     service = Service(settings or Settings()) if service is None else service
+    settings = service.settings
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -60,15 +61,16 @@ def create_app(
             front.passing.close()
             await run_in_threadpool(service.stop)
 
-    handlers = {each: serve(each, service) for each in (*ENDPOINTS, *OPERATION)}
     by_path: dict[str, dict[str, Any]] = {}
-    for each, handler in handlers.items():
-        by_path.setdefault(each.path, {})[each.method] = handler
+    for each in (*ENDPOINTS, *OPERATION):
+        by_path.setdefault(each.path, {})[each.method] = serve(each, service)
     routes = [Route(path, _by_method(those), methods=[*those]) for path, those in by_path.items()]
-    make = partial(_Fronted, settings=service.settings) if service.settings.is_fronted else _App
-    app = make(
-        {each.path.rpartition("/")[2]: handler for each, handler in handlers.items() if each in BUSIEST},
+    middleware = [Middleware(_UnderRoot, settings.root_path)] if settings.root_path else []
+    if settings.cors:
+        middleware.append(Middleware(CORSMiddleware, settings.cors, **_CORS))
+    app = Starlette(
         routes=[*routes, *page_routes(service)],
+        middleware=middleware,
         lifespan=lifespan,
         exception_handlers={HTTPException: _missing(service.watch_requests), Exception: _unexpected},
     )
@@ -86,49 +88,24 @@ def _by_method(handlers: dict[str, Any]) -> Any:
     return handle
 
 
-class _App(Starlette):
-    """Starlette, with a short way to the endpoints that nearly all requests are for."""
+class _UnderRoot:
+    """Serves behind a proxy's path, which the proxy may take away from the front of a request's path, or leave."""
 
-    def __init__(self, busiest: dict[str, Any], **options: Any) -> None:
-        super().__init__(**options)
-        self._busiest = busiest
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            parts = scope["path"].split("/")
-            if len(parts) == 5 and parts[1:3] == ["v1", "campaigns"] and parts[4] in self._busiest:
-                scope["path_params"] = {"name": parts[3]}
-                response = await self._busiest[parts[4]](Request(scope, receive, send))
-                await response(scope, receive, send)
-                return
-        await super().__call__(scope, receive, send)
-
-
-class _Fronted(_App):
-    """The same behind a path of a proxy, or for pages of other origins; most servers need neither."""
-
-    def __init__(self, busiest: dict[str, Any], settings: Settings, **options: Any) -> None:
-        super().__init__(busiest, **options)
-        self._root, served = settings.root_path, super().__call__
-        self._served: ASGIApp = _with_cors(served, settings.cors) if settings.cors else served
+    def __init__(self, app: ASGIApp, root: str) -> None:
+        self._app, self._root = app, root
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; the proxy may take the root path away from the front of the path, or leave it."""
-        if self._root and scope["type"] == "http" and f"{scope['path']}/".startswith(f"{self._root}/"):
+        if scope["type"] == "http" and f"{scope['path']}/".startswith(f"{self._root}/"):
             scope["path"] = scope["path"][len(self._root) :] or "/"
-        await self._served(scope, receive, send)
+        await self._app(scope, receive, send)
 
 
-def _with_cors(app: ASGIApp, origins: list[str]) -> ASGIApp:
-    """Let pages of other origins call the API with keys and tokens; never with cookies."""
-    return CORSMiddleware(
-        app,
-        allow_origins=origins,
-        allow_methods=["GET", "POST", "PUT", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"],
-        expose_headers=["Idempotency-Replayed", "Retry-After", "X-Request-Id"],
-    )
+#: What pages of other origins may do: call the API with keys and tokens; never with cookies.
+_CORS: Final[dict[str, Any]] = {
+    "allow_methods": ["GET", "POST", "PUT", "DELETE"],
+    "allow_headers": ["Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"],
+    "expose_headers": ["Idempotency-Replayed", "Retry-After", "X-Request-Id"],
+}
 
 
 def _missing(watch: Watch) -> Any:

@@ -14,7 +14,7 @@ from matroid_bandits.constraint import Constraint
 from matroid_bandits.learner import Learner
 from matroid_bandits.policies import policy_to_dict
 from matroid_bandits.service._limits import check_constraint
-from matroid_bandits.service._operation import Answer, Turn
+from matroid_bandits.service._operation import Turn, action
 from matroid_bandits.service._reads import campaign_form
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._settings import Settings
@@ -24,22 +24,15 @@ from matroid_bandits.specs import Plan, read_answers
 _MOST_NAMED = 10
 
 
-def apply(plan: Plan, settings: Settings, *, is_dry: bool = False) -> Callable[[Replica, Turn], Answer]:
+@action
+def apply(replica: Replica, turn: Turn, plan: Plan, settings: Settings, is_dry: bool = False) -> dict[str, Any]:
     """Give a campaign other settings, all of them or none; or only say what would differ."""
-
-    def run(replica: Replica, turn: Turn) -> Answer:
-        found = differences(replica, plan, settings) if is_dry else _carry_out(replica, turn, plan, settings)
-        form = campaign_form(replica) | {"differences": found, "applied": not is_dry}
-        return Answer(to_json(form))
-
-    return run
+    found = differences(replica, plan, settings) if is_dry else _carry_out(replica, turn, plan, settings)
+    return campaign_form(replica) | {"differences": found, "applied": not is_dry}
 
 
 def differences(replica: Replica, plan: Plan, settings: Settings) -> list[dict[str, Any]]:
-    """What a plan would change, and how; raises what carrying it out would raise.
-
-    The plan is carried out on a copy of the learner.
-    """
+    """What a plan would change, and how; raises what carrying it out would raise."""
     learner = copy.deepcopy(replica.learner)
     terms = replica.spec
     found = _steps(learner, terms, plan, settings, lambda form: learner.apply(from_json(to_json(form))))

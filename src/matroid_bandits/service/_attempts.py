@@ -16,21 +16,7 @@ _MOST: Final = 10_000
 
 
 class Attempts:
-    """Counts wrong logins by address.
-
-    Parameters
-    ----------
-    clock : callable
-        The time in seconds.
-
-    Examples
-    --------
-    >>> attempts = Attempts(clock=lambda: 0.0)
-    >>> for _ in range(7):
-    ...     attempts.wrong("192.0.2.1")
-    >>> attempts.wait("192.0.2.1"), attempts.wait("192.0.2.2")
-    (4.0, 0.0)
-    """
+    """Counts wrong logins by address."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -16,7 +16,7 @@ from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._retention import Retention
+from matroid_bandits.service._retention import Retention, archived
 from matroid_bandits.service._store import Database, reason_of
 
 log = logging.getLogger("matroid_bandits.service")
@@ -29,22 +29,7 @@ _ALL = 2**62
 
 
 class Checker(threading.Thread):
-    """Checks, once for each campaign and process, that the log before its snapshot leads to that snapshot.
-
-    A restart replays what came after the newest snapshot. What lies between that and the one before it is replayed
-    here, while requests are served; so a difference that another build of the package, another version of NumPy or
-    another processor makes is found without waiting for it.
-
-    Attributes
-    ----------
-    differences : dict of campaign to (text, bool)
-        What was found, and whether it stops the campaign: where the same build had written the log, and decisions
-        differ or events do. It is taken by the thread that serves the campaign.
-    archive : Archive or None
-        Where closed stretches of logs go.
-    histories : dict of campaign to Replica
-        Replicas that were made from whole logs, since the history in a snapshot was of an earlier version.
-    """
+    """Checks, once for each campaign and process, that the log before its snapshot leads to that snapshot."""
 
     def __init__(
         self, database: Database, archive: Archive | None = None, keep_events: int = _ALL, apart: int = 1
@@ -131,14 +116,12 @@ class Checker(threading.Thread):
 
     def _verify(self, id: int, name: str, seq: int, trusted: int) -> None:
         """Replay what lies between a snapshot and the one before it, and compare."""
-        earlier, saved = Replica(id, name, {}), Replica(id, name, {})
+        saved = Replica(id, name, {})
         with self._database.reading() as connection:
             if not _snapshots.restore(connection, saved, seq):
                 return
-            for number in _snapshots.numbers(connection, id, seq - 1):
-                if _snapshots.restore(connection, earlier, number):
-                    break
             (row,) = self._database.rows(connection, [id])
+            earlier = _snapshots.newest(connection, row, seq - 1)
         first = earlier.seq
         if first + 1 < row.first:  # it is where the log begins: nothing in the database comes before it
             return
@@ -168,23 +151,15 @@ class Checker(threading.Thread):
     def _rebuild(self, replica: Replica, until: int) -> None:
         if not replica.seq:
             log.info("campaign %s: its history is made anew from its log", replica.name)
-            self._read_archive(replica)
+            with self._database.reading() as connection:
+                (row,) = self._database.rows(connection, [replica.id])
+                earlier = archived(connection, row, self.archive)
+            for seq, at, payload in earlier:
+                replica.follow(seq, at, payload, _ALL)
+                if seq % _CHUNK == 0:
+                    self._rest()
         self.walk(replica, until, _ALL)
         self.histories[replica.id] = replica
-
-    def _read_archive(self, replica: Replica) -> None:
-        """Let a fresh replica follow what is in the archive alone."""
-        with self._database.reading() as connection:
-            (row,) = self._database.rows(connection, [replica.id])
-            base = Replica(row.id, row.name, {})
-            if row.first == 1 or not _snapshots.restore(connection, base, row.first - 1):
-                return
-        if self.archive is None:
-            raise ReplayError(f"the log of {row.name} begins at event {row.first}, and there is no --archive")
-        for seq, at, payload in self.archive.events(row.name, base.learner.id, 0, "", row.first - 1):
-            replica.follow(seq, at, payload, _ALL)
-            if seq % _CHUNK == 0:
-                self._rest()
 
 
 class _OverError(Exception):

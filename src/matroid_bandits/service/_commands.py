@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from pydantic_core import from_json, to_json
@@ -99,8 +99,10 @@ def apply_campaign(
     return found
 
 
-def move_campaign(database: Database, name: str, verb: Verb) -> None:
-    """Pause, resume or archive a campaign, idempotently and without reading its log.
+def move_campaign(database: Database, name: str, verb: Verb | Literal["trust", "acknowledge"]) -> None:
+    """Pause, resume or archive a campaign, resume a stopped one by the word of its log, or acknowledge its alarms.
+
+    Doing it again changes nothing, and the log is not read, but for its hash.
 
     Raises
     ------
@@ -116,48 +118,17 @@ def move_campaign(database: Database, name: str, verb: Verb) -> None:
     ...
     matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
     """
-    source, target = MOVES[verb]
     with database.writing() as connection:
         row = _locked(database, connection, name)
-        if row.status != target:
-            event = "resumed" if verb == "resume" else target
+        if verb == "acknowledge":
+            _append(database, connection, row, None, {"event": "acknowledged", "until": row.seq}, {"alarms": 0})
+        elif verb == "trust":
+            row = row._replace(digest=database.digest(connection, row.id, row.seq))
+            values = {"status": "active", "reason": None, "trusted": row.seq + 1}
+            _append(database, connection, row, "stopped", {"event": "trusted"}, values)
+        elif row.status != MOVES[verb][1]:
+            source, target, event = MOVES[verb]
             _append(database, connection, row, source, {"event": event}, {"status": target, "reason": None})
-
-
-def trust_log(database: Database, name: str) -> None:
-    """Resume a stopped campaign, trusting the decisions of its log.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
-    ...     trust_log(database, "ads")
-    Traceback (most recent call last):
-    ...
-    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    """
-    with database.writing() as connection:
-        row = _locked(database, connection, name)
-        row = row._replace(digest=database.digest(connection, row.id, row.seq))
-        values = {"status": "active", "reason": None, "trusted": row.seq + 1}
-        _append(database, connection, row, "stopped", {"event": "trusted"}, values)
-
-
-def acknowledge_alarms(database: Database, name: str) -> None:
-    """Acknowledge all alarms of a campaign.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
-    ...     acknowledge_alarms(database, "ads")
-    Traceback (most recent call last):
-    ...
-    matroid_bandits.exceptions.UnknownCampaignError: expected the name of a campaign, got 'ads'
-    """
-    with database.writing() as connection:
-        row = _locked(database, connection, name)
-        _append(database, connection, row, None, {"event": "acknowledged", "until": row.seq}, {"alarms": 0})
 
 
 def _append(

@@ -62,29 +62,14 @@ _JSON_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"n
 
 @dataclass(slots=True)
 class Call:
-    """One request to one endpoint.
-
-    Attributes
-    ----------
-    service : Service
-        What is called.
-    request : Request
-        The HTTP request.
-    key : Key
-        Who calls.
-    name : str or None
-        The campaign in the path.
-    headers : dict of bytes to bytes
-        The headers, by their names in lower case.
-    content : bytes
-        The body; empty for GET.
-    """
+    """One request to one endpoint."""
 
     service: Service
     request: Request
     key: Key
-    name: str | None
+    name: str  # of the campaign in the path; empty without one
     headers: dict[bytes, bytes]
+    endpoint: Endpoint
     content: bytes = b""
 
     def body(self, model: type[M]) -> M:
@@ -104,7 +89,7 @@ class Call:
         """Execute something in the log, with the request's id."""
         scope = self.request.scope
         request_id, digest = identified(self.headers, scope["method"], scope["path"], self.content)
-        return await self.service.write(self.name, run, need, request_id, digest, self.key.id, scope.get(ERA))
+        return await self.service.write(self.name or None, run, need, request_id, digest, self.key.id, scope.get(ERA))
 
 
 def identified(headers: dict[bytes, bytes], method: str, path: str, content: bytes) -> tuple[str, str]:
@@ -129,41 +114,21 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
-    """One method of one path.
-
-    Attributes
-    ----------
-    method, path : str
-        What it answers to.
-    handler : callable
-        Gives an `Answer`, or a Response of its own.
-    role : {"read", "decide", "admin"}, or None
-        What a key must allow; None where no key is needed.
-    body, query, answer : pydantic models or None
-        What comes and what goes, for the document of the API.
-    media_type : str
-        Of what goes where that has no model.
-    takes_tokens : bool
-        Whether a token does in place of a key; the handler checks for which decision it is.
-    lists_items : bool
-        Whether the body may list all items of a campaign, and so be long.
-    is_local : bool
-        Whether any server answers it by itself; else it is passed on to the holder of the campaign's lease.
-    """
+    """One method of one path."""
 
     method: str
     path: str
-    handler: Handler
-    role: Role | None
+    handler: Handler  # gives an `Answer`, or a Response of its own
+    role: Role | None  # what a key must allow; None where no key is needed
     summary: str
     body: Any = None
     answer: Any = None
     status: int = 200
     query: Any = None
-    media_type: str = "text/event-stream"
-    takes_tokens: bool = False
-    lists_items: bool = False
-    is_local: bool = False
+    media_type: str = "text/event-stream"  # of an answer without a model
+    takes_tokens: bool = False  # in place of a key; the handler checks for which decision one is
+    lists_items: bool = False  # so that the body may be long
+    is_local: bool = False  # any server answers it by itself; else it is passed on to the holder of the lease
 
     @property
     def name(self) -> str:
@@ -185,7 +150,7 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
             key = await authorize(request, service, endpoint.role, name, endpoint.takes_tokens)
             who = key.id
             content = await read_body(request, headers, most) if has_body else b""
-            call = Call(service, request, key, name, headers, content)
+            call = Call(service, request, key, name or "", headers, endpoint, content)
             if name is not None and not endpoint.is_local:
                 service.leases.count(name, read_mark(headers[MARK])[0] if MARK in headers else "")
             answer = await endpoint.handler(call)
@@ -198,7 +163,7 @@ def serve(endpoint: Endpoint, service: Service) -> Callable[[Request], Awaitable
             raise
         except Exception as error:
             if getattr(error, "is_unknown", False):
-                service.metrics.figures.count("wrong_keys", "request")
+                service.figures.count("wrong_keys", "request")
             response = refuse(error)
         done(label, request, response, began, who)
         return response
@@ -264,15 +229,7 @@ def refuse_status(status: int, error: str, detail: str) -> Response:
 async def authorize(
     request: Request, service: Service, role: Role | None, campaign: str | None, takes_tokens: bool = False
 ) -> Key:
-    """Who calls, where the key allows it.
-
-    Raises
-    ------
-    AccessError
-        No key, a wrong one, or one that may not do this.
-    UnavailableError
-        The database does not answer.
-    """
+    """Who calls, where the key allows it."""
     if role is None:
         return Key("", "read")
     key = await identify(request, service)

@@ -1,75 +1,67 @@
-"""What a process counts as it goes, in plain integers: read by `Metrics` when Prometheus asks."""
+"""What a process counts as it goes: read by `_metrics.page` when Prometheus asks."""
 
 from __future__ import annotations
 
-import threading
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Sequence
+import platform
 from typing import Final
 
-#: Upper ends of the buckets of operations in one transaction.
-SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
 
-#: Upper ends of the buckets of seconds.
+from matroid_bandits._util.versions import versions
+
+PREFIX = "matroid_bandits"
+
+#: Upper ends of the buckets of operations in one transaction, and of those of seconds.
+SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
-
-class Timer:
-    """How long requests of one endpoint took, or other numbers: a count per bucket, and the sum.
-
-    Examples
-    --------
-    >>> timer = Timer()
-    >>> timer.add(0.002)
-    >>> timer.counts[:4], timer.total
-    ([0, 0, 1, 0], 0.002)
-    """
-
-    __slots__ = ("_ends", "counts", "total")
-
-    def __init__(self, ends: Sequence[float] = SECONDS) -> None:
-        self._ends, self.counts, self.total = ends, [0] * (len(ends) + 1), 0.0
-
-    def add(self, seconds: float) -> None:
-        """Count a request."""
-        self.counts[bisect_left(self._ends, seconds)] += 1
-        self.total += seconds
+#: What is counted by name alone or by kind, see `Figures.count`.
+_COUNTS = {
+    "database_errors": ("Statements and transactions that the database did not take.", "kind"),
+    "snapshots": ("Snapshots of campaigns that were written, or could not be.", "result"),
+    "replayed_events": ("Events of logs that were read and applied: at the start, and those of other servers.", ""),
+    "replay_seconds": ("Seconds that took.", ""),
+    "loaded_campaigns": ("Campaigns that were loaded.", ""),
+    "unknown_items": ("Names in exclude and available of items that are not there, which were ignored.", "campaign"),
+    "slow_requests": ("Requests that took longer than --slow.", ""),
+    "wrong_keys": ("Requests and logins with a key that is not known here, or without one.", "kind"),
+    "passed_on_requests": ("Requests that were passed on to the holder of a lease, or could not be.", "result"),
+    "refused_connections": ("Connections and requests that were refused before any key was read.", "status"),
+}
 
 
 class Figures:
-    """Counts of a process. Requests are counted by the event loop's thread alone; the rest is rare, and any thread's.
-
-    Attributes
-    ----------
-    requests : dict of (endpoint, status) to int
-        Requests that were answered.
-    timers : dict of endpoint to Timer
-        How long they took.
-    batches : Timer
-        How many operations the transactions had.
-    counts : Counter of (name, kind) to float
-        What `count` was called for.
-    """
+    """Counts of a process, in a registry of its own."""
 
     def __init__(self) -> None:
-        self.requests: dict[tuple[str, int], int] = {}
-        self.timers: dict[str, Timer] = {}
-        self.batches = Timer(SIZES)
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self._lock = threading.Lock()
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        build = {name.replace("-", "_"): version for name, version in versions().items()}
+        words = "Versions that this server runs."
+        Info(f"{PREFIX}_build", words, registry=registry).info(build | {"machine": platform.machine()})
+        words = "Requests in one transaction."
+        self.batches = Histogram(f"{PREFIX}_batch_size", words, buckets=SIZES, registry=registry)
+        words = "Requests by route and status."
+        self._requests = Counter(f"{PREFIX}_requests", words, ["endpoint", "status"], registry=registry)
+        name = f"{PREFIX}_request_seconds"
+        self._seconds = Histogram(name, "Time to answer.", ["endpoint"], buckets=SECONDS, registry=registry)
+        self._served: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        self._counts = {
+            name: Counter(f"{PREFIX}_{name}", words, [label] if label else [], registry=registry)
+            for name, (words, label) in _COUNTS.items()
+        }
 
     def served(self, endpoint: str, status: int, seconds: float) -> None:
         """Count a request."""
-        key = endpoint, status
         try:
-            self.requests[key] += 1
-            self.timers[endpoint].add(seconds)
+            counter, timer = self._served[endpoint, status]
         except KeyError:
-            self.requests[key] = 1
-            self.timers.setdefault(endpoint, Timer()).add(seconds)
+            found = self._requests.labels(endpoint, str(status)), self._seconds.labels(endpoint)
+            self._served[endpoint, status] = counter, timer = found
+        counter.inc()
+        timer.observe(seconds)
 
     def count(self, name: str, kind: str = "", amount: float = 1) -> None:
         """Count something that is rare."""
-        with self._lock:
-            self.counts[name, kind] += amount  # type: ignore[assignment]
+        counter = self._counts[name]
+        (counter.labels(kind) if kind else counter).inc(amount)

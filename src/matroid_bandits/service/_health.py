@@ -36,7 +36,7 @@ async def _metrics(call: Call) -> Response:
     if call.key.campaign is not None:
         raise AccessError(f"expected a key for all campaigns, got one for {call.key.campaign}")
 
-    told = await run_in_threadpool(lambda: page(*call.service.told(), call.service.metrics.figures))
+    told = await run_in_threadpool(lambda: page(*call.service.told(), call.service.figures))
     return Response(told, headers=HEADERS, media_type="text/plain; version=0.0.4")
 
 
@@ -72,22 +72,12 @@ def api_document(root: str = "", needs_key: bool = True) -> dict[str, Any]:
 
 #: Endpoints for operators of the server.
 OPERATION = (
-    Endpoint(
-        "GET", "/healthz", _health, None, "Return 200 while the process runs.", None, StatusAnswer, is_local=True
-    ),
-    Endpoint(
-        "GET",
-        "/readyz",
-        _ready,
-        None,
-        "Return 200 when the server is ready for requests.",
-        None,
-        StatusAnswer,
-        is_local=True,
-    ),
-    Endpoint(
-        "GET", "/metrics", _metrics, "read", "Return metrics for Prometheus.", media_type="text/plain", is_local=True
-    ),
+    Endpoint("GET", "/healthz", _health, None, "Return 200 while the process runs.", None, StatusAnswer,
+             is_local=True),
+    Endpoint("GET", "/readyz", _ready, None, "Return 200 when the server is ready for requests.", None, StatusAnswer,
+             is_local=True),
+    Endpoint("GET", "/metrics", _metrics, "read", "Return metrics for Prometheus.", media_type="text/plain",
+             is_local=True),
     Endpoint("GET", "/openapi.json", _openapi, None, "This document.", media_type="application/json", is_local=True),
     Endpoint("GET", "/docs", _docs, None, "This document as a page.", media_type="text/html", is_local=True),
-)
+)  # fmt: skip

@@ -25,34 +25,14 @@ _N_SUMS: Final = WAITING
 
 
 class History:
-    """Sums over time, made from the log alone: every server that has read the same events has the same.
-
-    Attributes
-    ----------
-    waiting, expired, settled : int
-        How many decisions wait, and how many have expired and were settled since the beginning.
-    unsettled : dict of int to [at, weight, is_held_out]
-        With answers of clicks, the decisions that are not settled, oldest first: when each was asked for, and the sum
-        of what was told of it. An early click is no average: a decision counts whole, when it is settled.
-    marks : list of dict
-        What is on the time line.
-    is_complete : bool
-        False of a history that an earlier version began, until it is made again from the log: what was learnt before
-        is not in it.
-
-    Examples
-    --------
-    >>> history = History()
-    >>> history.add(120.5, ASKED, 1)
-    >>> history.learn(121.0, weight=0.75, share=1.0)
-    >>> [(bucket["at"], bucket["mean"]) for bucket in history.buckets(60)]
-    [(120, 0.75)]
-    """
+    """Sums over time, made from the log alone: every server that has read the same events has the same."""
 
     def __init__(self) -> None:
         self.waiting = self.expired = self.settled = 0
+        # With answers of clicks, decisions that are not settled: when each was asked for, what was told of it, and
+        # whether it was held out. An early click is no average: a decision counts whole, when it is settled.
         self.unsettled: dict[int, list[Any]] = {}
-        self.is_complete = True
+        self.is_complete = True  # False of one that an earlier version began, until it is made again from the log
         self.marks: list[dict[str, Any]] = []
         self._levels: dict[int, dict[int, list[float]]] = {width: {} for width in LEVELS}
         self._second = 0
@@ -67,10 +47,7 @@ class History:
         self._sums[what] += amount
 
     def learn(self, at: float, weight: float, share: float, is_held_out: bool = False) -> None:
-        """Count what was learnt, by an answer or by a default: a sum of weights, and of how many decisions it is.
-
-        The weights of two items of a decision with four count as half a decision.
-        """
+        """Count what was learnt, by an answer or by a default: a sum of weights, and of how many decisions it is."""
         self.add(at, WEIGHT, weight)
         sums = self._sums
         sums[SHARE] += share
@@ -90,18 +67,7 @@ class History:
         return found is not None
 
     def settle(self, at: float, ids: Iterable[int]) -> None:
-        """Settle decisions: count each of `ids` that is not settled yet, with all that was told of it.
-
-        Examples
-        --------
-        >>> history = History()
-        >>> history.wait(1, 60.0, is_held_out=False)
-        >>> history.weigh(1, 1.0), history.totals()[WEIGHT]
-        (True, 0.0)
-        >>> history.settle(90.0, [1])
-        >>> history.totals()[WEIGHT], history.settled
-        (1.0, 1)
-        """
+        """Settle decisions: count each of `ids` that is not settled yet, with all that was told of it."""
         for id in ids:
             found = self.unsettled.pop(id, None)
             if found is not None:
@@ -111,15 +77,7 @@ class History:
                 self.settled += 1
 
     def settle_empty(self, at: float, is_held_out: bool, waits: bool) -> None:
-        """Count a decision without items, worth 0, at once; as settled where others wait (`waits`) for their window.
-
-        Examples
-        --------
-        >>> history = History()
-        >>> history.settle_empty(60.0, False, True)
-        >>> history.totals()[SHARE], history.settled
-        (1.0, 1)
-        """
+        """Count a decision without items, worth 0, at once."""
         self.learn(at, 0.0, 1.0, is_held_out)
         if waits:
             self.add(at, SETTLED, 1)
@@ -130,16 +88,7 @@ class History:
         self.settle(at, [*takewhile(lambda id: id < end, self.unsettled)])
 
     def totals(self) -> list[float]:
-        """Sums since the campaign was created, by the places of a bucket; may be called by any thread.
-
-        Examples
-        --------
-        >>> history = History()
-        >>> history.add(120.5, ASKED, 1)
-        >>> history.add(90_000.0, ASKED, 2)
-        >>> history.totals()[ASKED]
-        3.0
-        """
+        """Sums since the campaign was created, by the places of a bucket; may be called by any thread."""
         days = [*self._levels[86400].values()]  # a copy, made at once: the writer may add a day meanwhile
         return [added(column) for column in zip(self._sums, *days, strict=False)]
 
@@ -217,10 +166,7 @@ class History:
         self._sums = [0.0] * _N_SUMS
 
     def _current(self, width: int) -> dict[int, list[float]]:
-        """The bucket of the current second with what happened in it, where anything did.
-
-        Sums are made second by second, whenever they are looked at, so that every server's are the same to the bit.
-        """
+        """The bucket of the current second with what happened in it, where anything did."""
         if not any(self._sums):
             return {}
         start = self._second - self._second % width

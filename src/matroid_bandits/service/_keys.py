@@ -56,35 +56,19 @@ _MOST_SESSIONS: Final = 100
 
 @dataclass(eq=False)
 class Key:
-    """A credential for the service, with its role.
-
-    Attributes
-    ----------
-    id : str
-        The public part of the key.
-    role : {"read", "decide", "admin"}
-        What it may do.
-    campaign : str or None
-        The only campaign it is for.
-    rate : float or None
-        Requests a second.
-    expires, used : float or None
-        When it ends, and when it was used last, to a minute; in seconds since 1970.
-    decision, learner : int, str
-        Of one that was made from a token: the only decision that it may tell, and the id of its campaign's learner.
-    """
+    """A credential for the service, with its role."""
 
     id: str
     role: Role
-    campaign: str | None = None
-    rate: float | None = None
+    campaign: str | None = None  # the only one that it is for
+    rate: float | None = None  # requests a second
     about: str = ""
     created: float = 0.0
     revoked: float | None = None
     expires: float | None = None
     used: float | None = None
-    decision: int | None = None
-    learner: str = ""
+    decision: int | None = None  # of one that was made from a token: the only decision that it may tell, ...
+    learner: str = ""  # ... and the id of its campaign's learner
     digest: str = field(default="", repr=False)
     until: float = field(default=math.inf, repr=False)  # when it ends, by this process's monotonic clock
     is_used: bool = field(default=False, repr=False)  # since that was last written down
@@ -190,15 +174,7 @@ class Keys:
         return not self._is_open and all(key.revoked is not None or key.until <= now for key in self._known.values())
 
     async def look_up(self, token: str | None, kind: str = KEY) -> Key:
-        """The same as `find`, from what the database had at most `STALE_S` seconds ago; unknown keys are looked for.
-
-        Raises
-        ------
-        AccessError
-            The request has no key, or one that is not known.
-        UnavailableError
-            The database does not answer.
-        """
+        """The same as `find`, from what the database had at most `STALE_S` seconds ago."""
         came = time.monotonic()
         if came - self._read_at > STALE_S / 2:
             await self.read_since(came - STALE_S)
@@ -245,13 +221,7 @@ class Keys:
         return 0.0 if session is None else session.until - time.monotonic()
 
     async def read_since(self, moment: float) -> None:
-        """Wait until a read of the keys that began after a moment is done; all that wait share one.
-
-        Raises
-        ------
-        UnavailableError
-            The database does not answer.
-        """
+        """Wait until a read of the keys that began after a moment is done; all that wait share one."""
         if time.monotonic() - self._read_at > STALE_S / 2:
             self._read_soon()
         while self._read_at < moment:
@@ -277,41 +247,29 @@ class Keys:
             asyncio.get_running_loop().run_in_executor(None, self.note_uses)  # nothing waits for it
 
     def find(self, token: str | None, kind: str = KEY) -> Key:
-        """Whose key, or login, this is.
-
-        Raises
-        ------
-        AccessError
-            The request has no key, or one that is not known.
-        """
+        """Whose key, or login, this is."""
         if self.is_open:
             return OPEN_KEY
         if not token:
-            raise _unknown("expected a key, as Authorization: Bearer mb_..., got none")
+            raise unknown("expected a key, as Authorization: Bearer mb_..., got none")
         given, _, rest = token.partition("_")
         id, _, secret = rest.partition("_")
         key, digest = self._owner(id, kind)
         is_known = key is not None and key.revoked is None and hmac.compare_digest(digest, _digest(secret))
         if given != kind or key is None or not is_known:
-            raise _unknown("expected a key that is known here, got another")
+            raise unknown("expected a key that is known here, got another")
         if key.until != math.inf and key.until <= time.monotonic():
-            raise _unknown("expected a key that is still good, got one that has expired")
+            raise unknown("expected a key that is still good, got one that has expired")
         key.is_used = True
         return key
 
     def by_id(self, id: str) -> Key:
-        """The key of an id, where it is still good.
-
-        Raises
-        ------
-        AccessError
-            There is none, or it was revoked or has expired.
-        """
+        """The key of an id, where it is still good."""
         if self.is_open:
             return OPEN_KEY
         key = self._known.get(id)
         if key is None or key.revoked is not None or key.until <= time.monotonic():
-            raise _unknown("expected a key that is known here, got another")
+            raise unknown("expected a key that is known here, got another")
         return key
 
     def _owner(self, id: str, kind: str) -> tuple[Key | None, str]:
@@ -417,38 +375,13 @@ def revoke_key(database: Database, id: str) -> None:
 
 
 def revoke_keys_of(connection: Connection, campaign: str, now: float) -> None:
-    """Let the keys that are for one campaign alone be used no more, since another may get its name.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from matroid_bandits.service import Database
-    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
-    ...     with database.writing() as connection:
-    ...         revoke_keys_of(connection, "ads", 0.0)
-    """
+    """Let the keys that are for one campaign alone be used no more, since another may get its name."""
     statement = sa.update(keys).where(keys.c.campaign == campaign, keys.c.revoked.is_(None))
     connection.execute(statement.values(revoked=now))
 
 
 def open_session(database: Database, key: str) -> str:
-    """Make a login with a key, and give its text, which is stored hashed; it ends after `SESSION_S` seconds.
-
-    Of logins of one key, one that is made later ends later, though a tick of the clock may see several: the oldest is
-    the one to end where there are too many.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from matroid_bandits.service import Database
-    >>> database = Database(tempfile.mkdtemp() + "/campaigns.db")
-    >>> database.open()
-    >>> text = open_session(database, create_key(database, "read").split("_")[1])
-    >>> text.startswith("mbs_")
-    True
-    >>> close_session(database, text)
-    >>> database.close()
-    """
+    """Make a login with a key, and give its text, which is stored hashed; it ends after `SESSION_S` seconds."""
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     with database.writing() as connection:
         newest = select(sessions.c.id, sessions.c.ends).where(sessions.c.key == key).order_by(sessions.c.ends.desc())
@@ -492,7 +425,8 @@ def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _unknown(message: str) -> AccessError:
+def unknown(message: str) -> AccessError:
+    """The error of a key, a login or a token that is not known here."""
     error = AccessError(message)
     error.is_unknown = True  # type: ignore[attr-defined]
     return error

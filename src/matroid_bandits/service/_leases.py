@@ -11,7 +11,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -37,23 +36,7 @@ _MOST_OF_THEM: Final = 0.75
 
 
 class Clock:
-    """The database's clock as this server last read it, and the pauses between two readings.
-
-    A machine that is suspended stops its own clocks, so only the database can tell how long a server was paused.
-
-    Parameters
-    ----------
-    most : float
-        Seconds between two readings above which the server was paused.
-
-    Examples
-    --------
-    >>> clock = Clock(most=5.0)
-    >>> clock.read(100.0), clock.read(104.0), clock.read(700.0)
-    (False, False, True)
-    >>> clock.era
-    1
-    """
+    """The database's clock as this server last read it, and the pauses between two readings."""
 
     def __init__(self, most: float) -> None:
         self.last, self.era, self._most = 0.0, 0, most
@@ -72,40 +55,8 @@ class Clock:
         return is_paused
 
 
-@dataclass(frozen=True)
-class Holder:
-    """A server that has the lease of a campaign, and the URL at which others reach it; empty where there is none."""
-
-    server: str
-    url: str
-
-
 class Leases(threading.Thread):
-    """The leases of the campaigns of a database, as one server takes, renews and gives them up.
-
-    Parameters
-    ----------
-    database : Database
-        Where the table is.
-    server : str
-        The id of this server.
-    seconds : float
-        How long a lease is.
-    every : float
-        Seconds between two looks at the table.
-    share : tuple of int
-        Which of how many workers of a command this server is: it takes its share of the free leases at once, and
-        others once they have been free for the time of a lease.
-
-    Attributes
-    ----------
-    url : str
-        Where other servers reach this one; empty where they cannot.
-    clock : Clock
-        The database's clock.
-    save : callable
-        Called with the name of a campaign that is given to another server; stores a snapshot of it.
-    """
+    """The leases of the campaigns of a database, as one server takes, renews and gives them up."""
 
     def __init__(
         self, database: Database, server: str, seconds: float, every: float, share: tuple[int, int] = (0, 1)
@@ -117,7 +68,7 @@ class Leases(threading.Thread):
         self._every = min(every, seconds / _LOOKS)
         self._held: frozenset[int] = frozenset()
         self._begun: set[int] = set()  # of campaigns that are created while the table is read
-        self._holders: dict[str, Holder] = {}
+        self._holders: dict[str, str] = {}  # the URLs of those of others, by campaign
         self._free_since: dict[int, float] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._next_weighing = time.monotonic() + _WEIGHED_S
@@ -139,8 +90,7 @@ class Leases(threading.Thread):
 
     def url_of(self, name: str) -> str:
         """Where the holder of a campaign's lease is reached; empty where the campaign is to be written here."""
-        holder = self._holders.get(name)
-        return "" if holder is None else holder.url
+        return self._holders.get(name, "")
 
     @property
     def has_others(self) -> bool:
@@ -186,7 +136,7 @@ class Leases(threading.Thread):
                 taken = self._take(connection, wanted)
         self._held = frozenset(row.id for row in mine if row.until > 0.0).union(taken, begun, self._begun)
         self._holders = {
-            row.name: Holder(row.server, row.url)
+            row.name: row.url
             for row in rows
             if row.id not in self._held and row.server is not None and row.until > now
         }

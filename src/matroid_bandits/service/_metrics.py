@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    InfoMetricFamily,
-    Metric,
-)
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from matroid_bandits._util.versions import versions
-from matroid_bandits.service._figures import SECONDS, SIZES, Figures, Timer
+from matroid_bandits.service._figures import PREFIX, Figures
 from matroid_bandits.service._history import (
     ASKED,
     CLOSED,
@@ -32,34 +22,10 @@ from matroid_bandits.service._history import (
     WEIGHT,
 )
 
-PREFIX = "matroid_bandits"
-
-#: What is counted by name alone or by kind, see `Figures.count`.
-_COUNTS = {
-    "database_errors": ("Statements and transactions that the database did not take.", "kind"),
-    "snapshots": ("Snapshots of campaigns that were written, or could not be.", "result"),
-    "replayed_events": ("Events of logs that were read and applied: at the start, and those of other servers.", ""),
-    "replay_seconds": ("Seconds that took.", ""),
-    "loaded_campaigns": ("Campaigns that were loaded.", ""),
-    "unknown_items": ("Names in exclude and available of items that are not there, which were ignored.", "campaign"),
-    "slow_requests": ("Requests that took longer than --slow.", ""),
-    "wrong_keys": ("Requests and logins with a key that is not known here, or without one.", "kind"),
-    "passed_on_requests": ("Requests that were passed on to the holder of a lease, or could not be.", "result"),
-    "refused_connections": ("Connections and requests that were refused before any key was read.", "status"),
-}
-
 
 @dataclass(frozen=True)
 class CampaignFigures:
-    """What is told of one campaign.
-
-    Attributes
-    ----------
-    gauges : dict of str to float
-        Values of `GAUGES`, and of `BY_WINDOW` with the window behind a slash; those that are known.
-    totals : list of float
-        Sums since it was created, by the places of a bucket of its history; empty where it is not loaded.
-    """
+    """What is told of one campaign."""
 
     name: str
     gauges: dict[str, float]
@@ -105,88 +71,29 @@ BY_WINDOW = {
 }
 
 
-class Metrics:
-    """The figures of one process."""
-
-    def __init__(self) -> None:
-        self.figures = Figures()
-
-    def committed(self, n: int) -> None:
-        """Count a batch."""
-        if n:
-            self.figures.batches.add(n)
-
-
 def page(campaigns: list[CampaignFigures], states: dict[str, tuple[str, float]], figures: Figures) -> bytes:
     """The page that Prometheus reads; `states` are gauges of the process with what they say."""
-    registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
-    registry.register(
-        _Collected(
-            [
-                _build(),
-                _histogram(figures.batches),
-                *_requests(figures),
-                *_counts(figures),
-                *(GaugeMetricFamily(f"{PREFIX}_{name}", text, value) for name, (text, value) in states.items()),
-                *_campaigns(campaigns),
-            ]
-        )
-    )
-    return generate_latest(registry)
+    gauges = (GaugeMetricFamily(f"{PREFIX}_{name}", text, value) for name, (text, value) in states.items())
+    families = [*figures.registry.collect(), *gauges, *_campaigns(campaigns)]
+    for family in families:  # but for when each count began
+        family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
+    return generate_latest(_Collected(families))
 
 
-def _histogram(batches: Timer) -> Metric:
-    family = HistogramMetricFamily(f"{PREFIX}_batch_size", "Requests in one transaction.")
-    ends = [*(str(float(size)) for size in SIZES), "+Inf"]
-    family.add_metric([], [*zip(ends, map(float, accumulate(batches.counts)), strict=True)], batches.total)
-    return family
-
-
-class _Collected(Collector):
-    """Families that are made when a page is asked for."""
+class _Collected(CollectorRegistry):
+    """Families that were made for a page."""
 
     def __init__(self, families: list[Metric]) -> None:
+        super().__init__()
         self._families = families
 
-    def collect(self) -> Iterator[Metric]:
-        yield from self._families
-
-
-def _build() -> Metric:
-    found = {name.replace("-", "_"): version for name, version in versions().items()}
-    return InfoMetricFamily(
-        f"{PREFIX}_build", "Versions that this server runs.", found | {"machine": platform.machine()}
-    )
-
-
-def _requests(figures: Figures) -> Iterator[Metric]:
-    answered = CounterMetricFamily(
-        f"{PREFIX}_requests", "Requests by route and status.", labels=["endpoint", "status"]
-    )
-    for (endpoint, status), n in [*figures.requests.items()]:
-        answered.add_metric([endpoint, str(status)], n)
-    yield answered
-    seconds = HistogramMetricFamily(f"{PREFIX}_request_seconds", "Time to answer.", labels=["endpoint"])
-    ends = [*map(str, SECONDS), "+Inf"]
-    for endpoint, timer in [*figures.timers.items()]:
-        buckets = [*zip(ends, map(float, accumulate(timer.counts)), strict=True)]
-        seconds.add_metric([endpoint], buckets, timer.total)
-    yield seconds
-
-
-def _counts(figures: Figures) -> Iterator[Metric]:
-    counted = dict(figures.counts)
-    for name, (text, label) in _COUNTS.items():
-        family = CounterMetricFamily(f"{PREFIX}_{name}", text, labels=[label] if label else [])
-        for kind in sorted(kind for given, kind in counted if given == name) or ([""] if not label else []):
-            family.add_metric([kind] if label else [], counted.get((name, kind), 0))
-        yield family
+    def collect(self) -> list[Metric]:
+        """All of them."""
+        return self._families
 
 
 def _campaigns(campaigns: list[CampaignFigures]) -> Iterator[Metric]:
     """Figures of campaigns, each from the server that has its lease."""
-
     for name, text in GAUGES.items():
         family = GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=["campaign"])
         for each in campaigns:

@@ -21,13 +21,7 @@ _LOCK = 7_126_403_551  # any number that other programs are unlikely to lock in 
 
 
 def migrate(connection: Connection, to: str = "head") -> None:
-    """Run the steps that the database has not seen yet, in one transaction; processes do it one after another.
-
-    Raises
-    ------
-    UnavailableError
-        The tables are of a newer version of the package.
-    """
+    """Run the steps that the database has not seen yet, in one transaction; processes do it one after another."""
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     config.set_main_option("path_separator", "os")

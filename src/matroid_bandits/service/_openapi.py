@@ -103,13 +103,7 @@ def _place(each: Endpoint) -> int:
 
 
 def curl(method: str, path: str, about: dict[str, Any]) -> str:
-    """A command that calls an endpoint; the address and the key are variables of the shell.
-
-    Examples
-    --------
-    >>> curl("get", "/v1/campaigns/{name}", {"needs_key": True})
-    'curl -H "Authorization: Bearer $KEY" "$URL/v1/campaigns/front-page"'
-    """
+    """A command that calls an endpoint; the address and the key are variables of the shell."""
     parts = ["curl"]
     if about.get("needs_key", True):
         parts.append('-H "Authorization: Bearer $KEY"')

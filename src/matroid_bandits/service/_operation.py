@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol
 
+from pydantic_core import to_json
 from sqlalchemy import Connection
 
 from matroid_bandits.exceptions import CampaignStateError, CampaignStoppedError
@@ -21,53 +23,54 @@ COMMAND_LINE = "command line"
 
 @dataclass
 class Answer:
-    """What a request is answered: the status, the body, and whether it is an earlier request's answer.
-
-    `stored` is what is kept of the body with the request's id, where that is shorter (see `_remembered`).
-    """
+    """What a request is answered: the status, the body, and whether it is an earlier request's answer."""
 
     body: bytes
     status: int = 200
     is_replayed: bool = False
-    stored: str = ""
+    stored: str = ""  # what is kept of the body with the request's id, where that is shorter
 
 
 @dataclass
 class Turn:
-    """One transaction: its time, what it appends, the campaigns it has locked and those it made.
-
-    Attributes
-    ----------
-    answered : dict of (campaign, request id) to (digest, answer)
-        What requests with ids were answered before, and in this transaction.
-    fresh : list of rows
-        The ids that were answered in this transaction.
-    doubtful : set of int
-        Campaigns that an operation left in doubt: nothing of theirs is committed.
-    run : set of Operation
-        What was executed.
-    terms : dict of int to str
-        The new terms of campaigns, as their rows have them.
-    by : str
-        Whose operation is executed: the id of a key, or "command line"; empty where there are no keys.
-    """
+    """One transaction: its time, what it appends, the campaigns it has locked and those it made."""
 
     connection: Connection
     at: float
     rows: list[EventRow] = field(default_factory=list)
     locked: dict[int, Any] = field(default_factory=dict)
     created: list[Replica] = field(default_factory=list)
-    answered: dict[tuple[int, str], tuple[str, Answer]] = field(default_factory=dict)
-    fresh: list[RequestRow] = field(default_factory=list)
-    doubtful: set[int] = field(default_factory=set)
-    run: set[Operation] = field(default_factory=set)
-    by: str = ""
-    terms: dict[int, str] = field(default_factory=dict)
+    answered: dict[tuple[int, str], tuple[str, Answer]] = field(default_factory=dict)  # digests by campaign and id
+    fresh: list[RequestRow] = field(default_factory=list)  # the ids that were answered in this transaction
+    doubtful: set[int] = field(default_factory=set)  # campaigns in doubt: nothing of theirs is committed
+    run: set[Operation] = field(default_factory=set)  # what was executed
+    by: str = ""  # whose operation is executed: the id of a key, or "command line"; empty where there are no keys
+    terms: dict[int, str] = field(default_factory=dict)  # new ones, as the rows of campaigns have them
 
     @property
     def signature(self) -> dict[str, str]:
         """What an event of the operation in hand says of its origin; nothing where that is not known."""
         return {"by": self.by} if self.by else {}
+
+
+#: Executed by the writer's thread.
+Action = Callable[[Replica, Turn], Answer]
+
+P = ParamSpec("P")
+
+
+def action(run: Callable[Concatenate[Replica, Turn, P], Any]) -> Callable[P, Action]:
+    """What makes an action of `run`, which gives an answer, or a form of one, from its other arguments."""
+
+    @wraps(run)
+    def given(*args: P.args, **options: P.kwargs) -> Action:
+        def act(replica: Replica, turn: Turn) -> Answer:
+            found = run(replica, turn, *args, **options)
+            return found if isinstance(found, Answer) else Answer(to_json(found))
+
+        return act
+
+    return given
 
 
 class Future(Protocol):
@@ -85,37 +88,18 @@ class Future(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """A request to the writer.
+    """A request to the writer."""
 
-    Attributes
-    ----------
-    run : callable
-        Called by the writer's thread, with the replica and the turn; gives the answer. Reads get no turn.
-    campaign : str or None
-        The campaign's name; None for what concerns none, or makes one.
-    need : {"read", "change", "ask"}
-        What the campaign's state must allow.
-    request_id, digest : str
-        The client's id of the request, and the hash of what it asks for; empty without one.
-    future : future, or what is like one
-        Where the result is set: from its event loop where it has `get_loop`, else from the writer's thread.
-    by : str
-        Whose operation it is, as for `Turn`.
-    era : int or None
-        The era of the database's clock in which it came: it is not executed after a pause. None for what came from
-        no client.
-    """
-
-    run: Callable[[Any, Any], Any]
-    campaign: str | None = None
+    run: Callable[[Any, Any], Any]  # called by the writer's thread with replica and turn; reads get no turn
+    campaign: str | None = None  # None for what concerns none, or makes one
     need: Need = "read"
     request_id: str = ""
-    digest: str = ""
+    digest: str = ""  # the hash of what the request asks for
     future: Future | None = None
     result: Any = None
     error: BaseException | None = None
     by: str = ""
-    era: int | None = None
+    era: int | None = None  # of the database's clock in which it came; None for what came from no client
 
     @property
     def is_write(self) -> bool:

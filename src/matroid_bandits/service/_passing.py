@@ -55,19 +55,7 @@ _PASSED = {
 
 
 class Passage:
-    """A request on its way to the holder, in the place of uvicorn's cycle.
-
-    Attributes
-    ----------
-    url : str
-        Where the holder is reached.
-    body : bytearray
-        What has come of the body.
-    is_apart : bool
-        Whether the answer is a stream, which has a connection of its own.
-    era : int
-        The era of the database's clock in which the request came.
-    """
+    """A request on its way to the holder, in the place of uvicorn's cycle."""
 
     __slots__ = (
         "body", "disconnected", "era", "head", "headers", "is_apart", "keep_alive", "link", "mark", "message_event",
@@ -307,17 +295,11 @@ class _Pool:
 
 
 class Passing:
-    """Passes requests on for a server's protocol.
-
-    Parameters
-    ----------
-    service : Service
-        Whose leases say where.
-    """
+    """Passes requests on for a server's protocol."""
 
     def __init__(self, service: Service) -> None:
         settings = service.settings
-        self._service, self._leases, self._figures = service, service.leases, service.metrics.figures
+        self._service, self._leases, self._figures = service, service.leases, service.figures
         self._root, self._patience = settings.root_path.encode(), settings.lease
         self._sizes = settings.max_body, settings.max_spec
         self._proxies: Any = ProxyHeadersMiddleware(None, settings.proxies).trusted_hosts  # type: ignore[arg-type]

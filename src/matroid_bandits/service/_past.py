@@ -12,7 +12,7 @@ from matroid_bandits._util.names import decode
 from matroid_bandits.exceptions import LimitError, UnknownDecisionError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._reads import archived_error, uplift_form
-from matroid_bandits.service._replica import Replica, read_terms
+from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database
 
 #: Events that are replayed to explain a decision; snapshots are 20,000 apart unless told otherwise.
@@ -23,13 +23,7 @@ _CHUNK = 64
 
 
 class Past:
-    """Campaigns as they stood before their decisions. The last one is kept: its items are asked for one by one.
-
-    Parameters
-    ----------
-    database : Database
-        Where the logs are.
-    """
+    """Campaigns as they stood before their decisions. The last one is kept: its items are asked for one by one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,17 +31,7 @@ class Past:
         self._last: tuple[str, int, Replica, dict[str, Any]] | None = None
 
     def explain(self, name: str, item: Any, decision: int) -> dict[str, Any]:
-        """Why an item is in or out of a decision, by what was believed when it was made.
-
-        Raises
-        ------
-        UnknownDecisionError
-            There is no such decision in the log.
-        ArchivedEventsError
-            Its event has been moved to an archive.
-        LimitError
-            It was made too long after the snapshots that there are.
-        """
+        """Why an item is in or out of a decision, by what was believed when it was made."""
         with self._lock:
             if self._last is None or self._last[:2] != (name, decision):
                 self._last = name, decision, *self._stand_before(name, decision)
@@ -68,10 +52,7 @@ class Past:
             row = database.get(connection, name)
             database.take_time(connection)
             seq, asked = self._find(connection, row, decision)
-            replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
-            for number in _snapshots.numbers(connection, row.id, seq - 1):
-                if _snapshots.restore(connection, replica, number):
-                    break
+            replica = _snapshots.newest(connection, row, seq - 1)
             n_between = seq - replica.seq
             if n_between > _MOST_REPLAYED:
                 raise LimitError(
@@ -138,12 +119,7 @@ def campaign_uplift(database: Database, name: str) -> dict[str, Any]:
     with database.reading(at_once=True) as connection:
         row = database.get(connection, name)
         database.take_time(connection)
-        replica = Replica(row.id, row.name, read_terms(row.spec, row.name))
-        for seq in _snapshots.numbers(connection, row.id, row.seq):
-            saved = Replica(row.id, row.name, replica.spec)
-            if _snapshots.restore(connection, saved, seq) and (saved.uplift.is_complete or row.first > 1):
-                replica = saved
-                break
+        replica = _snapshots.newest(connection, row, row.seq, lambda saved: saved.uplift.is_complete or row.first > 1)
         for event in database.log(connection, row.id, replica.seq, row.seq - replica.seq):
             replica.follow(event.seq, event.at, event.payload, event.seq)  # by the log's word
         return uplift_form(replica, database.now(connection))

@@ -16,24 +16,12 @@ from matroid_bandits.exceptions import DataError
 
 
 def place_of(address: str) -> Folder | Bucket:
-    """A folder by its path, or an object store by its address, such as ``s3://bucket/folder``.
-
-    Examples
-    --------
-    >>> type(place_of("memory://old-events")).__name__
-    'Bucket'
-    """
+    """A folder by its path, or an object store by its address, such as ``s3://bucket/folder``."""
     return Bucket(address) if "://" in address else Folder(Path(address))
 
 
 class Folder:
-    """A folder of this machine; what is made in it is its owner's alone.
-
-    Parameters
-    ----------
-    root : Path
-        Created where it is not there, in a folder that is.
-    """
+    """A folder of this machine; what is made in it is its owner's alone."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -67,13 +55,7 @@ class Folder:
 
 
 class Bucket:
-    """A folder of an object store, of any kind that fsspec knows: S3, GCS, Azure and others by their own packages.
-
-    Parameters
-    ----------
-    address : str
-        Such as ``s3://bucket/folder``; options are taken from where the store's package finds them.
-    """
+    """A folder of an object store, of any kind that fsspec knows: S3, GCS, Azure and others by their own packages."""
 
     def __init__(self, address: str) -> None:
         try:

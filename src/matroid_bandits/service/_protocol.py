@@ -36,15 +36,7 @@ _KEPT_FILES, _MOST_CONNECTIONS = 128, 10_000
 
 
 class Gate:
-    """Counts connections, in all and of each address.
-
-    Parameters
-    ----------
-    settings : Settings
-        How many there may be.
-    figures : Figures, optional
-        Where refusals are counted.
-    """
+    """Counts connections, in all and of each address."""
 
     def __init__(self, settings: Settings, figures: Figures | None = None) -> None:
         self.settings, self.figures = settings, figures or Figures()
@@ -77,21 +69,11 @@ class Gate:
 
 
 class Front:
-    """What the connections of a server share; the application's lifespan makes it, and gives it to the protocol.
-
-    Parameters
-    ----------
-    service : Service
-        What is served.
-    own_port : int, default 0
-        The loopback port at which the other workers of a command reach this one, whose connections are not limited.
-    listeners : sequence of sockets
-        Where connections wait to be accepted.
-    """
+    """What the connections of a server share; the application's lifespan makes it, and gives it to the protocol."""
 
     def __init__(self, service: Service, own_port: int = 0, listeners: Sequence[socket.socket] = ()) -> None:
         self.service, self.own_port, self._listeners = service, own_port, listeners
-        self.gate = Gate(service.settings, service.metrics.figures)
+        self.gate = Gate(service.settings, service.figures)
         self.short, self.passing, self.clock = ShortWay(service), Passing(service), service.leases.clock
         self.connections: set[GuardedProtocol] = set()
         self._loop = asyncio.get_running_loop()
@@ -129,13 +111,7 @@ class _Refused(Exception):
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with limits, the short way, and passing on.
-
-    Attributes
-    ----------
-    era : int
-        The era of the database's clock in which the connection was made.
-    """
+    """uvicorn's protocol with limits, the short way, and passing on."""
 
     _address: str | None = None
     _timer: asyncio.TimerHandle | None = None

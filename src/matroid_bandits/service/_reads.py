@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from matroid_bandits._util.names import decode, encode
@@ -18,23 +19,6 @@ _ITEM_BYTES = 32
 
 #: Exchanges that a request looks at, between two batches of the writer's; and margins in an answer.
 _MOST_EXCHANGES, _N_MARGINS = 200_000, 20
-
-
-def summary_form(replica: Replica) -> dict[str, Any]:
-    """Summary of a campaign."""
-    return {
-        "name": replica.name,
-        "title": _title(replica.spec),
-        "status": replica.status,
-        "reason": replica.reason,
-        "seq": replica.seq,
-        "decisions": replica.learner.n_decisions,
-        "waiting": replica.learner.n_outstanding,
-        "created": replica.created,
-        "alarms": len(replica.alarms),
-        "loading": None,
-        "compiling": compiling_now(replica.name),
-    }
 
 
 def row_form(row: Any, spec: dict[str, Any], progress: tuple[int, int] | None = None) -> dict[str, Any]:
@@ -80,7 +64,7 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
     """A campaign with all its settings."""
     learner = replica.learner
     matroid = learner.constraint
-    form = summary_form(replica) | {
+    form = row_form(SimpleNamespace(name=replica.name, **replica.row()), replica.spec) | {
         "id": learner.id,
         "about": replica.spec.get("about", ""),
         "n_items": matroid.n_items,
@@ -112,15 +96,11 @@ def estimates_form(
     """What is believed of each item, of some by label, or of `limit` of them from number `offset` on."""
     learner, rule = replica.learner, replica.rule
     found, n_items = learner.estimates(features=features), learner.constraint.n_items
-    numbers = range(n_items)[offset : None if limit is None else offset + limit]
+    listed = [*range(n_items)[offset : None if limit is None else offset + limit]]
     if items is not None:
         listed = [learner.constraint.item(decode(label)) for label in items]
+    if items is not None or len(listed) < n_items:
         found = found.of(listed)
-    elif len(numbers) < n_items:
-        listed = [*numbers]
-        found = found.of(listed)
-    else:
-        listed = [*numbers]
     counts = replica.recent_counts()
     return found.to_dict() | {
         "seq": replica.seq,
@@ -185,11 +165,12 @@ def uplift_form(replica: Replica, now: float) -> dict[str, Any]:
     return {"seq": replica.seq} | replica.uplift.form(replica.learner, now)
 
 
-def history_form(replica: Replica, resolution: int, after: float) -> dict[str, Any]:
+def history_form(replica: Replica, resolution: int, after: float, now: float) -> dict[str, Any]:
     """Return counts and average weights over time."""
     history = replica.history
     return {
         "resolution": resolution,
+        "now": now,
         "buckets": history.buckets(resolution, after),
         "marks": [mark for mark in history.marks if mark["at"] > after],
         "waiting": history.waiting,

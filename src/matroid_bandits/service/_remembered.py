@@ -37,13 +37,7 @@ _TOLD = ("decision", "told", "waiting")
 
 
 def short_id(id: str) -> str:
-    """An id as it is stored: of the usual kind, 23 characters instead of 36.
-
-    Examples
-    --------
-    >>> len(short_id("0001cbcd-fb8a-42a8-85f4-1268be650cc1")), short_id("visit 17")
-    (23, 'visit 17')
-    """
+    """An id as it is stored: of the usual kind, 23 characters instead of 36."""
     if _UUID.fullmatch(id) is None:
         return id
     return _MARK + _text(bytes.fromhex(id.replace("-", "")))
@@ -51,13 +45,7 @@ def short_id(id: str) -> str:
 
 @lru_cache(maxsize=16)  # a request's is read some times, one after the other
 def read_mark(value: bytes) -> tuple[str, float, str]:
-    """The server that passed a request on, the time it knew, and the id that it made; empty and 0 without one.
-
-    Examples
-    --------
-    >>> read_mark(b"0123456789abcdef 17.500"), read_mark(b"anything else")
-    (('0123456789abcdef', 17.5, ''), ('', 0.0, ''))
-    """
+    """The server that passed a request on, the time it knew, and the id that it made; empty and 0 without one."""
     found = _PASSED.fullmatch(value.decode("latin-1"))
     if found is None:
         return "", 0.0, ""
@@ -70,13 +58,7 @@ def short_digest(digest: str) -> str:
 
 
 def sealed(id: str, digest: str, status: int, answer: str) -> str:
-    """A request's digest as it is stored: short, with a checksum of the whole row.
-
-    Examples
-    --------
-    >>> is_sound("visit 17", sealed("visit 17", "", 200, "[1,2,false]"), 200, "[1,2,true]")
-    False
-    """
+    """A request's digest as it is stored: short, with a checksum of the whole row."""
     short = short_digest(digest)
     return f"{short}.{_checksum(id, short, status, answer)}"
 
@@ -93,17 +75,7 @@ def is_same(stored: str, digest: str) -> bool:
 
 
 def short_decision(form: dict[str, Any]) -> str:
-    """The answer to an ask as it is stored: values without their names, and without the learner's id.
-
-    Examples
-    --------
-    >>> form = {"decision": 3, "learner": "a1", "items": ["boots"], "numbers": [0], "pinned": [], "full": True,
-    ...         "held_out": False}
-    >>> short_decision(form)
-    '[3,["boots"],[0],[],true,false,{}]'
-    >>> whole(short_decision(form), "a1") == to_json(form)
-    True
-    """
+    """The answer to an ask as it is stored: values without their names, and without the learner's id."""
     if tuple(form)[:7] != _DECISION:
         return to_json(form).decode()
     values = [form[name] for name in _DECISION if name != "learner"]

@@ -51,58 +51,19 @@ _MARKED = OWN_EVENTS | {"created", "changed", "configured", "restarted"}
 
 
 class Replica:
-    """A learner that follows the log of one campaign.
-
-    Attributes
-    ----------
-    id, name : int, str
-        The campaign's number in the database, and its name.
-    learner : Learner
-        The learner after event `seq`.
-    seq : int
-        The number of the last event that happened to it.
-    digest : str
-        The digest of the log up to that event.
-    spec : dict
-        The campaign's title, what it is about, its answer window in seconds and its default weight: as the log says
-        them, or as the row of the campaign does where the log is of a version that did not.
-    is_told : bool
-        Whether the log, or the snapshot that the replica began with, says the terms.
-    trusted : int
-        The last event by which decisions of the log were accepted as they are; 0 without one.
-    history : History
-        Sums over time.
-    uplift : Uplift
-        The learner against its control.
-    recent : deque of lists of labels
-        The items of the latest decisions, in JSON form.
-    alarms : dict of event to {"seq", "at", "kind", "text"}
-        The alarms that were not acknowledged, oldest first: "drift" where a detector found a change, "scale" where
-        the policy's scale is too small for the weights' range, "replay" where another build would have decided
-        otherwise.
-    is_wide, n_alarms : bool, int
-        Whether an alarm told of the scale, and the changes that the policy's detector had found at the last one.
-    spent, excess : float
-        Seconds that operations took since the last snapshot, and what slow ones lately took beyond their share.
-    mismatch : str
-        Why the learner does not decide as the log says it did; empty while it does.
-    difference : str
-        The same of what another build wrote, which is to be told by an alarm, and does not stop the campaign.
-    build : str
-        The build that wrote the snapshot that the replica began with; empty without one.
-    is_unsaved : bool
-        Whether a snapshot is wanted before `saved` lies far behind.
-    """
+    """A learner that follows the log of one campaign."""
 
     def __init__(self, id: int, name: str, spec: dict[str, Any], learner: Learner | None = None) -> None:
         self.id, self.name, self.spec = id, name, spec
         self.seq, self.digest, self.saved = 0, "", 0
         self.history, self.uplift = History(), Uplift()
-        self.mismatch, self.spent, self.excess = "", 0.0, 0.0
-        self.difference, self.build, self.is_unsaved = "", "", False
+        self.mismatch = ""  # why the learner does not decide as the log says it did
+        self.difference = ""  # the same of what another build wrote: told by an alarm, and the campaign goes on
+        self.spent, self.excess = 0.0, 0.0  # seconds of operations: since the last snapshot, and beyond their share
+        self.build, self.is_unsaved = "", False  # of the snapshot that it began with; whether one is wanted soon
         self.status, self.created = "active", 0.0
         self.reason: str | None = None
-        self.is_told, self.trusted = False, 0
+        self.is_told, self.trusted = False, 0  # whether the log says the terms; the last event of trusted decisions
         self._row: tuple[Any, ...] = ()  # what the row of the campaign said when it was compared last
         self.weights = math.inf, -math.inf
         self.alarms: dict[int, dict[str, Any]] = {}
@@ -137,13 +98,7 @@ class Replica:
         return [] if found is None else [found]
 
     def follow(self, seq: int, at: float, payload: str, trusted: int) -> None:
-        """Let the next event of the log happen; up to event `trusted` the log's word is taken for decisions.
-
-        Raises
-        ------
-        ReplayError
-            The event cannot happen to this learner, not even by the log's word.
-        """
+        """Let the next event of the log happen; up to event `trusted` the log's word is taken for decisions."""
         if seq != self.seq + 1:
             raise ReplayError(f"expected event {self.seq + 1} of {self.name} next, got {seq}")
         try:
@@ -262,13 +217,7 @@ class Replica:
         }
 
     def compare(self, row: Any, names: Sequence[str] = ("spec", "status", "reason", "trusted")) -> None:
-        """Compare what the row of the campaign says with the log; where that is of an early version, take the row.
-
-        Raises
-        ------
-        ReplayError
-            The row is not the one that the log leads to.
-        """
+        """Compare what the row of the campaign says with the log; where that is of an early version, take the row."""
         said = row.spec, row.status, row.reason, row.trusted
         if said == self._row:
             return
@@ -300,12 +249,8 @@ class Replica:
             history.settle_before(at, event["before"])
 
     def _learn(self, at: float, of: Untold, weight: float, n_items: int) -> None:
-        """Count the weights of some items of a decision: at once, or, with answers of clicks, when it is settled.
-
-        A decision is settled when its window has ended, whether anything of it still waits or not: clicks come early,
-        and averages of what is answered early are too high. Without a window it is settled when nothing waits.
-        """
-        history = self.history
+        """Count the weights of some items of a decision: at once, or, with answers of clicks, when it is settled."""
+        history = self.history  # settled when the window has ended: averages of what comes early are too high
         if not history.weigh(of.id, weight):
             history.learn(at, weight, n_items / max(of.n_items, 1), of.is_held_out)
         elif n_items == of.n_untold and not self._has_window:
@@ -419,11 +364,7 @@ class Replica:
         return self.seq, self.learner.n_steps
 
     def has_moved(self, before: tuple[int, int], error: Exception) -> bool:
-        """Whether an operation that failed may have changed something since `n_steps` was read.
-
-        Errors of this package come before anything is changed, as long as no event came of the operation; after
-        others it counts whether the learner began to change.
-        """
+        """Whether an operation that failed may have changed something since `n_steps` was read."""
         if self.seq != before[0] or not self.is_clean:
             return True
         return not isinstance(error, MatroidBanditsError) and self.learner.n_steps != before[1]
@@ -434,10 +375,7 @@ class Replica:
         return not self._emitted
 
     def in_order(self, decision: int, weights: Any) -> Any:
-        """Weights by label as a list in the order of the decision's items, where they are of all of them.
-
-        Reading a list takes the learner a fraction of the time. What is anything but that is left as it is.
-        """
+        """Weights by label as a list in the order of the decision's items, where they are of all of them."""
         items = self.learner.book.untouched(decision) if isinstance(weights, dict) else None
         if items is None or len(weights) != len(items):
             return weights
@@ -485,13 +423,7 @@ def stored_terms(row: Any) -> dict[str, Any]:
 
 
 def read_terms(text: str, name: str) -> dict[str, Any]:
-    """A campaign's terms from its row.
-
-    Raises
-    ------
-    ReplayError
-        They are no JSON object, or the answer window or the default is no number.
-    """
+    """A campaign's terms from its row."""
     try:
         terms = json.loads(text)
     except ValueError:
@@ -542,13 +474,7 @@ def _few(labels: list[Any]) -> str:
 
 
 def alarm_kind(event: dict[str, Any]) -> str:
-    """What an alarm is about; early ones do not say it.
-
-    Examples
-    --------
-    >>> alarm_kind({"event": "alarm", "text": "weights have changed", "n_alarms": 1})
-    'drift'
-    """
+    """What an alarm is about; early ones do not say it."""
     return str(event.get("kind") or ("drift" if "n_alarms" in event else "scale"))
 
 

@@ -19,7 +19,7 @@ from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
-from matroid_bandits.service._replica import Replica, read_terms
+from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, reason_of
 from matroid_bandits.service._warm import warm_up
 
@@ -37,19 +37,7 @@ _NEAR = 1000
 
 
 class Replicas:
-    """All replicas of a process; only the writer's thread touches them.
-
-    Attributes
-    ----------
-    by_id : dict of int to Replica
-        The replicas that are loaded.
-    is_shared : bool
-        Whether another process has appended to a log since this one began.
-    progress : str
-        What is being loaded, in words; empty otherwise.
-    reading : dict of name to (int, int)
-        The last event that was read of a long log that is being loaded, and the last one it has.
-    """
+    """All replicas of a process; only the writer's thread touches them."""
 
     def __init__(
         self,
@@ -71,15 +59,7 @@ class Replicas:
         self._said = 0.0
 
     def find(self, name: str) -> Replica:
-        """The replica of a campaign, loaded if it is not.
-
-        Raises
-        ------
-        UnknownCampaignError
-            There is no such campaign.
-        CampaignStoppedError
-            Its log cannot be read.
-        """
+        """The replica of a campaign, loaded if it is not."""
         replica = self._by_name.get(name)
         if replica is not None:
             return replica
@@ -118,13 +98,7 @@ class Replicas:
         self.by_id[replica.id] = self._by_name[replica.name] = replica
 
     def catch_up(self, replica: Replica, row: Any, connection: Connection) -> bool:
-        """Let everything happen that the log has and the replica has not; whether there was anything.
-
-        Raises
-        ------
-        ReplayError
-            The replica is not what the log says: the database was set back, or events were replaced by others.
-        """
+        """Let everything happen that the log has and the replica has not; whether there was anything."""
         is_behind: bool = replica.seq < row.seq
         try:
             if is_behind:
@@ -211,31 +185,26 @@ class Replicas:
         return replica
 
     def _read(self, row: Any, connection: Connection) -> Replica:
-        """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1.
+        """A replica at the end of its log: from a snapshot where that leads to its digest, else from event 1."""
 
-        Where another build wrote the snapshot, a decision since then that would be another here is told, and the
-        campaign goes on by the log's word.
-        """
-        terms = read_terms(row.spec, row.name)
-        for seq in _snapshots.numbers(connection, row.id, row.seq):
-            replica = Replica(row.id, row.name, terms)
-            if not _snapshots.restore(connection, replica, seq):
-                continue
+        def leads_there(replica: Replica) -> bool:
             try:
                 self._follow(replica, row, connection)
             except MatroidBanditsError:
                 log.warning("a snapshot of campaign %s does not fit its log", row.name)
-                continue
-            if replica.digest == row.digest:
-                if replica.build != _snapshots.BUILD:
-                    replica.difference, replica.mismatch = replica.mismatch, ""
-                    replica.is_unsaved = True
-                return replica
+                return False
+            return bool(replica.digest == row.digest)
+
+        replica = _snapshots.newest(connection, row, row.seq, leads_there)
+        if replica.seq:
+            if replica.build != _snapshots.BUILD:
+                replica.difference, replica.mismatch = replica.mismatch, ""
+                replica.is_unsaved = True
+            return replica
         if row.first > 1:
             raise ReplayError(
                 f"expected the snapshot at event {row.first - 1}, where the log begins, got none that fits its log"
             )
-        replica = Replica(row.id, row.name, terms)
         self._follow(replica, row, connection)
         if replica.digest != row.digest:
             replica.mismatch = replica.mismatch or "the events in its log are not those that were written"

@@ -9,10 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, select
 
-from matroid_bandits.exceptions import SerializationError
+from matroid_bandits.exceptions import ReplayError, SerializationError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive, Event
-from matroid_bandits.service._replica import Replica, stored_terms
+from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._store import Database, chained
 from matroid_bandits.service._tables import campaigns, events, snapshots
 
@@ -25,31 +25,15 @@ _CHUNK = 2000
 _ALL = 2**62
 
 
+# A snapshot is chosen and kept. Once `keep_events` events follow it, what comes before it is written to a file, read
+# back and compared with the digest in the snapshot; then the log begins after the snapshot, and the events before are
+# removed. So a log has at most about twice `keep_events` events. Where it has more, as when the archive came later, a
+# snapshot is made `keep_events` before its end, and the log is cut there at once. Decisions that wait are in
+# the snapshot, and ids of requests in a table of their own: neither holds a stretch up.
+
+
 class Retention:
-    """Moves closed stretches of logs to an archive.
-
-    A snapshot is chosen and kept. Once `keep_events` events follow it, what comes before it is written to a file,
-    read back and compared with the digest in the snapshot; then the log begins after the snapshot, and the events
-    before are removed. So a log has at most about twice `keep_events` events. Where it has more, as when the archive
-    was switched on later, a snapshot is made `keep_events` before its end, by replaying it, and the log is cut there
-    at once. Decisions that wait are in the snapshot, and ids of requests in a table of their own: neither holds a
-    stretch up.
-
-    Parameters
-    ----------
-    database : Database
-        Where the logs are.
-    archive : Archive
-        Where stretches go.
-    keep_events : int
-        How many events of a campaign stay in the database at least.
-    apart : int
-        Events between two snapshots of a server.
-    walk : callable
-        Lets a replica follow its log up to an event, without disturbing requests.
-    rest : callable
-        Called between two pieces of work; raises where the server ends.
-    """
+    """Moves closed stretches of logs to an archive."""
 
     def __init__(
         self,
@@ -84,13 +68,8 @@ class Retention:
 
     def _make(self, row: Any, seq: int) -> bool:
         """Make a snapshot at an event by replaying the log, and keep it; whether that could be done."""
-        replica = Replica(row.id, row.name, stored_terms(row))
         with self._database.reading() as connection:
-            for number in _snapshots.numbers(connection, row.id, seq):
-                earlier = Replica(row.id, row.name, stored_terms(row))
-                if _snapshots.restore(connection, earlier, number) and earlier.is_complete:
-                    replica = earlier
-                    break
+            replica = _snapshots.newest(connection, row, seq, lambda earlier: earlier.is_complete)
         if replica.seq < row.first - 1:  # what is before it is in archives alone
             return False
         log.info("campaign %s: making a snapshot at event %d, to archive what is older", row.name, seq)
@@ -186,6 +165,18 @@ class Retention:
                     return
                 connection.execute(sa.delete(events).where(of_it, events.c.seq < lowest + _CHUNK))
             self._rest()
+
+
+def archived(connection: Connection, row: Any, archive: Archive | None) -> Iterator[Event]:
+    """The events of a campaign that are in the archive alone, from the first on."""
+    if row.first == 1:
+        return iter(())
+    if archive is None:
+        raise ReplayError(f"the log of {row.name} begins at event {row.first}, and no archive is given")
+    base = Replica(row.id, row.name, {})
+    if not _snapshots.restore(connection, base, row.first - 1):
+        raise ReplayError(f"the snapshot at event {row.first - 1} of {row.name}, where it begins, is damaged")
+    return archive.events(row.name, base.learner.id, 0, "", row.first - 1)
 
 
 def _kept(connection: Connection, campaign: int, first: int) -> int | None:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from matroid_bandits.exceptions import AccessError, MalformedRequestError
+from matroid_bandits.exceptions import AccessError
 from matroid_bandits.service import _actions as act
 from matroid_bandits.service import _reads as reads
 from matroid_bandits.service import _schemas as forms
 from matroid_bandits.service._apply import apply
-from matroid_bandits.service._dispatch import Call, Endpoint
+from matroid_bandits.service._dispatch import Call, Endpoint, Handler
 from matroid_bandits.service._limits import check_batch, check_constraint, check_sizes
-from matroid_bandits.service._operation import Answer
+from matroid_bandits.service._operation import Action, Answer
 from matroid_bandits.service._replica import stored_terms
 from matroid_bandits.service._sizes import campaign_sizes, database_sizes
 from matroid_bandits.service._stream import stream
-from matroid_bandits.specs import CampaignSpec, SettingsSpec, parse
+from matroid_bandits.specs import CampaignSpec, SettingsSpec
 
 
 async def _ask(call: Call) -> Answer:
@@ -46,7 +47,7 @@ async def _with_tokens(call: Call, answer: Answer, seconds: list[int | None]) ->
         for decision, good_for in zip(form.get("decisions", [form]), seconds, strict=True):
             if good_for is not None:
                 decision["token"] = call.service.tokens.sign(
-                    str(call.name), decision["learner"], decision["decision"], call.key.id, good_for
+                    call.name, decision["learner"], decision["decision"], call.key.id, good_for
                 )
         return to_json(form)
 
@@ -69,83 +70,65 @@ async def _tell_batch(call: Call) -> Answer:
     return await call.write(act.tell_all(body.answers))
 
 
-async def _close(call: Call) -> Answer:
-    return await call.write(act.close(call.body(forms.CloseBody)))
+def _writing(make: Callable[[Any], Action]) -> Handler:
+    """An endpoint that executes what its body asks for."""
+
+    async def handle(call: Call) -> Answer:
+        return await call.write(make(call.body(call.endpoint.body)))
+
+    return handle
+
+
+def _reading(read: Callable[..., Any], *, is_timed: bool = False) -> Handler:
+    """An endpoint that reads from the replica, with what its body and its query say, and the database's time."""
+
+    async def handle(call: Call) -> Answer:
+        given = {} if call.endpoint.body is None else dict(call.body(call.endpoint.body))
+        given |= {} if call.endpoint.query is None else dict(call.query(call.endpoint.query))
+        given |= {"now": await run_in_threadpool(call.service.database.now)} if is_timed else {}
+        return await _read(call, lambda replica: read(replica, **given))
+
+    return handle
 
 
 async def _create(call: Call) -> Answer:
-    try:
-        data = from_json(call.content or b"{}")
-    except ValueError as error:
-        raise MalformedRequestError(f"expected JSON, got what is none ({error})") from None
-    check_sizes(data, call.service.settings)
-
-    def prepare() -> Any:
-        spec: CampaignSpec = parse(CampaignSpec, data)
-        return call.service.creating(spec)
-
-    return await call.write(await run_in_threadpool(prepare))
+    return await call.write(await _prepared(call, lambda: call.service.creating(call.body(CampaignSpec))))
 
 
 async def _change(call: Call) -> Answer:
-    check_sizes(_plain(call.content), call.service.settings)
-
     def prepare() -> Any:
         body = call.body(forms.ChangeBody)
         constraint = body.ground().constraint
         check_constraint(constraint, call.service.settings)
         return act.change(constraint, body)
 
-    return await call.write(await run_in_threadpool(prepare))
+    return await call.write(await _prepared(call, prepare))
 
 
 async def _apply(call: Call) -> Answer:
     is_dry, settings = call.query(forms.ApplyQuery).dry_run, call.service.settings
-    check_sizes(_plain(call.content), settings)
 
     def prepare() -> Any:
         plan = call.body(SettingsSpec).plan()
         if plan.ground is not None:
             check_constraint(plan.ground.constraint, settings)
-        return apply(plan, settings, is_dry=is_dry)
+        return apply(plan, settings, is_dry)
 
-    run = await run_in_threadpool(prepare)
+    run = await _prepared(call, prepare)
     if not is_dry:
         return await call.write(run)
-    assert call.name is not None
     answer: Answer = await call.service.read(call.name, lambda replica: run(replica, None))
     return answer
 
 
-def _plain(content: bytes) -> Any:
+async def _prepared(call: Call, prepare: Callable[[], Any]) -> Any:
+    """What a body that lists items stands for, made apart from the event loop once its sizes are known."""
     try:
-        return from_json(content or b"{}")
+        data = from_json(call.content or b"{}")
     except ValueError:
-        return None  # the parser that reads it next says what is wrong
-
-
-async def _restart(call: Call) -> Answer:
-    return await call.write(act.restart(call.body(forms.RestartBody).items))
-
-
-async def _observe(call: Call) -> Answer:
-    return await call.write(act.observe(call.body(forms.ObserveBody).weights))
-
-
-async def _acknowledge(call: Call) -> Answer:
-    return await call.write(act.acknowledge(call.body(forms.AcknowledgeBody).until))
-
-
-async def _alarms(call: Call) -> Answer:
-    return await _read(call, reads.alarms_form)
-
-
-def _moving(verb: act.Verb) -> Any:
-    async def handler(call: Call) -> Answer:
-        call.body(forms.EmptyBody)
-        return await call.write(act.move(verb))
-
-    return handler
+        data = None  # the parser that reads it next says what is wrong
+    check_sizes(data, call.service.settings)
+    return await run_in_threadpool(prepare)
 
 
 async def _list(call: Call) -> Answer:
@@ -160,25 +143,13 @@ async def _list(call: Call) -> Answer:
     return _answer({"campaigns": forms})
 
 
-async def _show(call: Call) -> Answer:
-    with_constraint = call.query(forms.ShowQuery).constraint
-    return await _read(call, lambda replica: reads.campaign_form(replica, constraint=with_constraint))
-
-
-async def _estimates(call: Call) -> Answer:
-    body, page = call.body(forms.EstimatesBody), call.query(forms.ItemsQuery)
-    return await _read(
-        call, lambda replica: reads.estimates_form(replica, body.features, body.items, page.offset, page.limit)
-    )
-
-
 async def _explain(call: Call) -> Answer:
     body = call.body(forms.ExplainBody).root
     if isinstance(body, forms.ExplainNextBody):
         wanted = act.request_of(body)
         return await _read(call, lambda replica: reads.explanation_form(replica, body.item, wanted, None))
     if body.as_decided:
-        return _answer(await run_in_threadpool(call.service.past.explain, str(call.name), body.item, body.decision))
+        return _answer(await run_in_threadpool(call.service.past.explain, call.name, body.item, body.decision))
     return await _read(call, lambda replica: reads.explanation_form(replica, body.item, {}, body.decision))
 
 
@@ -188,34 +159,14 @@ async def _preview(call: Call) -> Answer:
     return await _read(call, lambda replica: replica.learner.preview(**wanted).to_dict())
 
 
-async def _best(call: Call) -> Answer:
-    query = call.query(forms.BestQuery)
-    return await _read(call, lambda replica: reads.best_form(replica, query.pessimism, query.deviation))
-
-
-async def _confidence(call: Call) -> Answer:
-    query = call.query(forms.ConfidenceQuery)
-    return await _read(
-        call, lambda replica: reads.confidence_form(replica, query.delta, query.deviation, query.tolerance)
-    )
-
-
 async def _waiting(call: Call) -> Answer:
     limit = call.query(forms.WaitingQuery).limit
     return await _read(call, lambda replica: reads.waiting_form(replica, limit, call.service.settings.max_page))
 
 
-async def _history(call: Call) -> Answer:
-    query = call.query(forms.HistoryQuery)
-    now = await run_in_threadpool(call.service.database.now)
-    return await _read(
-        call, lambda replica: reads.history_form(replica, query.resolution, query.after) | {"now": now}
-    )
-
-
 async def _sizes(call: Call) -> Answer:
     def read() -> dict[str, Any]:
-        database, name = call.service.database, str(call.name)
+        database, name = call.service.database, call.name
         with database.reading() as connection:
             row = database.get(connection, name)
             found = campaign_sizes(database, connection, row, call.service.archive)
@@ -224,18 +175,12 @@ async def _sizes(call: Call) -> Answer:
     return _answer(await run_in_threadpool(read))
 
 
-async def _uplift(call: Call) -> Answer:
-    now = await run_in_threadpool(call.service.database.now)
-    return await _read(call, lambda replica: reads.uplift_form(replica, now))
-
-
 async def _events(call: Call) -> Answer:
     query = call.query(forms.EventsQuery)
     after, limit = query.after, query.limit
 
     def read() -> Answer:
         database, name = call.service.database, call.name
-        assert name is not None
         with database.reading() as connection:
             row = database.get(connection, name)
             found = database.page(connection, row.id, after, limit, call.service.settings.max_page)
@@ -258,7 +203,6 @@ async def _stream(call: Call) -> Response:
 
 async def _read(call: Call, read: Any) -> Answer:
     """Read from the replica on the writer's thread; JSON is made elsewhere."""
-    assert call.name is not None
     found = await call.service.read(call.name, read)
     if len(found.get("labels", ())) > 1000:
         return await run_in_threadpool(_answer, found)
@@ -279,61 +223,60 @@ ENDPOINTS = (
     Endpoint("POST", f"{_ONE}/ask/batch", _ask_batch, "decide", "Ask for several sets, all or none.",
              forms.AskBatchBody, forms.DecisionsAnswer),
     Endpoint("POST", f"{_ONE}/tell/batch", _tell_batch, "decide",
-             "Tell the observed weights of several decisions, all or none.",
-             forms.TellBatchBody, forms.ToldBatchAnswer),
-    Endpoint("POST", f"{_ONE}/close", _close, "decide", "Stop waiting for missing weights.", forms.CloseBody,
-             forms.ClosedAnswer),
-    Endpoint("GET", "/v1/campaigns", _list, "read", "List campaigns.", None, forms.Summaries,
-             is_local=True),
-    Endpoint("POST", "/v1/campaigns", _create, "admin", "Create a campaign.", CampaignSpec,
-             forms.CampaignAnswer, 201, lists_items=True),
-    Endpoint("GET", _ONE, _show, "read", "Show a campaign.", None, forms.CampaignAnswer,
+             "Tell the observed weights of several decisions, all or none.", forms.TellBatchBody,
+             forms.ToldBatchAnswer),
+    Endpoint("POST", f"{_ONE}/close", _writing(act.close), "decide", "Stop waiting for missing weights.",
+             forms.CloseBody, forms.ClosedAnswer),
+    Endpoint("GET", "/v1/campaigns", _list, "read", "List campaigns.", None, forms.Summaries, is_local=True),
+    Endpoint("POST", "/v1/campaigns", _create, "admin", "Create a campaign.", CampaignSpec, forms.CampaignAnswer, 201,
+             lists_items=True),
+    Endpoint("GET", _ONE, _reading(reads.campaign_form), "read", "Show a campaign.", None, forms.CampaignAnswer,
              query=forms.ShowQuery),
     Endpoint("PUT", _ONE, _apply, "admin", "Change the settings of a campaign; omitted settings stay.", SettingsSpec,
              forms.AppliedAnswer, query=forms.ApplyQuery, lists_items=True),
     Endpoint("POST", f"{_ONE}/change", _change, "admin", "Replace the constraint: items may be added or removed.",
              forms.ChangeBody, forms.CampaignAnswer, lists_items=True),
-    Endpoint("POST", f"{_ONE}/restart", _restart, "admin", "Discard the statistics of some items, or of all.",
-             forms.RestartBody, forms.CampaignAnswer),
-    Endpoint("POST", f"{_ONE}/observe", _observe, "admin", "Record weights observed before the first decision.",
-             forms.ObserveBody, forms.ObservedAnswer, lists_items=True),
-    Endpoint("POST", f"{_ONE}/pause", _moving("pause"), "admin",
-             "Pause a campaign: asks are refused, tells are accepted.", forms.EmptyBody,
-             forms.CampaignAnswer),
-    Endpoint("POST", f"{_ONE}/resume", _moving("resume"), "admin", "Resume a paused campaign.", forms.EmptyBody,
-             forms.CampaignAnswer),
-    Endpoint("POST", f"{_ONE}/archive", _moving("archive"), "admin", "End a campaign; it can still be read.",
+    Endpoint("POST", f"{_ONE}/restart", _writing(act.restart), "admin",
+             "Discard the statistics of some items, or of all.", forms.RestartBody, forms.CampaignAnswer),
+    Endpoint("POST", f"{_ONE}/observe", _writing(act.observe), "admin",
+             "Record weights observed before the first decision.", forms.ObserveBody, forms.ObservedAnswer,
+             lists_items=True),
+    Endpoint("POST", f"{_ONE}/pause", _writing(lambda _: act.move("pause")), "admin",
+             "Pause a campaign: asks are refused, tells are accepted.", forms.EmptyBody, forms.CampaignAnswer),
+    Endpoint("POST", f"{_ONE}/resume", _writing(lambda _: act.move("resume")), "admin", "Resume a paused campaign.",
              forms.EmptyBody, forms.CampaignAnswer),
-    Endpoint("GET", f"{_ONE}/alarms", _alarms, "read", "List alarms that were not acknowledged.", None,
-             forms.AlarmsAnswer),
-    Endpoint("POST", f"{_ONE}/acknowledge", _acknowledge, "admin", "Acknowledge alarms.", forms.AcknowledgeBody,
-             forms.AlarmsAnswer),
-    Endpoint("GET", f"{_ONE}/estimates", _estimates, "read", "Return the estimates of all items.", None,
-             forms.EstimatesAnswer, query=forms.ItemsQuery),
-    Endpoint("POST", f"{_ONE}/estimates", _estimates, "read",
-             "Return the estimates of some items, or for given features.",
-             forms.EstimatesBody, forms.EstimatesAnswer, query=forms.ItemsQuery),
+    Endpoint("POST", f"{_ONE}/archive", _writing(lambda _: act.move("archive")), "admin",
+             "End a campaign; it can still be read.", forms.EmptyBody, forms.CampaignAnswer),
+    Endpoint("GET", f"{_ONE}/alarms", _reading(reads.alarms_form), "read", "List alarms that were not acknowledged.",
+             None, forms.AlarmsAnswer),
+    Endpoint("POST", f"{_ONE}/acknowledge", _writing(act.acknowledge), "admin", "Acknowledge alarms.",
+             forms.AcknowledgeBody, forms.AlarmsAnswer),
+    Endpoint("GET", f"{_ONE}/estimates", _reading(reads.estimates_form), "read", "Return the estimates of all items.",
+             None, forms.EstimatesAnswer, query=forms.ItemsQuery),
+    Endpoint("POST", f"{_ONE}/estimates", _reading(reads.estimates_form), "read",
+             "Return the estimates of some items, or for given features.", forms.EstimatesBody, forms.EstimatesAnswer,
+             query=forms.ItemsQuery),
     Endpoint("POST", f"{_ONE}/explain", _explain, "read", "Explain why an item is in or out of a set.",
              forms.ExplainBody, forms.ExplanationAnswer),
     Endpoint("POST", f"{_ONE}/preview", _preview, "read", "Return the set that the next ask would choose.",
              forms.AskBody, forms.DecisionAnswer),
-    Endpoint("GET", f"{_ONE}/best", _best, "read", "Return the set of largest mean weights so far.",
-             None, forms.BestAnswer, query=forms.BestQuery),
-    Endpoint("GET", f"{_ONE}/confidence", _confidence, "read",
-             "Return the confidence in the best set, and the least certain exchanges.",
-             None, forms.ConfidenceAnswer, query=forms.ConfidenceQuery),
-    Endpoint("GET", f"{_ONE}/waiting", _waiting, "read", "List pending decisions.", None,
-             forms.WaitingAnswer, query=forms.WaitingQuery),
-    Endpoint("GET", f"{_ONE}/uplift", _uplift, "read", "Return the uplift of the learner over its control.", None,
-             forms.UpliftAnswer),
-    Endpoint("GET", f"{_ONE}/history", _history, "read", "Return counts and average weights over time.",
-             None, forms.HistoryAnswer, query=forms.HistoryQuery),
+    Endpoint("GET", f"{_ONE}/best", _reading(reads.best_form), "read",
+             "Return the set of largest mean weights so far.", None, forms.BestAnswer, query=forms.BestQuery),
+    Endpoint("GET", f"{_ONE}/confidence", _reading(reads.confidence_form), "read",
+             "Return the confidence in the best set, and the least certain exchanges.", None, forms.ConfidenceAnswer,
+             query=forms.ConfidenceQuery),
+    Endpoint("GET", f"{_ONE}/waiting", _waiting, "read", "List pending decisions.", None, forms.WaitingAnswer,
+             query=forms.WaitingQuery),
+    Endpoint("GET", f"{_ONE}/uplift", _reading(reads.uplift_form, is_timed=True), "read",
+             "Return the uplift of the learner over its control.", None, forms.UpliftAnswer),
+    Endpoint("GET", f"{_ONE}/history", _reading(reads.history_form, is_timed=True), "read",
+             "Return counts and average weights over time.", None, forms.HistoryAnswer, query=forms.HistoryQuery),
     Endpoint("GET", f"{_ONE}/sizes", _sizes, "read", "Return the size of the campaign and of the database.", None,
              forms.SizesAnswer, is_local=True),
-    Endpoint("GET", f"{_ONE}/events", _events, "read", "Return the events of the log after a given event.",
-             None, forms.EventsAnswer, query=forms.EventsQuery, is_local=True),
-    Endpoint("GET", f"{_ONE}/stream", _stream, "read", "Stream new events of the log, as server-sent events.",
-             None, None, query=forms.StreamQuery),
+    Endpoint("GET", f"{_ONE}/events", _events, "read", "Return the events of the log after a given event.", None,
+             forms.EventsAnswer, query=forms.EventsQuery, is_local=True),
+    Endpoint("GET", f"{_ONE}/stream", _stream, "read", "Stream new events of the log, as server-sent events.", None,
+             None, query=forms.StreamQuery),
 )  # fmt: skip
 
 #: Those that nearly all requests are for: asking and telling.

@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,23 +99,15 @@ def run_server(
         if n_workers == 1:
             service = Service(settings)
             service.leases.url = _url_of(settings, port)
-            _serve(
-                service,
-                listener,
-                specs,
-                is_applied,
-                demo,
-                lambda: tell(f"Serving {words} from {where}; Ctrl-C ends it."),
-            )
+            ready = partial(tell, f"Serving {words} from {where}; Ctrl-C ends it.")
+            _serve(service, listener, ready, specs, is_applied, demo)
             return
         listener.listen(_BACKLOG)
         own = OwnPort(_own_host(settings), free_ports(_own_host(settings), settings.worker_port, n_workers))
         task = Task(settings.model_dump(), (*files,), is_applied, demo, n_workers)
         at = ", ".join(f"{own.host}:{each}" for each in own.ports)
-        supervise(
-            server_config(task, settings, n_workers), listener, own,
-            lambda: tell(f"Serving {words} by {n_workers} workers ({at}) from {where}; Ctrl-C ends it."),
-        )  # fmt: skip
+        ready = partial(tell, f"Serving {words} by {n_workers} workers ({at}) from {where}; Ctrl-C ends it.")
+        supervise(server_config(task, settings, n_workers), listener, own, ready)
         log.info("all workers have ended")
     finally:
         listener.close()
@@ -164,25 +157,18 @@ def make_worker(settings: Settings, task: Task, worker: int, port: int) -> Starl
     return create_app(service=service, own_port=port if is_local else 0)
 
 
-def _serve(
-    service: Service,
-    listener: socket.socket,
-    specs: Sequence[tuple[CampaignSpec, Place]],
-    is_applied: bool,
-    demo: bool,
-    say_ready: Callable[[], None],
-) -> None:
-    """Serve in this process until told to stop."""
+def _serve(service: Service, listener: socket.socket, ready: Callable[[], None], *given: Any) -> None:
+    """Serve in this process until told to stop, after what `_prepare` does with what else is given."""
     failures = list[BaseException]()
     app = create_app(service=service, listeners=[listener])
-    server = _Server(server_config(app, service.settings), say_ready)
+    server = _Server(server_config(app, service.settings), ready)
 
     def end(error: BaseException) -> None:
         failures.append(error)
         server.should_exit = True
 
     service.on_failure = end
-    _prepare(service, specs, is_applied, demo)
+    _prepare(service, *given)
     with contextlib.suppress(KeyboardInterrupt):  # a person who ends the server sees no traceback
         server.run(sockets=[listener])
     if failures:
@@ -213,6 +199,7 @@ def _prepare(service: Service, specs: Sequence[tuple[CampaignSpec, Place]], is_a
 
 def server_config(app: Any, settings: Settings, n_workers: int = 1) -> uvicorn.Config:
     """How uvicorn serves an application, or those that a task makes for some workers."""
+    longest = 2.0 * (settings.lock_timeout + settings.statement_timeout)  # that a commit may take
     return uvicorn.Config(
         app,
         factory=n_workers > 1,
@@ -227,9 +214,7 @@ def server_config(app: Any, settings: Settings, n_workers: int = 1) -> uvicorn.C
         date_header=False,
         timeout_graceful_shutdown=int(settings.drain) or None,
         timeout_keep_alive=65,
-        timeout_worker_healthcheck=max(
-            _PATIENCE_S, math.ceil(2.0 * (settings.lock_timeout + settings.statement_timeout))
-        ),
+        timeout_worker_healthcheck=max(_PATIENCE_S, math.ceil(longest)),
         backlog=_BACKLOG,
     )
 

@@ -22,10 +22,11 @@ from matroid_bandits.service._apply import apply, in_words
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._attempts import Attempts
 from matroid_bandits.service._checker import Checker
+from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._keys import Keys
 from matroid_bandits.service._leases import Leases
 from matroid_bandits.service._limits import check_constraint
-from matroid_bandits.service._metrics import SPENDING, CampaignFigures, Metrics
+from matroid_bandits.service._metrics import SPENDING, CampaignFigures
 from matroid_bandits.service._operation import COMMAND_LINE, Answer, Need, Operation, Turn
 from matroid_bandits.service._past import Past
 from matroid_bandits.service._reads import campaign_form
@@ -85,8 +86,8 @@ class Service:
         )
         self.leases = Leases(self.database, self.id, settings.lease, settings.tick, share)
         self.leases.save = self._save
-        self.metrics = Metrics()
-        self.watch_requests = Watch(settings, self.metrics.figures)
+        self.figures = Figures()
+        self.watch_requests = Watch(settings, self.figures)
         self.archive = None if settings.archive is None else Archive(settings.archive)
         self.keys = Keys(self.database)
         self.past, self.tokens, self.attempts = Past(self.database), Tokens(self.database), Attempts()
@@ -99,7 +100,7 @@ class Service:
             snapshot_every=settings.snapshot_every,
             keep_ids=settings.keep_ids * 86400.0,
             on_commit=self._committed,
-            figures=self.metrics.figures,
+            figures=self.figures,
             checker=Checker(self.database, self.archive, settings.keep_events, settings.snapshot_every),
             leases=self.leases,
         )
@@ -396,7 +397,8 @@ class Service:
             return sum(map(len, self._watchers.values()))
 
     def _committed(self, news: dict[str, int], n: int) -> None:
-        self.metrics.committed(n)
+        if n:
+            self.figures.batches.observe(n)
         if self._watchers and not news.keys().isdisjoint(self._watchers):
             self.wake(set(news))
 

@@ -58,17 +58,7 @@ class _Nothing:
 
 
 class ShortCycle:
-    """A request that takes the short way, in the place of uvicorn's cycle; the future of its operation, too.
-
-    Attributes
-    ----------
-    name, verb : str
-        The campaign, and ask or tell.
-    headers : dict of bytes to bytes
-        The headers, by their names in lower case.
-    body : bytearray
-        What has come of the body.
-    """
+    """A request that takes the short way, in the place of uvicorn's cycle; the future of its operation, too."""
 
     __slots__ = (
         "_began", "_key", "_scope", "_short", "body", "disconnected", "era", "headers", "keep_alive", "message_event",
@@ -148,13 +138,7 @@ _NOTHING: Any = _Nothing()
 
 
 class ShortWay:
-    """Serves asks and tells of a service for its protocol.
-
-    Parameters
-    ----------
-    service : Service
-        What is called.
-    """
+    """Serves asks and tells of a service for its protocol."""
 
     def __init__(self, service: Service) -> None:
         settings = service.settings

@@ -21,7 +21,7 @@ from matroid_bandits._util.versions import versions
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.learner import Learner
 from matroid_bandits.service._history import History
-from matroid_bandits.service._replica import CHANGED, Replica
+from matroid_bandits.service._replica import CHANGED, Replica, read_terms
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import campaigns, snapshots
 from matroid_bandits.service._uplift import Uplift
@@ -121,6 +121,16 @@ def restore(connection: Connection, replica: Replica, seq: int) -> bool:
     """Bring a fresh replica to the snapshot after an event; False, and nothing changed, where it is not sound."""
     row = find(connection, replica.id, seq)
     return row is not None and fill(replica, row)
+
+
+def newest(connection: Connection, row: Any, until: int, is_wanted: Callable[[Replica], bool] = bool) -> Replica:
+    """A replica at the newest sound snapshot up to an event, of those that are wanted; else one before event 1."""
+    terms = read_terms(row.spec, row.name)
+    for seq in numbers(connection, row.id, until):
+        replica = Replica(row.id, row.name, terms)
+        if restore(connection, replica, seq) and is_wanted(replica):
+            return replica
+    return Replica(row.id, row.name, terms)
 
 
 def find(connection: Connection, campaign: int, seq: int) -> dict[str, Any] | None:

@@ -80,21 +80,7 @@ _POSTGRES = {
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long a process waits for the database and for other processes, in seconds; 0 for as long as it takes.
-
-    Attributes
-    ----------
-    lock : float
-        For another process's transaction.
-    connect : float
-        For a connection to PostgreSQL.
-    statement : float
-        For a statement of PostgreSQL.
-    idle : float
-        Until PostgreSQL ends the transaction of a process that says nothing, so that others need not wait for it.
-    silent : float
-        Until a connection to PostgreSQL is given up over which nothing comes.
-    """
+    """How long a process waits for the database and for other processes, in seconds; 0 for as long as it takes."""
 
     lock: float = 30.0
     connect: float = 5.0
@@ -399,10 +385,7 @@ class Database:
             connection.execute(sa.update(campaigns).where(campaigns.c.id == id).values(spec=text))
 
     def _insert(self, connection: Connection, statement: str, rows: list[Any]) -> None:
-        """Insert many rows: up to a hundred or so by a statement of SQLite, as many as there are by a COPY.
-
-        A statement for each row would give up the interpreter for each, and wait until the event loop does.
-        """
+        """Insert many rows: up to a hundred or so by a statement of SQLite, as many as there are by a COPY."""
         if not self.is_sqlite:
             self._run(connection, self._sql[statement], rows, is_copy=True)
             return
@@ -465,10 +448,7 @@ class Database:
 
     @property
     def _set(self) -> dict[str, str]:
-        """What is set in PostgreSQL: timeouts, that rows are found by their keys, and the schema.
-
-        Plans that are kept from when tables were empty would read all of them.
-        """
+        """What is set in PostgreSQL: timeouts, that rows are found by their keys, and the schema."""
         limits = {"lock_timeout": self.timeouts.lock, "statement_timeout": self.timeouts.statement}
         limits["idle_in_transaction_session_timeout"] = self.timeouts.idle
         found = {f"enable_{way}": "off" for way in ("seqscan", "hashjoin", "mergejoin")}
@@ -476,10 +456,7 @@ class Database:
         return found | ({"search_path": self.schema} if self.schema else {})
 
     def _set_up_postgres(self, connection: Any, record: Any) -> None:
-        """Set up a connection; through pgbouncer, where each transaction may be another's connection, each of them.
-
-        A pooler shows by the process id that it gives, which is not that of PostgreSQL. It keeps no statements.
-        """
+        """Set up a connection."""
         try:
             with connection.cursor() as cursor:
                 pid = cursor.execute("SELECT pg_backend_pid()").fetchone()[0]
@@ -502,10 +479,7 @@ class Database:
 
 
 def chained(digest: str, seq: int, at: float, payload: str) -> str:
-    """The digest of a log after one more event: a hash of the digest before it and of the event.
-
-    Two logs with one digest are the same log, so a server need not compare events to know whether it is up to date.
-    """
+    """The digest of a log after one more event: a hash of the digest before it and of the event."""
     return hashlib.blake2b(f"{digest} {seq} {at!r} {payload}".encode(), digest_size=16).hexdigest()
 
 
@@ -536,10 +510,7 @@ def _read_url(url: str) -> tuple[URL, str]:
 
 
 def _make_private(file: str | None) -> None:
-    """Create a SQLite file that is its owner's alone, as the files that SQLite puts beside it are then too.
-
-    It holds every label and weight, and the hashes of keys. A file that is there keeps its mode.
-    """
+    """Create a SQLite file that is its owner's alone, as the files that SQLite puts beside it are then too."""
     if file is not None and not file.startswith("file:"):
         with contextlib.suppress(OSError):  # what is wrong with it is told when it is opened
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -34,7 +34,6 @@ _COMMENT_EVERY = 15.0
 async def stream(call: Call, event_text: Callable[[Any], str]) -> Response:
     """A response that goes on until the client leaves or the server drains."""
     service, name = call.service, call.name
-    assert name is not None
     last = call.request.headers.get("last-event-id")  # of a client that comes again
     query = call.query(StreamQuery, {"after": last} if last else {})
     changed = service.watch(name, call.key.id)  # counted before anything is waited for
@@ -72,8 +71,7 @@ async def _parts(
     is_summary: bool,
     event_text: Callable[[Any], str],
 ) -> AsyncIterator[str]:
-    service, name = call.service, call.name
-    assert name is not None
+    service = call.service
     spoken, summed, last = time.monotonic(), 0.0, -1
     changed.set()
     yield "retry: 1000\n\n"
@@ -115,7 +113,7 @@ def _part(text: str) -> str:
 
 def _row(call: Call) -> Any:
     with call.service.database.reading() as connection:
-        return call.service.database.get(connection, str(call.name))
+        return call.service.database.get(connection, call.name)
 
 
 def _summary(call: Call, campaign: int) -> dict[str, Any]:

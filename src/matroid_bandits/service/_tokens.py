@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from matroid_bandits.exceptions import AccessError
+from matroid_bandits.service._keys import unknown
 from matroid_bandits.service._store import Database
 from matroid_bandits.service._tables import secrets
 
@@ -30,8 +30,7 @@ _NAME, _SIGNATURE_BYTES = "tokens", 16
 
 @dataclass(frozen=True)
 class Token:
-    """What a token says: the campaign, its learner and the decision that it may tell; the key that asked for it, and
-    its end."""
+    """What a token says: the campaign, its learner and the decision that it may tell."""
 
     campaign: str
     learner: str
@@ -41,23 +40,7 @@ class Token:
 
 
 class Tokens:
-    """Signs tokens, and reads those that a server of the same database has signed.
-
-    Parameters
-    ----------
-    database : Database
-        Where the secret is that signatures are made with; it is made when it is first needed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from matroid_bandits.service import Database
-    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
-    ...     tokens = Tokens(database)
-    ...     text = tokens.sign("front-page", "c0ffee", 17, key="1a2b", seconds=60)
-    ...     tokens.read(text).decision
-    17
-    """
+    """Signs tokens, and reads those that a server of the same database has signed."""
 
     def __init__(self, database: Database) -> None:
         self._database, self._lock = database, threading.Lock()
@@ -74,13 +57,7 @@ class Tokens:
         return f"{TOKEN}_{_text(payload)}.{_text(self._signature(payload))}"
 
     def read(self, token: str) -> Token:
-        """What a token says.
-
-        Raises
-        ------
-        AccessError
-            It is none, is signed by another, or has ended.
-        """
+        """What a token says."""
         body, _, signature = token.removeprefix(f"{TOKEN}_").partition(".")
         try:
             payload, given = _bytes(body), _bytes(signature)
@@ -88,9 +65,9 @@ class Tokens:
                 raise ValueError
             campaign, learner, decision, key, until = payload.decode().split(" ")
         except ValueError:
-            raise _unknown("expected a token that was made here, got another") from None
+            raise unknown("expected a token that was made here, got another") from None
         if float(until) <= time.time():
-            raise _unknown("expected a token that is still good, got one that has ended")
+            raise unknown("expected a token that is still good, got one that has ended")
         return Token(campaign, learner, int(decision), key, float(until))
 
     def _signature(self, payload: bytes) -> bytes:
@@ -99,24 +76,16 @@ class Tokens:
     def _known_secret(self) -> bytes:
         with self._lock:
             if self._secret is None:
-                self._secret = shared_secret(self._database, _NAME)
+                self._secret = _shared_secret(self._database)
             return self._secret
 
 
-def shared_secret(database: Database, name: str) -> bytes:
-    """A secret that all servers of a database share; made by the first that needs it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with Database(tempfile.mkdtemp() + "/campaigns.db") as database:
-    ...     shared_secret(database, "servers") == shared_secret(database, "servers")
-    True
-    """
+def _shared_secret(database: Database) -> bytes:
+    """A secret that all servers of a database share; made by the first that needs it."""
 
     def read() -> str | None:
         with database.reading() as connection:
-            found = connection.execute(select(secrets.c.value).where(secrets.c.name == name)).scalar()
+            found = connection.execute(select(secrets.c.value).where(secrets.c.name == _NAME)).scalar()
         return None if found is None else str(found)
 
     value = read()
@@ -124,7 +93,7 @@ def shared_secret(database: Database, name: str) -> bytes:
         value = random.token_hex(32)
         try:
             with database.writing() as connection:
-                connection.execute(sa.insert(secrets).values(name=name, value=value))
+                connection.execute(sa.insert(secrets).values(name=_NAME, value=value))
         except IntegrityError:  # another server was faster
             value = read() or ""
     return bytes.fromhex(value)
@@ -138,9 +107,3 @@ def _bytes(text: str) -> bytes:
     if not text.isascii():
         raise ValueError(text)
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def _unknown(message: str) -> AccessError:
-    error = AccessError(message)
-    error.is_unknown = True  # type: ignore[attr-defined]
-    return error

@@ -26,6 +26,7 @@ from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._operation import COMMAND_LINE
 from matroid_bandits.service._replica import Replica, read_terms, stored_terms
+from matroid_bandits.service._retention import archived
 from matroid_bandits.service._store import Database, EventRow
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 from matroid_bandits.specs import LONGEST_ABOUT, LONGEST_TITLE, CampaignTerms, Place, check_default, parse
@@ -265,8 +266,7 @@ def _lines(database: Database, connection: Connection, row: Any, archive: Archiv
         raise ReplayError(f"expected the snapshot at event {row.first - 1} of {row.name}, where its log begins")
     earlier: Iterator[tuple[int, float, str]] = iter(())
     if base is not None and archive is not None:
-        earlier = archive.events(row.name, json.loads(base["extra"])["id"], 0, "", row.first - 1)
-        base = None
+        earlier, base = archived(connection, row, archive), None
     header = {
         "format": FORMAT,
         "version": VERSION if base is None else VERSION_WITH_BASE,

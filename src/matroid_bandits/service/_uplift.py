@@ -33,29 +33,15 @@ VERSION: Final = 2
 _DAY_S: Final = 86_400
 
 
+# A decision is settled when it is answered whole or closed, and, where answers are clicks, its window has ended; it
+# counts with what was told and with defaults, and one without either is lost. The sums have every decision on the day
+# on which it was asked. The sequence has them in the order in which they are settled, and with a hold-out that is
+# sticky by a tag the first one of each value. A change of the control or of that tag begins anew. In the sequence
+# values are gains, in a range that is that of the policy's scale, and is widened by values beyond it.
+
+
 class Uplift:
-    """The decisions of a campaign that are settled: summed by day, and weighed by a confidence sequence.
-
-    A decision is settled when it is answered whole or closed, and, where answers are clicks, its window has ended;
-    it counts with what was told and with defaults, and one without either is lost. The sums have every decision on
-    the day on which it was asked. The sequence has them in the order in which they are settled, and with a hold-out
-    that is sticky by a tag the first one of each value. A change of the control or of that tag begins anew. In the
-    sequence values are gains: positive is better, also where weights are costs. The range of a set's value is that
-    of its policy's scale, and is widened by values beyond it.
-
-    Attributes
-    ----------
-    sums : UpliftSums, or None
-        The sums; None before a decision could have been held out.
-    sequence : UpliftSequence, or None
-        The sequence; None as long as there are no sums.
-    since : float, or None
-        When the first decision counted.
-    excludes_zero_since : float, or None
-        Since when the band of the sequence has not held zero; None where it does.
-    is_complete : bool
-        False of a snapshot that an earlier version wrote, until it is made again from the log.
-    """
+    """The decisions of a campaign that are settled: summed by day, and weighed by a confidence sequence."""
 
     def __init__(self) -> None:
         self.sums: UpliftSums | None = None
@@ -249,13 +235,7 @@ class Uplift:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any] | None) -> Uplift:
-        """Make what `to_dict` described; of what an earlier version wrote, one to be made again from the log.
-
-        Raises
-        ------
-        ValueError, KeyError, TypeError
-            It is something else.
-        """
+        """Make what `to_dict` described; of what an earlier version wrote, one to be made again from the log."""
         found = cls()
         if form is None or form.get("version") != VERSION:
             found.is_complete = False

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
 
 from sqlalchemy import Connection
 
 from matroid_bandits.exceptions import ReplayError
 from matroid_bandits.service import _snapshots
-from matroid_bandits.service._archive import Archive, Event
+from matroid_bandits.service._archive import Archive
 from matroid_bandits.service._replica import Replica, read_terms
+from matroid_bandits.service._retention import archived
 from matroid_bandits.service._store import Database
 
 #: Events between two calls of `on_progress`.
@@ -84,7 +85,10 @@ def verify_campaign(
         row = database.get(connection, name)
         replica = Replica(row.id, name, read_terms(row.spec, name))
         saved = {*_snapshots.numbers(connection, row.id, row.seq)}
-        for seq, at, payload in _whole_log(database, connection, row, archive):
+        if row.first < 1:
+            raise ReplayError(f"the row of {name} says that its log begins at event {row.first}")
+        kept = database.log(connection, row.id, row.first - 1, row.seq - row.first + 1)
+        for seq, at, payload in chain(archived(connection, row, archive), kept):
             replica.follow(seq, at, payload, row.trusted)
             if seq in saved:
                 _compare(connection, replica)
@@ -96,22 +100,6 @@ def verify_campaign(
         raise ReplayError(f"{name}: the events in its log are not those that were written")
     replica.compare(row, [*replica.row()])
     return Verified(row.seq, row.first - 1, replica.learner.n_decisions, len(saved))
-
-
-def _whole_log(database: Database, connection: Connection, row: Any, archive: Archive | None) -> Iterator[Event]:
-    if row.first < 1:
-        raise ReplayError(f"the row of {row.name} says that its log begins at event {row.first}")
-    if row.first > 1:
-        base = Replica(row.id, row.name, {})
-        if archive is None:
-            raise ReplayError(f"the log of {row.name} begins at event {row.first}, and no archive is given")
-        if not _snapshots.restore(connection, base, row.first - 1):
-            raise ReplayError(f"the snapshot at event {row.first - 1} of {row.name}, where it begins, is damaged")
-        yield from archive.events(row.name, base.learner.id, 0, "", row.first - 1)
-    for event in database.log(connection, row.id, row.first - 1):
-        if event.seq > row.seq:
-            break
-        yield event.seq, event.at, event.payload
 
 
 def _compare(connection: Connection, replica: Replica) -> None:

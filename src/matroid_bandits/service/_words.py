@@ -16,17 +16,7 @@ _FEW = 4
 
 @dataclass(frozen=True)
 class Rule:
-    """What a constraint says, for a person.
-
-    Attributes
-    ----------
-    words : str
-        Such as "at most 2 of each of 12 categories, 10 in all".
-    categories : list of (name, most)
-        The categories and how many items of each a set may have; empty without categories.
-    codes : list of int
-        The category of each item, by its place in `categories`; empty without categories.
-    """
+    """What a constraint says, for a person."""
 
     words: str
     categories: list[tuple[Any, int]] = field(default_factory=list)
@@ -34,21 +24,7 @@ class Rule:
 
 
 def rule_of(constraint: Constraint) -> Rule:
-    """What a constraint says, for a person.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> slots = mb.PartitionMatroid(["left", "left", "right"], 1)
-    >>> rule_of(slots).words
-    'at most 1 of each of 2 categories'
-    >>> rule_of(slots.truncate(1)).words
-    'at most 1 of each of 2 categories, 1 in all'
-    >>> rule_of(slots).codes
-    [0, 0, 1]
-    >>> rule_of(mb.QuotaIntersection(slots, mb.UniformMatroid(3, 2), names=("slot", "item"))).words
-    'at most 1 of each slot, at most 2 items'
-    """
+    """What a constraint says, for a person."""
     if isinstance(constraint, QuotaIntersection) and constraint.names is not None:
         first = _rule(constraint.matroids[0].to_dict(), constraint.largest_size)
         return Rule(constraint.in_words(), first.categories, first.codes)

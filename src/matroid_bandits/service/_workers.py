@@ -28,15 +28,7 @@ from matroid_bandits.service._settings import Settings
 
 @dataclass(frozen=True)
 class OwnPort:
-    """Becomes a listening socket where a worker unpickles it: the first port of these that is free.
-
-    Attributes
-    ----------
-    host : str
-        The address to listen on.
-    ports : tuple of int
-        The port of each worker.
-    """
+    """Becomes a listening socket where a worker unpickles it: the first port of these that is free."""
 
     host: str
     ports: tuple[int, ...]
@@ -67,19 +59,7 @@ def _listen(host: str, ports: Sequence[int]) -> socket.socket:
 
 @dataclass(frozen=True)
 class Task:
-    """Makes the application of a worker, in its process.
-
-    Attributes
-    ----------
-    settings : dict
-        The settings of the command.
-    files : tuple of paths
-        Campaign files; the first worker creates what they say.
-    is_applied, demo : bool
-        As for `run_server`.
-    n_workers : int
-        How many workers there are.
-    """
+    """Makes the application of a worker, in its process."""
 
     settings: dict[str, Any]
     files: tuple[Path, ...]
@@ -105,13 +85,7 @@ def _end_with_parent() -> None:
 
 
 def supervise(config: uvicorn.Config, listener: socket.socket, own: OwnPort, ready: Callable[[], None]) -> None:
-    """Run workers until told to stop, and call `ready` before; one that dies is started again.
-
-    Raises
-    ------
-    UnavailableError
-        A worker could not begin.
-    """
+    """Run workers until told to stop, and call `ready` before; one that dies is started again."""
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     supervisor = _Supervisor(config, sockets=[listener, own])  # type: ignore[list-item]
     try:
@@ -145,13 +119,7 @@ def free_ports(host: str, first: int | None, n: int) -> tuple[int, ...]:
 
 
 def count_workers(settings: Settings) -> int:
-    """How many workers a command has.
-
-    Examples
-    --------
-    >>> count_workers(Settings(workers=3)), count_workers(Settings(workers="auto")) >= 1
-    (3, True)
-    """
+    """How many workers a command has."""
     if settings.workers != "auto":
         return settings.workers
     cores = getattr(os, "sched_getaffinity", None)

@@ -67,28 +67,7 @@ _GATHER_S, _FEW, _MANY, _MOST_WAITS = 0.0005, 4, 16, 4
 
 
 class Writer(threading.Thread):
-    """Executes operations in batches, one transaction each.
-
-    Parameters
-    ----------
-    database : Database
-        Where the logs are.
-    tick_every : float
-        Seconds between looks at deadlines and at what other processes did.
-    snapshot_every : int
-        Events of a campaign between two snapshots.
-    keep_ids : float
-        Seconds for which ids of requests are remembered.
-    on_commit : callable
-        Called with the campaigns that have new events, the last event of each, and how many operations the batch had.
-    figures : Figures, optional
-        Where errors, snapshots and replays are counted.
-    checker : Checker, optional
-        What replays logs in the background.
-    leases : Leases
-        Says which campaigns are loaded and kept: those whose leases this server has. Others are loaded when they are
-        needed, and kept while they are used.
-    """
+    """Executes operations in batches, one transaction each."""
 
     def __init__(
         self,
@@ -127,15 +106,7 @@ class Writer(threading.Thread):
         return self._is_ready and (not since or time.monotonic() - since < _MOST_BUSY_S)
 
     def submit(self, operation: Operation) -> None:
-        """Put an operation into the queue; its future is resolved when it is committed.
-
-        Raises
-        ------
-        UnknownCampaignError
-            No campaign can have this name.
-        UnavailableError
-            The server is shutting down.
-        """
+        """Put an operation into the queue; its future is resolved when it is committed."""
         if self._is_stopping:
             raise UnavailableError("the server is shutting down")
         if operation.campaign is not None and not is_campaign_name(operation.campaign):
@@ -585,16 +556,7 @@ class Writer(threading.Thread):
 
 
 class Lane(Writer):
-    """A writer for campaigns whose operations take long.
-
-    As long as no other server appends to their logs, operations are executed before the transaction: then the locks
-    are held only while events are appended, and on SQLite, which has one lock, other campaigns do not wait either.
-
-    Attributes
-    ----------
-    names : set of str
-        The campaigns that are served here.
-    """
+    """A writer for campaigns whose operations take long."""
 
     def __init__(self, *options: Any, leases: Leases) -> None:
         super().__init__(*options, leases=leases)

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from matroid_bandits._util.extras import missing
+from matroid_bandits._util import extras
 from matroid_bandits._version import __version__
 from matroid_bandits.exceptions import AccessError, MatroidBanditsError
 from matroid_bandits.service._access import counted
@@ -44,17 +44,11 @@ class Visitor:
 
 
 def page_routes(service: Service) -> list[BaseRoute]:
-    """Routes of the pages, of the login, and of the files that pages load.
-
-    Examples
-    --------
-    >>> from matroid_bandits.service import Service, Settings
-    >>> [route.path for route in page_routes(Service(Settings(db="campaigns.db")))]
-    ['/', '/campaigns/{name}', '/login', '/login', '/logout', '/static']
-    """
+    """Routes of the pages, of the login, and of the files that pages load."""
 
     root = service.settings.root_path
-    page = partial(_page, root=root)
+    cookie: dict[str, Any] = {"path": root or "/", "httponly": True, "samesite": "strict"}
+    page, missing = partial(_page, root=root), partial(_missing, root=root)
 
     def redirect(path: str) -> RedirectResponse:
         return _redirect(root + path)
@@ -73,26 +67,14 @@ def page_routes(service: Service) -> list[BaseRoute]:
             return key
         if key.campaign is not None and key.campaign != name:
             problem = f"Your key is for the campaign {key.campaign} alone."
-            return page(
-                "missing.html",
-                403,
-                visitor=_visitor(key, request, service),
-                heading="Not for this key",
-                problem=problem,
-            )
+            return missing(403, "Not for this key", problem, visitor=_visitor(key, request, service))
         try:
             is_known = await run_in_threadpool(_is_known, service, name)
         except Exception:  # the page says what is wrong, and looks again
             is_known = True
         if not is_known:
             problem = f"There is no campaign called {name}."
-            return page(
-                "missing.html",
-                404,
-                visitor=_visitor(key, request, service),
-                heading="No such campaign",
-                problem=problem,
-            )
+            return missing(404, "No such campaign", problem, visitor=_visitor(key, request, service))
         return page("campaign.html", visitor=_visitor(key, request, service), name=name)
 
     async def login(request: Request) -> Response:
@@ -120,7 +102,7 @@ def page_routes(service: Service) -> list[BaseRoute]:
             problem = _words(error, text)
             if text and getattr(error, "is_unknown", False):
                 service.attempts.wrong(address)
-                service.metrics.figures.count("wrong_keys", "login")
+                service.figures.count("wrong_keys", "login")
         except MatroidBanditsError as error:
             problem = f"The key could not be checked: {error}."
         except SQLAlchemyError:
@@ -130,15 +112,7 @@ def page_routes(service: Service) -> list[BaseRoute]:
         response = redirect(target)
         if session:
             is_secure = request.url.scheme == "https"
-            response.set_cookie(
-                COOKIE,
-                session,
-                max_age=int(SESSION_S),
-                path=root or "/",
-                httponly=True,
-                samesite="strict",
-                secure=is_secure,
-            )
+            response.set_cookie(COOKIE, session, max_age=int(SESSION_S), secure=is_secure, **cookie)
         return response
 
     async def leave(request: Request) -> Response:
@@ -147,12 +121,12 @@ def page_routes(service: Service) -> list[BaseRoute]:
             await run_in_threadpool(close_session, service.database, request.cookies.get(COOKIE, ""))
             await service.keys.read_since(time.monotonic())  # this server refuses it from now on
         except AccessError as error:
-            return page("missing.html", 403, heading="Not signed out", problem=f"{error}.")
+            return missing(403, "Not signed out", f"{error}.")
         except (MatroidBanditsError, SQLAlchemyError):
             problem = "The database does not answer, so the login is still good. Try again in a moment."
-            return page("missing.html", 503, heading="Not signed out", problem=problem)
+            return missing(503, "Not signed out", problem)
         response = redirect("/login")
-        response.delete_cookie(COOKIE, path=root or "/", httponly=True, samesite="strict")
+        response.delete_cookie(COOKIE, **cookie)
         return response
 
     def route(method: str, path: str, handler: Any) -> Route:
@@ -193,9 +167,7 @@ async def _key(request: Request, service: Service) -> Key | Response:
             return _page("again.html", path=root + quote(request.url.path))
         return _redirect(f"{root}/login?next={quote(request.url.path, safe='')}")
     except MatroidBanditsError as error:
-        return _page(
-            "missing.html", 503, root=root, heading="Not available", problem=f"{error}. Try again in a moment."
-        )
+        return _missing(503, "Not available", f"{error}. Try again in a moment.", root=root)
 
 
 async def _form(request: Request) -> str:
@@ -240,6 +212,11 @@ def _redirect(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303, HEADERS)
 
 
+def _missing(status: int, heading: str, problem: str, **values: Any) -> Response:
+    """A page that says why another one is not shown."""
+    return _page("missing.html", status, heading=heading, problem=problem, **values)
+
+
 def _page(template: str, status: int = 200, **values: Any) -> Response:
     html = _templates().get_template(template).render(_GIVEN | values)
     return Response(html, status, HEADERS, media_type="text/html; charset=utf-8")
@@ -255,7 +232,7 @@ def _templates() -> Environment:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:  # pragma: no cover - installed wherever the tests run
-        raise missing("pages need jinja2", "serve") from error
+        raise extras.missing("pages need jinja2", "serve") from error
     return Environment(
         loader=PackageLoader("matroid_bandits.service.dashboard"),
         autoescape=True,

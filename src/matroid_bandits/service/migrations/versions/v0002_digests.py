@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 _CHUNK = 5000
 _LOG = "SELECT seq, at, payload FROM events WHERE campaign = :id AND seq > :after ORDER BY seq LIMIT :most"

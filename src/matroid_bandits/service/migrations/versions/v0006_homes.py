@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 #: As `FRONT_MARK` in `_remembered`: what ids begin with that a server made.
 _MARK = "\x02"
