@@ -153,15 +153,15 @@ class OverOne(mb.OMM):
 
 
 def test_bad_answers_get_one_clear_error(tmp_path):
-    words = r"expected answers to be one of all, clicks; got 'cascade'"
+    words = r"expected answers to be one of all, clicks, .*; got 'cascade'"
     with pytest.raises(PolicyError, match=words):
         mb.Learner(FIVE, mb.OMM(), answers="cascade")
-    with pytest.raises(PolicyError, match="expected answers to be one of all, clicks; got None"):
+    with pytest.raises(PolicyError, match=r"expected answers to be one of all, clicks, .*; got None"):
         mb.Learner(FIVE, mb.OMM(), answers=None)
     log = []
     learner = mb.Learner(FIVE, mb.OMM(), record=log.append)
     for wrong in ("cascade", 1, ["all"], "Clicks"):
-        with pytest.raises(PolicyError, match="expected answers to be one of all, clicks; got"):
+        with pytest.raises(PolicyError, match=r"expected answers to be one of all, clicks, .*; got"):
             learner.configure(answers=wrong)
     with pytest.raises(PolicyError, match=words):
         mb.Learner.replay([log[0] | {"answers": "cascade"}])
@@ -183,7 +183,7 @@ def test_a_file_with_other_answers_is_refused(tmp_path):
     learner = mb.Learner(FIVE, mb.OMM(), answers="clicks")
     learner._answers = "cascade"
     learner.save(tmp_path / "x.npz")
-    with pytest.raises(SerializationError, match="expected answers to be one of all, clicks; got 'cascade'"):
+    with pytest.raises(SerializationError, match=r"expected answers to be one of all, clicks, .*; got 'cascade'"):
         mb.Learner.load(tmp_path / "x.npz")
 
 

@@ -237,7 +237,7 @@ def learner_with_history(policy=None, **settings):
         (3, "ab", FeedbackError, "expected 2 numbers, got 'ab'"),
         (3, ["0.5", "0.5"], FeedbackError, r"expected 2 numbers, got \['0.5', '0.5'\]"),
         (3, [0.5, None], FeedbackError, "expected 2 numbers"),
-        (3, None, FeedbackError, "expected 2 numbers, got None"),
+        (3, None, FeedbackError, 'expected the weight of every chosen item with answers="all", got nothing'),
         (3, [0.5, 1j], FeedbackError, "expected 2 numbers"),
         (3, [[0.5], [0.5, 0.5]], FeedbackError, "expected 2 numbers"),
         (3, {0.5, 0.25}, FeedbackError, "expected 2 numbers"),

@@ -20,6 +20,7 @@ from matroid_bandits.evaluation._parts import Categories, by_value, of_decisions
 from matroid_bandits.evaluation._uplift import Look, UpliftSequence
 from matroid_bandits.evaluation._windows import UpliftSummary, UpliftSums, holdout_notes, shown_words, unit_hash
 from matroid_bandits.exceptions import EvaluationError, MatroidBanditsError
+from matroid_bandits.learner import KINDS
 
 if TYPE_CHECKING:
     import pandas
@@ -198,12 +199,13 @@ def evaluate(
     frozen = {name: FrozenTarget(target, random) for name, target in named.items()}
     table = _Table(log, frozen, random, n_redraws, parts, strict)
     settled = table.decisions(_units(table.kept, unit))
-    estimates = {}
+    estimates, cautions = {}, _cautions(table.kept)
     for name in named:
         if name in table.refused:
-            estimates[name] = table.nothing(settled, name, method)
+            estimates[name] = table.nothing(settled, table.refused[name], method)
             continue
         found = estimate(settled, table.target(name), method)
+        found = replace(found, warnings=(*found.warnings, *cautions))
         if found.warnings and (share := table.needed_share(name)) is not None:
             said = f"a hold-out of {share:.1%} over as many decisions would be enough for any of its items"
             found = replace(found, warnings=(*found.warnings, said))
@@ -212,7 +214,7 @@ def evaluate(
     return Evaluation(
         estimates=estimates,
         played=table.played(settled),
-        learner=estimate(settled, table.target(_OWN), method),
+        learner=table.own(settled, method),
         uplift=uplift,
         n_open=sum(not each.is_settled for each in log.decisions),
         n_lost=sum(each.is_settled and not each.is_counted for each in log.decisions),
@@ -235,6 +237,27 @@ def _named(targets: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
 
 #: The name of what the learner itself would have done among targets; no user's is called so.
 _OWN = "\0learner"
+
+
+#: Why estimators by item say nothing of some logs.
+_NOT_ADDED = 'with answers="first-failure" the value of a set is not the sum of its items\' values'
+
+
+def _counted(decision: LoggedDecision) -> FloatArray:
+    """Weights that add up to what a decision was worth; what was never told counts nothing."""
+    if decision.answers == "first-failure":
+        return np.full(decision.weights.size, decision.value / max(decision.weights.size, 1))
+    return np.nan_to_num(decision.weights)
+
+
+def _cautions(kept: list[LoggedDecision]) -> tuple[str, ...]:
+    """Warnings on estimates by item where people see less of what is further down."""
+    if not any(KINDS[each.answers].is_list for each in kept):
+        return ()
+    return (
+        "what an item gets depends on its place in the list and on the items above it, which estimates by item leave "
+        "out; compare with the learner's control instead",
+    )
 
 
 class _Table:
@@ -285,6 +308,8 @@ class _Table:
             if name in self.refused:
                 continue
             try:
+                if decision.answers == "first-failure":
+                    raise EvaluationError(f"the log cannot value {name}: {_NOT_ADDED}")
                 e = target.of(decision)
                 missing = np.flatnonzero((e > 0.0) & (p <= 0.0))
                 if missing.size:
@@ -308,7 +333,7 @@ class _Table:
             )
         return Decisions(
             np.repeat(np.arange(len(self.kept)), [each.items.size for each in self.kept]),
-            np.nan_to_num(np.concatenate([each.weights for each in self.kept])),  # what was never told counts nothing
+            np.concatenate([_counted(each) for each in self.kept]),
             np.concatenate(self._p),
             np.concatenate(self._f),
             np.array([each.is_held_out for each in self.kept], bool),
@@ -325,13 +350,17 @@ class _Table:
         inclusions = inclusions * (np.concatenate(self._codes) == category)
         return Target(inclusions, _sums(column.sizes, category), _sums(column.predicted, category))
 
-    def nothing(self, settled: Decisions, name: str, method: Method) -> Estimate:
-        """The row of a target that cannot be valued."""
+    def own(self, settled: Decisions, method: Method) -> Estimate:
+        """The value of the sets that the learner itself would have played."""
+        if any(each.answers == "first-failure" for each in self.kept):
+            return self.nothing(settled, _NOT_ADDED, method)
+        return estimate(settled, self.target(_OWN), method)
+
+    def nothing(self, settled: Decisions, reason: str, method: Method) -> Estimate:
+        """The row of a target that cannot be valued, and why."""
         nan, n_held_out = float("nan"), int(settled.is_held_out.sum())
         n_units = len(settled) if settled.units is None else np.unique(settled.units).size
-        return Estimate(
-            nan, nan, len(settled), n_held_out, n_units, 0.0, nan, nan, nan, nan, method, (self.refused[name],), 0.0
-        )
+        return Estimate(nan, nan, len(settled), n_held_out, n_units, 0.0, nan, nan, nan, nan, method, (reason,), 0.0)
 
     def played(self, settled: Decisions, chosen: FloatArray | None = None) -> Estimate:
         """The value of the sets that were played, or of some of their items: weights of 1."""
@@ -452,7 +481,7 @@ def _uplift(
             sums.lose(day, each.is_held_out)
             continue
         known = each.weights[~np.isnan(each.weights)]
-        sums.are_clicks = sums.are_clicks and bool(np.isin(known, (0.0, 1.0)).all())
+        sums.are_clicks &= each.answers != "first-failure" and bool(np.isin(known, (0.0, 1.0)).all())
         value = each.tags.get(unit) if unit is not None else None
         hashed = None if unit is None else unit_hash(unit, each.id if value is None else value)
         sums.add(day, each.value, each.is_held_out, each.items.size, hashed)
@@ -500,12 +529,13 @@ def _sequence(
     if not first:
         return (), ""
     low, high = weights if weights is not None else (0.0, 1.0)
+    kinds = [KINDS[answers] for answers in {each.answers for each in first}]
     largest = max(each.items.size for each in first)
     if weights is None:
         low = min(low, *(float(np.nanmin(each.weights, initial=0.0)) for each in first))
         high = max(high, *(float(np.nanmax(each.weights, initial=0.0)) for each in first))
     sign = -1.0 if log.minimize else 1.0
-    ends = sign * largest * min(low, 0.0), sign * largest * max(high, 0.0)
+    ends = [sign * end for kind in kinds for end in kind.range(low, high, largest)]
     sequence = UpliftSequence(min(ends), max(ends))
     values: FloatArray = np.array([sign * each.value for each in first])
     arms: BoolArray = np.array([each.is_held_out for each in first], bool)

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,7 @@ from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.evaluation._sources import read_forms
 from matroid_bandits.evaluation._windows import control_key
 from matroid_bandits.exceptions import EvaluationError, LogWarning, MatroidBanditsError
-from matroid_bandits.learner import Holdout, Learner
+from matroid_bandits.learner import KINDS, Answers, Holdout, Learner
 from matroid_bandits.policies import Policy, policy_from_dict
 
 if TYPE_CHECKING:
@@ -100,6 +101,12 @@ class LoggedDecision:
     settled_by : int
         The number of the event that answered the last item or closed the decision, or, where answers are clicks and
         windows end, that ended its window; 0 while it waits.
+    places : int64 array (K,), or None
+        The place at which each item was shown, 0 for the top; None where the set was not shown as a list.
+    answers : str
+        What answers told of; see `Learner`.
+    has_stopped : bool
+        Whether the last answer said what people looked at, so that items without a weight were not.
 
     Examples
     --------
@@ -129,6 +136,9 @@ class LoggedDecision:
     is_default: BoolArray
     is_closed: bool = False
     settled_by: int = 0
+    places: IntArray | None = None
+    answers: Answers = "all"
+    has_stopped: bool = False
 
     @property
     def labels(self) -> list[Label]:
@@ -142,6 +152,14 @@ class LoggedDecision:
         return not np.isnan(self.weights).any()
 
     @property
+    def order(self) -> list[Label] | None:
+        """Labels of the played items from the top of the list to its end; None where the set was not shown as one."""
+        if self.places is None:
+            return None
+        labels = self.labels
+        return [labels[k] for k in np.argsort(self.places).tolist()]
+
+    @property
     def is_settled(self) -> bool:
         """Whether no more feedback can arrive, and its window has ended where answers are clicks.
 
@@ -151,13 +169,17 @@ class LoggedDecision:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is settled with an answer: whole, or closed with what was told of some items."""
-        return self.is_settled and (not self.weights.size or not bool(np.isnan(self.weights).all()))
+        """Whether it is settled with an answer that says what it was worth: whole, or closed with a part of it."""
+        return self.is_settled and not isnan(self.value)
 
     @property
     def value(self) -> float:
-        """The sum of what is known of its items."""
-        return float(np.nansum(self.weights))
+        """Worth of the decision, as far as it is known: the sum of its weights, with "first-click" 1 for a click.
+
+        With "first-failure" it is 1 where all items have worked, 0 where one has failed. NaN where it is not known.
+        """
+        n_told = self.weights.size - int(np.isnan(self.weights).sum())
+        return KINDS[self.answers].worth(float(np.nansum(self.weights)), n_told, self.weights.size)
 
 
 @dataclass(eq=False)
@@ -201,7 +223,7 @@ class Log:
     _open: dict[int, LoggedDecision] = field(default_factory=dict)
     _early: dict[int, LoggedDecision] = field(default_factory=dict)  # told whole, before their windows have ended
     _has_windows: bool = False
-    _answers: str | None = None  # None where the log does not say
+    _answers: Answers | None = None  # None where the log does not say
     _forgotten: list[tuple[int, set[Label]]] = field(default_factory=list)
     _constraint: Constraint | None = None
     _policy: Policy | None = None
@@ -227,10 +249,12 @@ class Log:
     def frame(self, *, propensity: bool = True) -> pandas.DataFrame:
         """Return a pandas DataFrame with a row per decision and item.
 
-        Columns are decision, item, asked_at, told_at, weight, source ("told", "default", "waiting", or "lost" where
-        the decision was closed without it), held_out, control (what answers decisions that are held out), share (of
-        those, in force at that time), tags and propensity, the chance that the played set contained the item; False
-        leaves that one out, which takes draws where a policy samples and under some constraints. Times are UTC.
+        Columns are decision, item, asked_at, told_at, weight, source ("told", "default", "waiting", "unseen" where
+        people did not look at it, or "lost" where the decision was closed without it), place (from 0 at the top on;
+        no column where no set was shown as a list), held_out, control (what answers decisions that are held out),
+        share (of those, in force at that time), tags and propensity, the chance that the played set contained the
+        item; False leaves that one out, which takes draws where a policy samples and under some constraints. Times
+        are UTC.
 
         Examples
         --------
@@ -254,6 +278,10 @@ class Log:
         weights, is_default = joined("weights"), joined("is_default").astype(bool)
         tags = np.empty(len(self.decisions), object)
         tags[:] = [dict(each.tags) or None for each in self.decisions]
+        is_closed, is_unseen = (
+            column(getattr(each, name) for each in self.decisions).astype(bool)
+            for name in ("is_closed", "has_stopped")
+        )
         frame = pd.DataFrame(
             {
                 "decision": column(each.id for each in self.decisions).astype(np.int64),
@@ -262,8 +290,8 @@ class Log:
                 "told_at": pd.to_datetime(joined("told_at"), unit="s", utc=True),
                 "weight": weights.astype(np.float64),
                 "source": np.select(
-                    [is_default, ~np.isnan(weights), column(each.is_closed for each in self.decisions).astype(bool)],
-                    ["default", "told", "lost"],
+                    [is_default, ~np.isnan(weights), is_unseen, is_closed],
+                    ["default", "told", "unseen", "lost"],
                     "waiting",
                 ),
                 "held_out": column(each.is_held_out for each in self.decisions).astype(bool),
@@ -274,6 +302,13 @@ class Log:
                 "tags": np.repeat(tags, sizes),
             }
         )
+        if any(each.places is not None for each in self.decisions):
+            none = (np.full(size, -1) for size in sizes)
+            places = [
+                own if each.places is None else each.places for each, own in zip(self.decisions, none, strict=True)
+            ]
+            place = pd.Series(np.concatenate(places), dtype="Int64")
+            frame.insert(6, "place", place.mask(place < 0))
         if propensity:
             from matroid_bandits.evaluation._laws import propensities  # which know logs
 
@@ -391,7 +426,11 @@ class Log:
             np.full(items.size, np.nan),
             np.full(items.size, np.nan),
             np.zeros(items.size, bool),
+            answers=self._answers or "all",
         )
+        if "order" in form:
+            rank = {e: place for place, e in enumerate(numbers("order").tolist())}
+            decision.places = np.array([rank[e] for e in items.tolist()], np.int64)
         self.decisions.append(decision)
         if items.size:
             self._open[decision.id] = decision
@@ -403,22 +442,22 @@ class Log:
         if self._is_empty(event.form["decision"]):
             return
         decision, weights = self._open[event.form["decision"]], event.form["weights"]
-        if weights and isinstance(weights[0], list):
-            place_of = {label: k for k, label in enumerate(decision.labels)}
-            told = [(place_of.get(decode(label)), weight) for label, weight in weights]
-            if any(place is None for place, _ in told):  # of version 0.2.0, which took them after a restart
-                named = next(label for label, (place, _) in zip(weights, told, strict=True) if place is None)[0]
+        if not weights or isinstance(weights[0], list):
+            position_of = {label: k for k, label in enumerate(decision.labels)}
+            told = [(position_of.get(decode(label)), weight) for label, weight in weights]
+            if any(position is None for position, _ in told):  # of version 0.2.0, which took them after a restart
+                named = next(label for label, (position, _) in zip(weights, told, strict=True) if position is None)[0]
                 warnings.warn(
                     f"event {event.number} of the log tells {named!r}, which is no item of decision {decision.id}: "
                     "that answer is left out",
                     LogWarning,
                     stacklevel=4,
                 )
-                told = [(place, weight) for place, weight in told if place is not None]
-            places = np.array([place for place, _ in told], np.int64)
+                told = [(position, weight) for position, weight in told if position is not None]
+            positions = np.array([position for position, _ in told], np.int64)
             values = np.array([weight for _, weight in told], np.float64)
         else:
-            places, values = np.arange(len(weights)), np.array(weights, np.float64)
+            positions, values = np.arange(len(weights)), np.array(weights, np.float64)
             if not self._is_in_order(decision, values):
                 warnings.warn(
                     f"event {event.number} of the log has the weights of decision {decision.id} without labels, as "
@@ -427,13 +466,20 @@ class Log:
                     LogWarning,
                     stacklevel=4,
                 )
-        self._answer(event, decision, places, values, is_default=False)
-        if decision.is_answered:
+        self._answer(event, decision, positions, values, is_default=False)
+        decision.has_stopped = event.form.get("closes", False)
+        if decision.is_answered or decision.has_stopped:
+            decision.is_closed = decision.has_stopped
             del self._open[decision.id]
-            if self._answers != "all":
+            if self._may_have_windows:
                 self._early[decision.id] = decision
-            if self._answers == "all" or not self._has_windows:
+            if not (self._may_have_windows and self._has_windows):
                 decision.settled_by = event.number
+
+    @property
+    def _may_have_windows(self) -> bool:
+        """Whether a decision may count only when its window ends, which gives the rest its weight."""
+        return self._answers is None or KINDS[self._answers].rest is not None
 
     def _is_empty(self, id: int) -> bool:
         """Whether a decision has no items, so that nothing waits for it; logs of version 0.2.0 answer such ones."""
@@ -461,7 +507,7 @@ class Log:
 
     def _end_windows(self, event: Event) -> None:
         """Let decisions count that were told whole and whose windows have ended; others wait for theirs."""
-        if not self._has_windows and self._answers != "all" and event.form["default"] == 0.0:
+        if not self._has_windows and self._may_have_windows and event.form["default"] == 0.0:
             self._has_windows = True
             for early in self._early.values():
                 early.settled_by = 0
@@ -473,15 +519,16 @@ class Log:
         self,
         event: Event,
         decision: LoggedDecision,
-        places: IntArray,
+        positions: IntArray,
         values: FloatArray | float,
         *,
         is_default: bool,
     ) -> None:
-        decision.weights[places] = values
-        decision.told_at[places] = event.at
-        decision.is_default[places] = is_default
-        self.steps.append((event.number, decision, places))
+        decision.answers = self._answers or "all"
+        decision.weights[positions] = values
+        decision.told_at[positions] = event.at
+        decision.is_default[positions] = is_default
+        self.steps.append((event.number, decision, positions))
 
 
 def read_log(source: Any, archive: str | PathLike[str] | None = None) -> Log:

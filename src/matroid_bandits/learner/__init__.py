@@ -1,6 +1,6 @@
 """The live learner: ask for a set, act on it, tell the observed weights."""
 
-from matroid_bandits.learner._answers import REST, Answers
+from matroid_bandits.learner._answers import KINDS, Answers, Kind
 from matroid_bandits.learner._book import Untold
 from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Forced
@@ -8,7 +8,7 @@ from matroid_bandits.learner._holdout import Holdout
 from matroid_bandits.learner._learner import Default, Learner
 
 __all__ = [
-    "REST",
+    "KINDS",
     "Answers",
     "BestSet",
     "Decision",
@@ -17,6 +17,7 @@ __all__ = [
     "Explanation",
     "Forced",
     "Holdout",
+    "Kind",
     "Learner",
     "Untold",
 ]

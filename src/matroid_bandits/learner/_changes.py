@@ -14,7 +14,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, ItemError, PolicyError
 from matroid_bandits.learner import _configure, _control, _events, _items
-from matroid_bandits.learner._answers import Answers, as_answers, check_rest
+from matroid_bandits.learner._answers import Answers, as_answers, check_kind
 from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._holdout import Holdout
 from matroid_bandits.learner._typical import ByLabel, spelled_out
@@ -32,6 +32,7 @@ def change(learner: Learner, constraint: Constraint, priors: Any, features: Any,
     if isinstance(forget, Mapping):
         raise ItemError(f"expected items or labels to forget, got the mapping {shown(forget)}")
     learner._departed.recognise(constraint.labels)
+    check_kind(learner.answers, learner.policy, constraint)
     listed = _items.labels_of(forget, learner.constraint, learner._item, learner._departed_item)
     rows, newcomers = _read_rows(learner, constraint, features, set(listed))
     numbers = _spelled_out(learner, priors, constraint, newcomers, set(listed))
@@ -118,7 +119,7 @@ def read_settings(
     new = learner.policy if policy is None else as_policy(policy)
     share = learner.holdout if holdout is None else Holdout.of(holdout)
     told = learner.answers if answers is None else as_answers(answers)
-    check_rest(told, new)
+    check_kind(told, new, learner.constraint)
     return new, share, told, as_flag("restart", restart, error=PolicyError)
 
 

@@ -85,10 +85,15 @@ def choose(control: Learner, asked: Wanted | None) -> tuple[IntArray, IntArray]:
     return control._agent.choose(control._request_of(wanted(control, asked)))
 
 
-def follow(control: Learner, asked: Wanted | None, items: IntArray, sizes: IntArray) -> int:
+def order(control: Learner, asked: Wanted | None, items: IntArray, sizes: IntArray, worst_first: bool) -> IntArray:
+    """The places at which the control shows the items of its set."""
+    return control._agent.order(control._request_of(wanted(control, asked)), items, sizes, worst_first)
+
+
+def follow(control: Learner, asked: Wanted | None, items: IntArray, sizes: IntArray, places: IntArray | None) -> int:
     """Let an episode pass in which the control's set was chosen; its number."""
     request = control._request_of(wanted(control, asked))
-    play = control._agent.play(request, items, sizes)
+    play = control._agent.play(request, items, sizes, places=places)
     control._episode = t = request.episode
     play.request = Request(t, control._stream)
     play.note = Asked(control.constraint.labels, play.items[0], None)

@@ -44,6 +44,8 @@ class Decision:
         The tags of the request.
     is_fallback : bool
         Whether a client chose it because its server did not respond in time (see `Client`'s ``fallback``).
+    order : tuple, or None
+        The labels in the order in which they are to be shown, from the top; None where the set is no list.
 
     Examples
     --------
@@ -59,7 +61,7 @@ class Decision:
 
     __slots__ = (
         "_constraint", "_id", "_is_fallback", "_is_full", "_is_held_out", "_items", "_learner", "_partners",
-        "_pinned", "_tags",
+        "_pinned", "_places", "_tags",
     )  # fmt: skip
 
     def __init__(
@@ -71,9 +73,10 @@ class Decision:
         pinned: IntArray | None = None,
         is_held_out: bool = False,
         tags: dict[str, Any] | None = None,
+        places: IntArray | None = None,
     ) -> None:
         self._id, self._items, self._constraint, self._learner = id, items, constraint, learner
-        self._pinned, self._is_held_out, self._tags = pinned, is_held_out, tags
+        self._pinned, self._is_held_out, self._tags, self._places = pinned, is_held_out, tags, places
         # as they were said of a decision that was read; None to look at the constraint
         self._is_full: bool | None = None
         self._partners: list[Label] | None = None
@@ -104,6 +107,23 @@ class Decision:
         """Labels of the chosen items."""
         labels = self._constraint.labels
         return tuple(labels[e] for e in self._items.tolist())
+
+    @property
+    def order(self) -> tuple[Label, ...] | None:
+        """Labels of the chosen items from the top of the list to its end; None where the set is not shown as one.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> learner = mb.Learner(mb.UniformMatroid(3, 2, labels="abc"), mb.OMM())
+        >>> learner.observe({"a": 0.1, "b": 0.2, "c": 0.3})
+        >>> learner.ask(order="best").order, learner.ask(order="explore").order, learner.ask().order
+        (('c', 'b'), ('b', 'c'), None)
+        """
+        if self._places is None:
+            return None
+        labels = self.labels
+        return tuple(labels[k] for k in np.argsort(self._places).tolist())
 
     @property
     def pinned(self) -> IntArray:
@@ -174,6 +194,8 @@ class Decision:
             "full": self.is_full,
             "held_out": self._is_held_out,
         }
+        if (order := self.order) is not None:
+            form["order"] = encode_all([*order], "label")
         if self._tags:
             form["tags"] = self._tags
         if self._is_fallback:
@@ -199,7 +221,12 @@ class Decision:
         pinned = np.array([named.as_item(decode(label)) for label in form["pinned"]], np.int64)
         fixed = pinned if pinned.size else None
         is_held_out, tags = bool(form["held_out"]), form.get("tags")
-        decision = cls(id, np.array(items, np.int64), named, form["learner"], fixed, is_held_out, tags=tags)
+        places = None
+        if form.get("order") is not None:
+            shown_at = {named.as_item(decode(label)): place for place, label in enumerate(form["order"])}
+            places = np.array([shown_at[e] for e in items], np.int64)
+        given = np.array(items, np.int64)
+        decision = cls(id, given, named, form["learner"], fixed, is_held_out, tags, places)
         decision._is_full, decision._is_fallback = bool(form["full"]), bool(form.get("fallback"))
         if form.get("matching") is not None:
             decision._partners = [decode(label) for label in form["matching"]]
@@ -209,7 +236,7 @@ class Decision:
         if not isinstance(other, Decision):
             return NotImplemented
         is_same = self._id == other._id and self._learner == other._learner
-        return is_same and self.labels == other.labels
+        return is_same and self.labels == other.labels and self.order == other.order
 
     def __hash__(self) -> int:
         return hash((self._id, self._learner))

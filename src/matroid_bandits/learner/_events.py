@@ -18,6 +18,7 @@ from matroid_bandits.exceptions import FeedbackError, MatroidBanditsError, Repla
 from matroid_bandits.learner._answers import Answers
 from matroid_bandits.learner._asked import UNNAMED
 from matroid_bandits.learner._holdout import Holdout
+from matroid_bandits.learner._order import Logged, Order
 from matroid_bandits.learner._typical import ByLabel
 from matroid_bandits.learner._wanted import Wanted, names_of
 from matroid_bandits.matroids import Matroid
@@ -77,8 +78,16 @@ def asked(
     return form
 
 
-def told(id: int, labels: Sequence[Any] | None, weights: FloatArray) -> dict[str, Any]:
-    """Weights of some items of a decision, or of all of them.
+def order_form(items: IntArray | None, order: Order | None, constraint: Constraint) -> dict[str, Any]:
+    """The list that a set is shown as, where it is one."""
+    if items is None:
+        return {}
+    form: dict[str, Any] = {"order": names_of(constraint, items)}
+    return form | {"worst_first": True} if order == "explore" else form
+
+
+def told(id: int, labels: Sequence[Any] | None, weights: FloatArray, closes: bool) -> dict[str, Any]:
+    """Weights of some items of a decision, or of all of them; with `closes` no more answers will come to the others.
 
     Without labels, or where a file of version 0.2.0 has not kept one, they are a list in the decision's order.
     """
@@ -86,7 +95,7 @@ def told(id: int, labels: Sequence[Any] | None, weights: FloatArray) -> dict[str
         form: list[Any] = weights.tolist()
     else:
         form = _weights_form(labels, weights)
-    return {"event": "told", "decision": id, "weights": form}
+    return {"event": "told", "decision": id, "weights": form} | ({"closes": True} if closes else {})
 
 
 def observed(labels: list[Label], weights: FloatArray) -> dict[str, Any]:
@@ -191,7 +200,8 @@ def apply(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
         if kind == "told":
             weights = event["weights"]
             is_listed = bool(weights) and not isinstance(weights[0], (list, tuple))
-            return learner.tell(event["decision"], weights if is_listed else dict(_pairs(weights)))
+            weights = weights if is_listed else dict(_pairs(weights))
+            return learner._tell(event["decision"], weights, closes=event.get("closes", False))
         if kind == "observed":
             return learner.observe(dict(_pairs(event["weights"])))
         if kind == "closed" and "before" in event:
@@ -228,11 +238,14 @@ def _ask_again(learner: Learner, event: Mapping[str, Any], trust: bool) -> Any:
     if event["decision"] != learner._episode + 1:
         raise ReplayError(f"expected decision {learner._episode + 1} next, got {event['decision']!r}")
     features, tags = event.get("features"), event.get("tags")
-    instead = None if "instead" not in event else [decode(label) for label in event["instead"]]
-    if trust:
-        taken = chosen, bool(event.get("held_out", False))
-        return learner._ask(wanted, features, tags, taken=taken, instead=instead)
-    return learner._ask(wanted, features, tags, expected=chosen, instead=instead)
+    instead, listed = (
+        [decode(label) for label in event[key]] if key in event else None for key in ("instead", "order")
+    )
+    order: Order | None = None
+    if listed is not None:
+        order = "explore" if event.get("worst_first") else "best"
+    logged = Logged(chosen, bool(event.get("held_out", False)), listed, instead)
+    return learner._ask(wanted, features, tags, order, logged=logged, trust=trust)
 
 
 def _numbers(learner: Learner, labels: Any) -> IntArray:

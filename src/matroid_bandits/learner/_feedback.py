@@ -71,7 +71,7 @@ class Reader:
         by_label: bool,
         is_replaying: bool,
     ) -> tuple[IntArray | None, FloatArray, Sequence[Any] | None]:
-        """The places of an open play that are told, None for all of them; a weight for each; and their labels.
+        """The positions of an open play that are told, None for all of them; a weight for each; and their labels.
 
         Weights that are not named are in the order of the play, or of a `decision` where one is given. Keys are the
         labels and numbers of that decision, otherwise those of today; labels alone where items have been renumbered
@@ -90,7 +90,7 @@ class Reader:
             values = _read_array(weights, items.size)
             self._check_values(items, values)
             return None, values, None
-        place_of = {name: place for place, name in enumerate(play.note.names)}
+        position_of = {name: position for position, name in enumerate(play.note.names)}
         if named is None:
             assert decision is not None
             keys = labels = list(decision.labels)
@@ -98,46 +98,46 @@ class Reader:
         else:
             keys = named[0]
             by_label |= is_replaying
-            is_lenient = is_replaying or UNNAMED in place_of
-            labels = [self._called(key, place_of, decision, by_label, is_lenient) for key in keys]
-        places = np.array([_place(place_of, label) for label in labels], np.int64)
-        is_stray = self._fit(places, play, is_replaying)
+            is_lenient = is_replaying or UNNAMED in position_of
+            labels = [self._called(key, position_of, decision, by_label, is_lenient) for key in keys]
+        positions = np.array([_position(position_of, label) for label in labels], np.int64)
+        is_stray = self._fit(positions, play, is_replaying)
         if is_stray.any():
             given = self._shown(keys[int(is_stray.argmax())], decision)
             raise FeedbackError(f"expected items of decision {play.request.episode}, got {given}")
-        if np.unique(places).size < places.size:
+        if np.unique(positions).size < positions.size:
             raise FeedbackError(_TWICE)
         if named is not None:
             values = _as_weights(*named)
-        if places.size < items.size:
-            self._check_values(items[places], values)
-            return places, values, labels
-        order = np.argsort(places)
+        if positions.size < items.size:
+            self._check_values(items[positions], values)
+            return positions, values, labels
+        order = np.argsort(positions)
         self._check_values(items, values[order])
         return None, values[order], [labels[k] for k in order]
 
     @staticmethod
-    def _fit(places: IntArray, play: Play, is_replaying: bool) -> BoolArray:
-        """Which places, -1 for labels of no item of a play, stay unknown.
+    def _fit(positions: IntArray, play: Play, is_replaying: bool) -> BoolArray:
+        """Which positions, -1 for labels of no item of a play, stay unknown.
 
         Version 0.2.0 did not know what forgotten items of a play are called. It took any label for one of them, any
         number of times, and its logs have such answers, which do not count; its files do not keep the labels. There
         the next forgotten item that waits is the one that is meant.
         """
-        is_stray = places < 0
+        is_stray = positions < 0
         is_free = play.items[0] == NOWHERE
         if not is_replaying:
             is_free &= np.array([name is UNNAMED for name in play.note.names], bool)
         if not is_free.any():
             return is_stray
         if play.told is not None:
-            is_stray |= is_free[places] & play.told[places]
+            is_stray |= is_free[positions] & play.told[positions]
             is_free &= ~play.told
-        is_free[places[~is_stray]] = False
+        is_free[positions[~is_stray]] = False
         free = np.flatnonzero(is_free)
         strays = np.flatnonzero(is_stray)[: free.size]
-        places[strays] = free[: strays.size]
-        return places < 0
+        positions[strays] = free[: strays.size]
+        return positions < 0
 
     def read_seen(self, weights: Any) -> tuple[IntArray, FloatArray]:
         """The items that were seen without a decision, and a weight for each; raises as `read` does."""
@@ -157,7 +157,7 @@ class Reader:
         return items, values
 
     def _called(
-        self, key: Any, place_of: Mapping[Any, int], decision: Decision | None, by_label: bool, is_lenient: bool
+        self, key: Any, position_of: Mapping[Any, int], decision: Decision | None, by_label: bool, is_lenient: bool
     ) -> Any:
         """The label that a key stands for."""
         if decision is not None:
@@ -165,7 +165,7 @@ class Reader:
         name = plain(key)
         if by_label:  # the item may not be there any more
             with suppress(TypeError):
-                if name in place_of:
+                if name in position_of:
                     return name
         try:
             return self._label(self._labelled(key) if by_label else self._item(key))
@@ -224,10 +224,10 @@ class Reader:
             return f"{self._label(item)!r}, which has left,"
         return _name(self._constraint.labels, item)
 
-    def name_in(self, play: Play, place: int) -> str:
-        """The same for the item at a place of a play."""
-        item = play.items[0, place]
-        return repr(play.note.names[place]) if item == NOWHERE else self.name(item)
+    def name_in(self, play: Play, position: int) -> str:
+        """The same for the item at a position of a play."""
+        item = play.items[0, position]
+        return repr(play.note.names[position]) if item == NOWHERE else self.name(item)
 
     def _label(self, item: int) -> Any:
         return self._constraint.labels[item] if item >= 0 else self._departed.label(item)
@@ -269,10 +269,10 @@ class Reader:
         self._widen(values)
 
 
-def _place(place_of: Mapping[Any, int], label: Any) -> int:
-    """The place of an item in a play, also where a file knows its label by what it prints; -1 of no item."""
-    place = place_of.get(label, -1)
-    return place_of.get(Foreign.of(label), -1) if place < 0 else place
+def _position(position_of: Mapping[Any, int], label: Any) -> int:
+    """The position of an item in a play, also where a file knows its label by what it prints; -1 of no item."""
+    position = position_of.get(label, -1)
+    return position_of.get(Foreign.of(label), -1) if position < 0 else position
 
 
 def _own_item(constraint: Constraint | Named, key: Any) -> int:

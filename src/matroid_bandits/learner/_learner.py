@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, IntArray, Label
+from matroid_bandits._typing import ArrayLike, IntArray
 from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer, as_number
 from matroid_bandits._util.names import plain
 from matroid_bandits._util.text import shown
@@ -30,7 +30,7 @@ from matroid_bandits.exceptions import (
 )
 from matroid_bandits.identification import Confidence, StoppingRule, Threshold, as_delta
 from matroid_bandits.learner import _beliefs, _changes, _confidence, _control, _events, _snapshot
-from matroid_bandits.learner._answers import REST, Answers, as_answers, check_rest
+from matroid_bandits.learner._answers import KINDS, Answers, as_answers, check_kind, read_rest
 from matroid_bandits.learner._asked import Asked
 from matroid_bandits.learner._book import Book
 from matroid_bandits.learner._decision import Decision
@@ -39,7 +39,9 @@ from matroid_bandits.learner._feedback import Reader
 from matroid_bandits.learner._fork import Entrance, changing, give_locks, reading
 from matroid_bandits.learner._holdout import Holdout, read_tags
 from matroid_bandits.learner._items import Departed
+from matroid_bandits.learner._order import Logged, Order, as_order, listed, random_places
 from matroid_bandits.learner._plain import Plain, check_number
+from matroid_bandits.learner._seen import UNSAID, WEIGHTS_ALONE, Said, check_said, read_said
 from matroid_bandits.learner._validate import MOST_DECISIONS
 from matroid_bandits.learner._wanted import IGNORE, RAISE, Wanted, read_features, read_wanted, without_unknown
 from matroid_bandits.learner._warm import warm_up
@@ -86,10 +88,13 @@ class Learner:
         Probability that a request is answered by a random set, for later evaluation; the decision is marked
         (`is_held_out`), and its event has the set that would have been chosen. A `Holdout` can be sticky by the value
         of a tag.
-    answers : "all" or "clicks", default "all"
+    answers : {"all", "clicks", "first-click", "first-failure", "clicks-by-place"}, default "all"
         What answers tell of. "all": every chosen item is told, and what is missing when a decision is closed stays
         unknown. "clicks": only what happened is told, and the rest is 0 when the decision is closed; `close_before`
-        does so for all decisions that are old enough.
+        does so for all decisions that are old enough. With the others a set is shown as a list, `Decision.order`.
+        "first-click": people read it from the top and stop at the first click, so that nothing is known of what is
+        below. "first-failure": all items must work, and nothing is tried below the first that fails.
+        "clicks-by-place": as "clicks", by a policy that learns how often each place is looked at.
     max_departed : int, default 100000
         Maximum number of removed items whose statistics are kept, in case they return or get late feedback.
     engine : str or class, default "auto"
@@ -147,7 +152,7 @@ class Learner:
         is_cost = as_flag("minimize", minimize, error=PolicyError)
         self._holdout = Holdout.of(holdout)
         self._answers: Answers | None = as_answers(answers)
-        check_rest(self._answers, policy)
+        check_kind(self._answers, policy, constraint)
         self._max_departed = as_integer("max_departed", max_departed, error=PolicyError)
         self._stream = Stream(as_seed(seed), range(1), POLICY)
         self._id = secrets.token_hex(16) if id is None else id
@@ -220,7 +225,8 @@ class Learner:
         if self._plain is not None:
             self._plain.settle()
         is_plain = self._record is None and self._features is None and self._policy.n_features is None
-        self._plain = Plain(self) if is_plain and self._holdout.share <= 0.0 else None
+        is_list = KINDS[self._answers or "all"].is_list
+        self._plain = Plain(self) if is_plain and self._holdout.share <= 0.0 and not is_list else None
 
     @property
     def constraint(self) -> Constraint:
@@ -254,7 +260,7 @@ class Learner:
 
     @property
     def answers(self) -> Answers | None:
-        """Kind of the answers, "all" or "clicks"; None, which is like "all", in a learner of an early version."""
+        """Kind of the answers; None, which is like "all", in a learner of an early version."""
         return self._answers
 
     @property
@@ -324,6 +330,7 @@ class Learner:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
+        order: Order | None = None,
     ) -> Decision:
         """Choose a set for one request; several decisions may be outstanding at a time.
 
@@ -346,6 +353,10 @@ class Learner:
         unknown : "raise" or "ignore", default "raise"
             How to treat unknown labels in `available` and `exclude`, e.g. of a list older than the last `change`.
             Ignored labels are counted in `n_unknown`. Unknown pins always raise.
+        order : "best" or "explore", optional
+            How the set is shown as a list, `Decision.order`: with "best" the best first, behind the pinned items;
+            with "explore" the worst first, which learns most where one click is all that counts. A random set is
+            shown in random order. By default there is a list, the best first, where `answers` asks for one.
 
         Raises
         ------
@@ -355,14 +366,14 @@ class Learner:
             An item is unknown or named twice, is both pinned and excluded, or the pinned items cannot be chosen
             together.
         PolicyError
-            The policy takes no features, or needs them.
+            The policy takes no features, or needs them; or it is another order.
         """
         is_plain = available is None and exclude is _NOTHING and pinned is _NOTHING and unknown == RAISE
         with self._changes:
-            if is_plain and features is None and tags is None and self._plain is not None:
+            if is_plain and features is None and tags is None and order is None and self._plain is not None:
                 return self._plain.ask()
             wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
-            return self._ask({} if is_plain else wanted, features, tags)
+            return self._ask({} if is_plain else wanted, features, tags, as_order(order))
 
     @reading
     def preview(
@@ -374,6 +385,7 @@ class Learner:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
+        order: Order | None = None,
     ) -> Decision:
         """Return the decision that `ask` would make for the same request, without changing the learner.
 
@@ -389,9 +401,11 @@ class Learner:
         0
         """
         wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
-        asked, tags = self._read_wanted(wanted, features), read_tags(tags)
+        asked, tags, order = self._read_wanted(wanted, features), read_tags(tags), as_order(order)
         request, items, sizes, is_held_out = self._choose(asked, tags)
-        return Decision(0, items[0, : sizes[0]], self._constraint, self._id, request.pinned, is_held_out, tags=tags)
+        places = self._places(request, items, sizes, is_held_out, order, asked)
+        chosen = items[0, : sizes[0]]
+        return Decision(0, chosen, self._constraint, self._id, request.pinned, is_held_out, tags, places)
 
     @reading
     def redraws(
@@ -433,19 +447,36 @@ class Learner:
             raise PolicyError("expected a learner whose hold-out has a control, got one with random sets")
         return self._control._redraws(_control.wanted(self._control, asked), n)
 
-    def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
-        """Record the observed weights of a decision's items.
+    def tell(
+        self,
+        decision: Decision | int,
+        weights: ArrayLike | Mapping[Any, float] | None = None,
+        *,
+        clicked: Any = UNSAID,
+        failed: Any = UNSAID,
+        examined: Iterable[Any] | None = None,
+    ) -> None:
+        """Record the observed weights of a decision's items, or where people stopped in its list.
 
         Parameters
         ----------
         decision : Decision or int
             The decision or its id.
-        weights : array_like (K,), or mapping of item or label to float
+        weights : array_like (K,), or mapping of item or label to float, optional
             An array is in the order of ``decision.items``. A mapping may name some of the items; the rest may
             follow later, in any order. An integer that is one item's label and another's number is an error. A
             pandas Series is a mapping: its index names the items. After a `change`, numbers are those of the
             `Decision` that is given; with a bare id items are named by their labels alone. No weight may be larger
             than 1e100 in size, so that sums stay finite.
+        clicked : item, label or None, optional
+            With the answers "first-click": the item of the first click, which has weight 1; those above it have 0,
+            and those below were not looked at. None where people looked at all items and clicked none.
+        failed : item, label or None, optional
+            With the answers "first-failure": the first item that failed, which has weight 0; those above it have 1,
+            and those below were not tried. None where all have worked.
+        examined : items or labels, optional
+            The items that people looked at, where that is known; those without a weight have 0, with "first-failure"
+            1, and nothing is learnt of the others. No more answers come to the decision.
 
         Raises
         ------
@@ -454,14 +485,30 @@ class Learner:
         DecisionClosedError
             The weight of an item was already told, or the decision was closed.
         FeedbackError
-            The weights do not fit the items, or the policy does not accept them.
+            The weights do not fit the items, or the policy does not accept them; or the answer is of another kind
+            than `answers`.
+
+        Examples
+        --------
+        >>> import matroid_bandits as mb
+        >>> news = mb.UniformMatroid(4, 3, labels=["budget", "flood", "goal", "opera"])
+        >>> learner = mb.Learner(news, mb.OMM(), answers="first-click")
+        >>> decision = learner.ask()
+        >>> decision.order
+        ('budget', 'flood', 'goal')
+        >>> learner.tell(decision, clicked="flood")  # nothing is known of "goal"
+        >>> learner.estimates().counts.tolist()
+        [1, 1, 0, 0]
         """
         with self._changes:
-            if (plain := self._plain) is not None:
-                is_last = decision is plain.last or (type(decision) is int and decision == plain.last._id)
-                if is_last and plain.tell(weights):
-                    return
-            self._tell(decision, weights)
+            if clicked is UNSAID and failed is UNSAID and examined is None:
+                if (plain := self._plain) is not None:
+                    is_last = decision is plain.last or (type(decision) is int and decision == plain.last._id)
+                    if is_last and plain.tell(weights):
+                        return
+                self._tell(decision, weights)
+            else:
+                self._tell(decision, weights, Said(clicked, failed, examined))
 
     def warm_up(self) -> float:
         """Compile the kernels that this learner's requests need, or load them from disk; the learner does not change.
@@ -494,19 +541,26 @@ class Learner:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
+        order: Order | None = None,
     ) -> None:
         """Raise the error that `ask` would raise for the same request, without changing the learner."""
         read_tags(tags)
+        as_order(order)
         wanted = {"available": available, "exclude": exclude, "pinned": pinned, "unknown": unknown}
         self._read_wanted(wanted, features)
 
     @reading
-    def check_tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> None:
+    def check_tell(
+        self,
+        decision: Decision | int,
+        weights: ArrayLike | Mapping[Any, float] | None = None,
+        *,
+        clicked: Any = UNSAID,
+        failed: Any = UNSAID,
+        examined: Iterable[Any] | None = None,
+    ) -> None:
         """Raise the error that `tell` would raise for the same arguments, without changing the learner."""
-        if self._is_nothing(decision, weights):
-            return
-        play = self._find(decision)
-        self._check_once(play, self._reader.read(weights, *self._numbering(decision, play))[0])
+        self._tell(decision, weights, Said(clicked, failed, examined), is_trial=True)
 
     @changing
     def close(self, decision: Decision | int, default: Default = "answers") -> None:
@@ -518,7 +572,9 @@ class Learner:
             The decision or its id.
         default : float or None, optional
             The weight that counts for every item without feedback; None drops these plays. If it is left out,
-            `answers` decides: "all" drops them, with "clicks" they count as 0.
+            `answers` decides: with "clicks" and "clicks-by-place" they count as 0, with others they are dropped.
+            Where people stop in a list they can only be dropped: without an answer it is not known what they looked
+            at.
 
         Raises
         ------
@@ -527,7 +583,7 @@ class Learner:
         DecisionClosedError
             All weights of the decision were already told, or it was closed.
         FeedbackError
-            The policy does not accept the default as a weight.
+            The policy does not accept the default as a weight, or `answers` has none.
 
         Examples
         --------
@@ -663,8 +719,8 @@ class Learner:
             The new policy.
         holdout : float or Holdout, optional
             The new share of requests answered by a random set.
-        answers : "all" or "clicks", optional
-            What answers tell of from now on, of outstanding decisions too.
+        answers : str, optional
+            What answers tell of from now on, of outstanding decisions too; see `Learner`.
         restart : bool, default False
             Discard past observations. Outstanding decisions can still be told, and are not counted.
 
@@ -990,39 +1046,44 @@ class Learner:
         wanted: Mapping[str, Any],
         features: Any,
         tags: Any = None,
+        order: Order | None = None,
         *,
-        expected: list[Label] | None = None,
-        instead: list[Label] | None = None,
-        taken: tuple[list[Label], bool] | None = None,
+        logged: Logged | None = None,
+        trust: bool = False,
     ) -> Decision:
-        """Choose a set; one that must be `expected`, or that is `taken` as given.
-
-        Where a set drawn at random is expected, the learner would have chosen another `instead`.
-        """
+        """Choose a set; what a log says of it is to be the same, or is taken as given with `trust`."""
         agent, n_unknown = self._agent, 0
         if wanted.get("unknown") == IGNORE:
             wanted, n_unknown = without_unknown(self._constraint, wanted)
         asked, tags = self._read_wanted(wanted, features), read_tags(tags)
         self._n_steps += 1
         self._n_unknown += n_unknown
+        taken = logged if trust else None
         request, items, sizes, is_held_out = self._choose(asked, tags, taken)
         t = request.episode
         own = None
         if items.shape[1] != sizes[0]:
             items = items[:, : sizes[0]]
-        if is_held_out and (self._record is not None or instead is not None) and taken is None:
-            chosen, n_chosen = agent.choose(request)
-            own = chosen[0, : n_chosen[0]]
-        if taken is not None and instead is not None:
-            own = np.array([self._constraint.item(label) for label in instead], np.int64)
-        if expected is not None:
-            for said, decided in ((expected, items[0]), (instead, own)):
-                found = None if decided is None else [self._constraint.labels[e] for e in decided.tolist()]
-                if said is not None and found != said:
-                    raise ReplayError(f"decision {t}: the log says {said}, this learner decides {found}")
+        if taken is None:
+            places = self._places(request, items, sizes, is_held_out, order, asked)
+            if is_held_out and (self._record is not None or (logged is not None and logged.instead is not None)):
+                chosen, n_chosen = agent.choose(request)
+                own = chosen[0, : n_chosen[0]]
+        else:
+            places = taken.places(self._constraint, items[0])
+            if taken.instead is not None:
+                own = np.array([self._constraint.item(label) for label in taken.instead], np.int64)
+        if logged is not None and taken is None:
+            found = [(logged.items, items[0]), (logged.order, listed(items[0], places))]
+            found += [] if logged.instead is None else [(logged.instead, own)]
+            for said, decided in found:
+                labels = None if decided is None else [self._constraint.labels[e] for e in decided.tolist()]
+                if labels != said:
+                    raise ReplayError(f"decision {t}: the log says {said}, this learner decides {labels}")
         if self._record is not None:
-            self._record(_events.asked(t, items[0], asked, self._constraint, is_held_out, own, tags))
-        play = agent.play(request, items, sizes, is_own=not is_held_out)
+            form = _events.asked(t, items[0], asked, self._constraint, is_held_out, own, tags)
+            self._record(form | _events.order_form(listed(items[0], places), order, self._constraint))
+        play = agent.play(request, items, sizes, not is_held_out, places)
         chosen = play.items[0]
         self._episode = t
         if self._is_replaying and not chosen.size:
@@ -1032,10 +1093,29 @@ class Learner:
         play.note = Asked(self._constraint.labels, chosen, asked, is_held_out, tags=tags)
         if is_held_out:
             if self._control is not None:
-                play.note.control = _control.follow(self._control, asked, items, sizes)
+                play.note.control = _control.follow(self._control, asked, items, sizes, places)
             if not self._holdout.learns:
                 agent.keep_apart(play)
-        return Decision(t, chosen, self._constraint, self._id, request.pinned, is_held_out, tags=tags)
+        return Decision(t, chosen, self._constraint, self._id, request.pinned, is_held_out, tags, places)
+
+    def _places(
+        self,
+        request: Request,
+        items: IntArray,
+        sizes: IntArray,
+        is_held_out: bool,
+        order: Order | None,
+        asked: Wanted | None,
+    ) -> IntArray | None:
+        """The place at which each item of a set is shown; None where no order is asked for."""
+        if order is None and not KINDS[self._answers or "all"].is_list:
+            return None
+        worst_first = order == "explore"
+        if not is_held_out:
+            return self._agent.order(request, items, sizes, worst_first)
+        if self._control is not None:
+            return _control.order(self._control, asked, items, sizes, worst_first)
+        return random_places(self._stream, request, items[0, : sizes[0]], self._constraint.n_items)
 
     def _request_of(self, asked: Wanted | None) -> Request:
         """The next request, for which this is wanted."""
@@ -1049,29 +1129,54 @@ class Learner:
         request = Request(t, stream) if asked is None else asked.request(t, stream, self._constraint.n_items)
         return choose_sets(self._policy, self._agent.state.repeated(n), request)
 
-    def _tell(self, decision: Decision | int, weights: Any) -> None:
-        """Count what the items of a decision were worth."""
-        if self._is_nothing(decision, weights):
+    def _tell(
+        self,
+        decision: Decision | int,
+        weights: Any,
+        said: Said = WEIGHTS_ALONE,
+        *,
+        closes: bool = False,
+        is_trial: bool = False,
+    ) -> None:
+        """Count what the items of a decision were worth, or only raise what that raises.
+
+        With `closes`, which is of a log, no more answers come to the other items.
+        """
+        if self._is_nothing(decision, weights, said):
             return
         play = self._find(decision)
-        if self._record is None and play.told is None and not self._n_changes and type(weights) in (np.ndarray, list):
+        if not self._is_replaying:  # a log has weights, whatever was said
+            check_said(self._answers, weights, said)
+        is_new = self._record is None and play.told is None and not self._n_changes and not is_trial
+        if is_new and type(weights) in (np.ndarray, list) and not said.closes:
             # a whole answer to items that have the numbers they had, in fewer steps
             self._learn(play, self._reader.read_whole(weights, play.items[0]), None)
             return
-        places, values, labels = self._reader.read(weights, *self._numbering(decision, play))
-        self._check_once(play, places)
+        numbering = self._numbering(decision, play)
+        if said.closes:
+            positions, values, labels = read_said(self._reader, self._answers, weights, said, numbering)
+        else:
+            positions, values, labels = self._reader.read(weights, *numbering)
+        self._check_once(play, positions)
+        if is_trial:
+            return
+        closes |= said.closes
         if self._record is not None:
             if self._loop.may_refuse:
-                self._check_taken(play, values, places)
+                self._check_taken(play, values, positions)
             if labels is None and not self._is_replaying:  # a log that has no labels is written as it is
                 labels = play.note.names
-            self._record(_events.told(play.request.episode, labels, values))
-        self._learn(play, values, places)
+            self._record(_events.told(play.request.episode, labels, values, closes))
+        self._learn(play, values, positions)
+        if closes and play.request.episode in self._loop.open:
+            self._close([play], None)
 
-    def _is_nothing(self, decision: Decision | int, weights: Any) -> bool:
-        """Whether no weights are told of a decision that waits for none, such as one without items."""
+    def _is_nothing(self, decision: Decision | int, weights: Any, said: Said = WEIGHTS_ALONE) -> bool:
+        """Whether nothing is told of a decision that waits for nothing, such as one without items."""
         id = decision._id if isinstance(decision, Decision) and decision._learner == self._id else decision
         is_past = type(id) is int and 1 <= id <= self._episode and id not in self._agent.open
+        if said.closes:
+            return is_past and isinstance(decision, Decision) and not decision._items.size
         return is_past and isinstance(weights, (Sized, Mapping)) and len(weights) == 0
 
     def _numbering(self, decision: Decision | int, play: Play) -> tuple[Play, Decision | None, bool, bool]:
@@ -1082,22 +1187,22 @@ class Learner:
     def _default(self, default: Any) -> float | None:
         """The weight that stands for those that were not told; None to leave them unknown."""
         if isinstance(default, str) and default == "answers":
-            return REST[self._answers or "all"]
-        return self._reader.default(default)
+            return KINDS[self._answers or "all"].rest
+        return read_rest(self._answers, self._reader.default(default))
 
     def _choose(
         self,
         asked: Wanted | None,
         tags: dict[str, Any] | None = None,
-        taken: tuple[list[Label], bool] | None = None,
+        taken: Logged | None = None,
     ) -> tuple[Request, IntArray, IntArray, bool]:
         """The next request, the set chosen for it with its size, and whether it was drawn at random."""
         t, constraint = self._episode + 1, self._constraint
         check_number(t)
         request = self._request_of(asked)
         if taken is not None:
-            items = constraint.as_items([constraint.item(label) for label in taken[0]])[None]
-            return request, items, np.array([items.shape[1]]), taken[1]
+            items = constraint.as_items([constraint.item(label) for label in taken.items])[None]
+            return request, items, np.array([items.shape[1]]), taken.is_held_out
         if self._holdout.draws(self._stream, t, tags):
             if self._control is not None:
                 return request, *_control.choose(self._control, asked), True
@@ -1108,81 +1213,83 @@ class Learner:
             return request, items[:, : sizes[0]], sizes, True
         return request, *self._agent.choose(request), False
 
-    def _check_once(self, play: Play, places: IntArray | None) -> None:
-        """Raise when one of some places of a play, or of all for None, was told before."""
+    def _check_once(self, play: Play, positions: IntArray | None) -> None:
+        """Raise when one of some positions of a play, or of all for None, was told before."""
         told = play.told
-        if told is not None and (told.any() if places is None else told[places].any()):
-            again = np.flatnonzero(told)[0] if places is None else places[told[places]][0]
+        if told is not None and (told.any() if positions is None else told[positions].any()):
+            again = np.flatnonzero(told)[0] if positions is None else positions[told[positions]][0]
             raise DecisionClosedError(
                 f"expected a weight once per item; item {self._reader.name_in(play, again)} of decision "
                 f"{play.request.episode} was told before"
             )
 
-    def _check_taken(self, play: Play, values: Any, places: IntArray | None) -> None:
+    def _check_taken(self, play: Play, values: Any, positions: IntArray | None) -> None:
         """Raise what a policy that may refuse answers raises, before anything is recorded."""
-        told = np.arange(play.items.size) if places is None else places
+        told = np.arange(play.items.size) if positions is None else positions
         is_here = play.items[0, told] >= 0
         if is_here.any() and play.is_counted:
             self._loop.check_learn(play, values[is_here], told[is_here])
 
-    def _learn(self, play: Play, values: Any, places: IntArray | None) -> None:
+    def _learn(self, play: Play, values: Any, positions: IntArray | None) -> None:
         """Count weights, those of items that have left where they are kept."""
         items = play.items[0]
         self._n_steps += 1
         self._reader.count(values)
         if self._control is not None and (of_control := _control.play_of(self, play)) is not None:
-            self._control._learn(of_control, values, places)
+            self._control._learn(of_control, values, positions)
         if not play.is_counted:
-            self._loop.dismiss(play, np.arange(items.size) if places is None else places)
+            self._loop.dismiss(play, np.arange(items.size) if positions is None else positions)
             return
         if self._n_changes:  # before the first change no item can have left
-            told = np.arange(items.size) if places is None else places
+            told = np.arange(items.size) if positions is None else positions
             is_here = items[told] >= 0
             if not is_here.all():
                 self._learn_departed(play, values[~is_here], told[~is_here])
-                places, values = told[is_here], values[is_here]
-        if places is None or places.size:
-            self._loop.learn(play, values, places)
+                positions, values = told[is_here], values[is_here]
+        if positions is None or positions.size:
+            self._loop.learn(play, values, positions)
 
-    def _learn_departed(self, play: Play, values: Any, places: IntArray) -> None:
+    def _learn_departed(self, play: Play, values: Any, positions: IntArray) -> None:
         sign = -1.0 if self.minimize else 1.0
         state, episode, one = self._loop.state, play.request.episode, np.zeros(1, np.int64)
-        self._loop.dismiss(play, places)
-        for place, value in zip(places.tolist(), values.tolist(), strict=True):
-            code = int(play.items[0, place])
+        self._loop.dismiss(play, positions)
+        for position, value in zip(positions.tolist(), values.tolist(), strict=True):
+            code = int(play.items[0, position])
             if self._departed.knows(code):
-                features = None if play.features is None else play.features[place : place + 1]
+                features = None if play.features is None else play.features[position : position + 1]
                 # no number addresses its random numbers: it has those of a run of its own, as run 0 is all others'
-                stream = Stream(self._stream.seed, [1 + place], POLICY)
-                kept = None if play.kept is None else play.kept[place : place + 1]
+                stream = Stream(self._stream.seed, [1 + position], POLICY)
+                kept = None if play.kept is None else play.kept[position : position + 1]
                 if kept is None and self._policy.n_kept:
                     kept = self._loop.nothing_kept(1)
-                told = Feedback(one, one, np.array([sign * value]), episode, stream, features, kept=kept)
+                places = None if play.places is None else play.places[position : position + 1]
+                gain = np.array([sign * value])
+                told = Feedback(one, one, gain, episode, stream, features, kept=kept, places=places)
                 self._departed.answer(code, told, state, self._policy)
 
     def _close(self, plays: list[Play], default: float | None) -> None:
         dropped = []
         self._n_steps += 1
         for play in plays:
-            places = play.untold()
+            positions = play.untold()
             if default is not None:
-                self._learn(play, np.full(places.size, default), places)
+                self._learn(play, np.full(positions.size, default), positions)
                 continue
             if (of_control := _control.play_of(self, play)) is not None:
                 self._control._close([of_control], None)  # type: ignore[union-attr]
             if not play.is_counted:
-                self._loop.dismiss(play, places)
+                self._loop.dismiss(play, positions)
                 continue
-            items = play.items[0, places]
+            items = play.items[0, positions]
             is_here = items >= 0
             for code in items[~is_here].tolist():
                 if self._departed.knows(code):
                     self._departed.drop(code, play.request.episode, self._loop.state, self._policy)
             if is_here.all():
-                dropped.append((play, places))
+                dropped.append((play, positions))
             else:
-                self._loop.dismiss(play, places[~is_here])
-                dropped.append((play, places[is_here]))
+                self._loop.dismiss(play, positions[~is_here])
+                dropped.append((play, positions[is_here]))
         self._loop.close(dropped)
         for play in plays:
             self._loop.open.pop(play.request.episode, None)
@@ -1215,10 +1322,11 @@ class Learner:
         pinned = None
         if asked.wanted is not None and asked.wanted.pinned.size:
             pinned = asked.now(asked.wanted.pinned, self._constraint)
-        items = play.items[0]
+        items, places = play.items[0], play.places
         if self._n_changes:
-            items = np.sort(items[items >= 0])
-        return Decision(id, items, self._constraint, self._id, pinned, asked.is_held_out, asked.tags)
+            kept = np.argsort(items)[np.count_nonzero(items < 0) :]
+            items, places = items[kept], None if places is None else places[kept]
+        return Decision(id, items, self._constraint, self._id, pinned, asked.is_held_out, asked.tags, places)
 
     def _read_wanted(self, wanted: Mapping[str, Any], features: Any) -> Wanted | None:
         unknown = wanted.get("unknown", RAISE)

@@ -290,6 +290,11 @@ def _open_arrays(learner: Learner) -> dict[str, AnyArray]:
     ]
     if any(name is not UNNAMED for name in lost):
         arrays["open/names"] = _json_array([None if name is UNNAMED else encode_any([name]) for name in lost])
+    if any(play.places is not None for play in plays.values()):
+        unordered = (np.full(play.items.size, -1) for play in plays.values())
+        shown_at = (play.places for play in plays.values())
+        rows_of = [none if own is None else own for own, none in zip(shown_at, unordered, strict=True)]
+        arrays["open/places"] = np.concatenate(rows_of)
     controls = [play.note.control for play in plays.values()]
     if any(controls):
         arrays["open/control"] = np.array(controls, np.int64)
@@ -350,7 +355,7 @@ class _Codes:
 def _restore_open(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
     edges = offsets(arrays["open/sizes"]).tolist()
     items, told, rows = arrays["open/items"], arrays["open/told"], arrays.get("open/features")
-    kept = arrays.get("open/kept")
+    kept, places = arrays.get("open/kept"), arrays.get("open/places")
     stream, plays = learner._stream, learner._agent.open
     sizes = {size: frozen(np.array([size])) for size in set(arrays["open/sizes"].tolist())}
     is_partly = np.add.reduceat(told, edges[:-1]) > 0 if told.size and min(sizes) > 0 else None
@@ -359,6 +364,7 @@ def _restore_open(learner: Learner, arrays: Mapping[str, AnyArray]) -> None:
         features = None if rows is None else rows[lo:hi]
         plays[id] = Play(Request(id, stream), items[None, lo:hi], sizes[hi - lo], part, features)
         plays[id].kept = None if kept is None else kept[lo:hi]
+        plays[id].places = None if places is None or (places[lo:hi] < 0).any() else places[lo:hi]
     _restore_notes(learner, arrays)
     if "wanted/ids" in arrays:
         lists = [

@@ -107,6 +107,8 @@ def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) 
     expected |= {f"open/{name}": Layout(whole, n_open) for name in ("ids", "sizes")}
     expected |= {"open/held_out": Layout(flag, n_open), "open/items": Layout(whole, n_cells)}
     expected["open/told"] = Layout(flag, n_cells)
+    if "open/places" in layouts:
+        expected["open/places"] = Layout(whole, n_cells)
     of_some = {"open/times": real, "open/control": whole, "open/apart": flag}
     expected |= {name: Layout(kind, n_open) for name, kind in of_some.items() if name in layouts}
     texts = [name for name in ("open/tags", "open/names") if name in layouts]
@@ -150,6 +152,7 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
         raise ValueError(
             f"expected something to wait for in decision {ids[((n_untold == 0) & (sizes > 0)).argmax()]}"
         )
+    _check_places(arrays.get("open/places"), sizes)
     is_held_out = arrays["open/held_out"]
     is_apart = arrays.get("open/apart", np.zeros(ids.size, bool))
     if (is_apart & ~is_held_out).any() or arrays.get("open/control", np.zeros_like(ids))[~is_held_out].any():
@@ -171,6 +174,18 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
     _check_wanted(arrays, constraint.n_items, len(header["departed"]))
     if header["n_changes"] == 0:
         _check_sets(ids, sizes, items, constraint)
+
+
+def _check_places(places: IntArray | None, sizes: IntArray) -> None:
+    """The places at which items are shown: of each decision 0, 1, 2, ... in any order, or -1 where it is no list."""
+    if places is None:
+        return
+    owner, edges = np.repeat(np.arange(sizes.size), sizes), offsets(sizes)
+    is_list = places[edges[:-1][sizes > 0]] >= 0
+    ranks = np.arange(places.size) - edges[:-1][owner]
+    expected = np.where(np.repeat(is_list, sizes[sizes > 0]), ranks, -1)
+    if (places[np.lexsort((places, owner))] != expected).any():
+        raise ValueError("expected every place of a list once, got others")
 
 
 def check_kept(arrays: Mapping[str, AnyArray], policy: Policy) -> None:

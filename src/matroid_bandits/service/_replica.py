@@ -16,7 +16,7 @@ from matroid_bandits._util.names import decode
 from matroid_bandits._util.text import printable, shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
-from matroid_bandits.learner import REST, Answers, Learner, Untold
+from matroid_bandits.learner import KINDS, Answers, Learner, Untold
 from matroid_bandits.policies import Spending, scale_problem
 from matroid_bandits.service._history import ASKED, CLOSED, EXPIRED, HELD_OUT, TOLD, History
 from matroid_bandits.service._store import EventRow, chained
@@ -396,7 +396,7 @@ class Replica:
 
     def rest(self, default: float | None = None) -> float | None:
         """The weight of what was not told when a decision is closed: what answers of its kind say, or a default."""
-        rest = REST[self.answers]
+        rest = KINDS[self.answers].rest
         return default if rest is None else rest
 
     def expired(self, now: float) -> int | None:

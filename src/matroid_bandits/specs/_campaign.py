@@ -14,7 +14,7 @@ from matroid_bandits._util.names import CAMPAIGN_NAME, is_campaign_name
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import MatroidBanditsError
-from matroid_bandits.learner import REST, Answers, Holdout, Learner
+from matroid_bandits.learner import KINDS, Answers, Holdout, Learner
 from matroid_bandits.policies import Policy, policy_from_dict
 from matroid_bandits.specs._file import read_file
 from matroid_bandits.specs._labels import Features, Priors
@@ -165,10 +165,10 @@ def check_default(default: float | None, answers: Answers, policy: Policy, place
         return
     if not low <= default <= high:
         raise place.at("default").error(f"expected a weight that {policy!r} can take, got {default:g}")
-    if REST[answers] not in (None, default):
-        raise place.at("default").error(
-            f'expected {REST[answers]:g} or null with answers "{answers}", got {default:g}'
-        )
+    kind = KINDS[answers]
+    if kind.stop is not None or kind.rest not in (None, default):
+        expected = "null" if kind.rest is None else f"{kind.rest:g} or null"
+        raise place.at("default").error(f'expected {expected} with answers "{answers}", got {default:g}')
 
 
 class CampaignSpec(CampaignTerms, ConstrainedSpec):
@@ -195,8 +195,9 @@ class CampaignSpec(CampaignTerms, ConstrainedSpec):
     )
     answers: Answers | None = Field(
         None,
-        description="What answers tell of: all chosen items, or clicks alone, so that the rest is 0 when a decision "
-        "is closed. By default clicks with an answer window and the default 0, otherwise all.",
+        description="What answers tell of: all chosen items; clicks alone, so that the rest is 0 when a decision is "
+        "closed; or, of a list, its first-click, its first-failure or its clicks-by-place. By default clicks with an "
+        "answer window and the default 0, otherwise all.",
     )
     priors: Annotated[Priors, AfterValidator(_check_no_word)] = Field(
         None, description="What is believed of items before anything is told: a mean, and how many plays it is worth."

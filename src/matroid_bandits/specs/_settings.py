@@ -63,7 +63,9 @@ class SettingsSpec(Spec):
     policy: PolicyField | None = Field(None, description="The policy: a name, or a name with parameters.")
     holdout: HoldoutField | None = Field(None, description="The share of requests that a random set answers.")
     answers: Answers | None = Field(
-        None, description="What answers tell of: all chosen items, or clicks alone, so that the rest is 0."
+        None,
+        description="What answers tell of: all chosen items; clicks alone, so that the rest is 0; or, of a list, its "
+        "first-click, its first-failure or its clicks-by-place.",
     )
     restart: bool = Field(False, description="Discard past observations, for a policy that cannot use them.")
     constraint: OneConstraint = Field(None, description="The new constraint with all its items.")
