@@ -438,7 +438,7 @@ def _collect(values, first, size, least, maxima, gains, places):
 
 @inlined
 def _rank(gains, n, k, picked):
-    """Positions of the k largest of the first n `gains`, ties by smaller position, ascending into `picked` (n + 1,)."""
+    """Places of the k largest of the first n `gains`, ties by smaller place, ascending into `picked` (n + 1,)."""
     j = 0
     for i in range(n):
         n_before = 0
@@ -584,7 +584,9 @@ def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats,
             for i in range(n):
                 gathered[i] = weights[run, members[i]]
         row = weights[run] if is_sorted else gathered
-        choose_cells(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run])
+        choose_cells(
+            row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run]
+        )
 
 
 @kernel
@@ -606,7 +608,9 @@ def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks,
             for i in range(n):
                 e = np.uint64(members[i])
                 row[i] = index(a[e], b[e], c)
-        choose_cells(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run])
+        choose_cells(
+            row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run]
+        )
 
 
 @kernel
