@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from matroid_bandits._typing import IntArray
@@ -12,6 +14,8 @@ from matroid_bandits.exceptions import PolicyError
 from matroid_bandits.kernels import selection
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy, Request, State, coefficient, evaluate
+
+_INTEGER = np.dtype(np.int64)
 
 
 class ThresholdEngine(Engine):
@@ -59,13 +63,13 @@ class ThresholdEngine(Engine):
         return self.decide_open(request) if request.is_open else self.scan(request)
 
     def decide_open(self, request: Request) -> tuple[IntArray, IntArray]:
-        items = np.empty(self._shape, np.int64)
+        items = np.empty(self._shape, _INTEGER)
         if self._affine is None or self._lines is None:
             U = evaluate(self.policy, self.state, request)
             selection.top_of_cells.call(U, *self._cells, self._marks, *self._scratch, items)
         else:
             c = self._affine.coefficient(self.state, request)
-            if not (type(c) is float and 0.0 <= c < np.inf):
+            if not (type(c) is float and 0.0 <= c < math.inf):
                 c = coefficient(self._affine, self.state, request)
             means, radii = self._lines  # one by one, since unpacking in the call takes longer
             starts, members, room, is_sorted = self._cells

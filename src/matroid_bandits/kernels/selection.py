@@ -16,7 +16,7 @@ from matroid_bandits.kernels.kinetic import index
 _FEW = 12
 
 #: Values whose maximum is compared with a threshold before any of them is.
-_GROUP = 16
+_GROUP = 8
 
 #: Up to this many values are ranked one by one.
 _MOST_RANKED = 64
@@ -384,7 +384,8 @@ def _fill_maxima(values, first, size, maxima):
         start = first + _GROUP * j
         top = values[start]
         for i in range(start, start + _GROUP):
-            top = values[i] if values[i] > top else top
+            x = values[np.uint64(i)]
+            top = x if x > top else top
         maxima[j] = top
         most = top if top > most else most
     if n_groups * _GROUP < size:
@@ -398,14 +399,22 @@ def _fill_maxima(values, first, size, maxima):
 
 @inlined
 def _pick_equal(values, first, size, most, maxima, k, picked):
-    """Where the first k values are that are the largest, into `picked`; returns whether there are as many."""
+    """Where the first k values are that are the largest, into `picked`; returns whether there are as many.
+
+    They are not looked for in a single group, from which `_collect` takes them as quickly.
+    """
+    n_groups, n_tied = (size + _GROUP - 1) // _GROUP, 0
+    for j in range(n_groups):
+        n_tied += maxima[j] == most
+    if n_tied == 1 < k:  # nearly always
+        return False
     m, end = 0, first + size
-    for j in range((size + _GROUP - 1) // _GROUP):
+    for j in range(n_groups):
         if maxima[j] == most:
             start = first + _GROUP * j
             for i in range(start, min(start + _GROUP, end)):
                 picked[m] = i  # overwritten unless it is one of them: no branch on it
-                m += values[i] == most
+                m += values[np.uint64(i)] == most
                 if m == k:
                     break
         if m == k:
@@ -421,22 +430,29 @@ def _collect(values, first, size, least, maxima, gains, places):
         if maxima[j] >= least:
             start = first + _GROUP * j
             for i in range(start, min(start + _GROUP, end)):
-                gains[m], places[m] = values[i], i  # overwritten unless it reaches `least`: no branch on it
-                m += values[i] >= least
+                x = values[np.uint64(i)]
+                gains[m], places[m] = x, i  # overwritten unless it reaches `least`: no branch on it
+                m += x >= least
     return m
 
 
 @inlined
 def _rank(gains, n, k, picked):
-    """Positions of the k largest of the first n `gains`, ties by smaller position, ascending into `picked`, which has
-    room for one more."""
+    """Places of the k largest of the first n `gains`, ties by smaller place, ascending into `picked` (n + 1,)."""
     j = 0
     for i in range(n):
-        gain, n_before = gains[i], 0
-        for x in range(i):
-            n_before += gains[x] >= gain
-        for x in range(i + 1, n):
-            n_before += gains[x] > gain
+        n_before = 0
+        for x in range(n):
+            n_before += gains[x] > gains[i]
+        picked[j] = i
+        j += n_before < k
+    if j == k:
+        return
+    j = 0
+    for i in range(n):  # some are tied with the last: the earlier one comes first
+        n_before = 0
+        for x in range(n):
+            n_before += (gains[x] > gains[i]) | ((gains[x] == gains[i]) & (x < i))
         picked[j] = i
         j += n_before < k
 
@@ -501,7 +517,7 @@ def _chooser(fill_top):
             if m == size:
                 for i in range(m):
                     items[k + i] = members[first + i]
-            elif m == 1 and size < 4 * _GROUP:
+            elif m == 1 and size < 8 * _GROUP:
                 best, most = first, row[first]
                 for i in range(first + 1, first + size):
                     best = i if row[i] > most else best
@@ -547,10 +563,8 @@ def _chooser(fill_top):
     return choose
 
 
-#: For kernels that play whole episodes, of many items and of few; and for others, which are compiled sooner where it
-#: is not inlined.
+#: For many items, and for few.
 choose_cells, choose_few = inlined(_chooser(_fill_top)), inlined(_chooser(_fill_soon))
-_choose = called(_chooser(_fill_top))
 
 
 @kernel
@@ -570,7 +584,9 @@ def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats,
             for i in range(n):
                 gathered[i] = weights[run, members[i]]
         row = weights[run] if is_sorted else gathered
-        _choose(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run])
+        choose_cells(
+            row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run]
+        )
 
 
 @kernel
@@ -592,7 +608,9 @@ def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks,
             for i in range(n):
                 e = np.uint64(members[i])
                 row[i] = index(a[e], b[e], c)
-        _choose(row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run])
+        choose_cells(
+            row, starts, members, capacities, marks[run], maxima, gains, places, picked, more, spots, items[run]
+        )
 
 
 @kernel
