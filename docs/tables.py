@@ -7,8 +7,8 @@
     python docs/tables.py --take benchmarks/results.json --machine "two cores of ..."
                                                    store the results of `make bench`, suite by suite
 
-A result is stored once, in ``docs/results/NAME.json`` (the race in the package, where ``reproduce beyond`` reads it
-too), with the command that printed it, the date, the version and the machine. A page shows it between two comments,
+A result is stored once, in ``docs/results/NAME.json``, with the command that printed it, the date, the version and
+the machine. A page shows it between two comments,
 
     <!-- table: NAME/TABLE -->
     <!-- end -->
@@ -35,8 +35,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PAGES = [ROOT / "README.md", *sorted(HERE.glob("*.md"))]
 RESULTS = HERE / "results"
-#: The race is part of the package: the chapter beyond the paper says what it found.
-RACE = ROOT / "src" / "matroid_bandits" / "paper" / "race.json"
 
 TABLE = re.compile(r"<!-- table: (?P<name>[^>]+?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
 VALUE = re.compile(r"(?P<text>[\d,.]+(?: ± [\d,.]+| of \d+|x| [µm]?s)?)(?P<mark><!-- =(?P<path>[^>]+?) -->)")
@@ -73,8 +71,7 @@ _POLICIES = {
 
 def read(name: str) -> dict[str, Any]:
     """Read a stored result by its name."""
-    path = RACE if name == "race" else RESULTS / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -214,7 +211,7 @@ _COSTS = (
 
 
 def _beyond(stored: Mapping[str, Any], which: str) -> Rows:
-    """A table of the chapter beyond the paper; the median of a delay joins its mean."""
+    """A table of an experiment beyond the paper; the median of a delay joins its mean."""
     rows = []
     for record in stored["tables"][which]:
         row: dict[str, str] = {}
@@ -347,7 +344,10 @@ def _digits(x: float) -> str:
 _OWN: dict[str, Callable[[Mapping[str, Any], str], Rows]] = {
     "race": _race,
     "race/changes-tuned": _tuned,
-    "beyond": _beyond,
+    "networks": _beyond,
+    "delays": _beyond,
+    "visitors": _beyond,
+    "constraints": _beyond,
     "graphic/costs": _costs,
     "graphic/claims": _claims,
     "transversal/claims": _claims,
@@ -384,10 +384,9 @@ def take(path: Path, machine: str) -> list[str]:
 
 
 def _store(name: str, result: Mapping[str, Any]) -> None:
-    path = RACE if name == "race" else RESULTS / f"{name}.json"
     text = json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1)
     text = re.sub(r"\[\s+(-?[\d.e-]+),\s+(-?[\d.e-]+)\s+\]", r"[\1, \2]", text)  # a mean and its error in one line
-    path.write_text(text + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

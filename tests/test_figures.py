@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from matroid_bandits.paper._race_found import recorded
-
 ROOT = Path(__file__).parent.parent
 SPEC = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
 tables = importlib.util.module_from_spec(SPEC)
@@ -42,7 +40,7 @@ def test_measured_figures_come_from_stored_results(page):
     assert re.findall(r".*\d ± [\d.,]*\d(?!<!-- =|[\d.,]).*", text) == []
 
 
-@pytest.mark.parametrize("path", [*sorted(tables.RESULTS.glob("*.json")), tables.RACE], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(tables.RESULTS.glob("*.json")), ids=lambda path: path.stem)
 def test_results_say_where_they_are_from(path):
     stored = json.loads(path.read_text(encoding="utf-8"))
     assert {"command", "package", "date", "machine"} <= stored.keys()
@@ -56,10 +54,6 @@ def test_tables_and_values_stand_in_lines_of_their_own_or_behind_their_number():
         for line in page.read_text(encoding="utf-8").split("\n"):
             # a line that begins with a comment is HTML to a Markdown reader, whatever follows
             assert not line.lstrip().startswith("<!-- ="), (page.name, line)
-
-
-def test_beyond_and_the_pages_read_the_same_race():
-    assert recorded() == tables.read("race")
 
 
 def test_results_of_reports_and_benchmarks_are_taken(tmp_path, monkeypatch):

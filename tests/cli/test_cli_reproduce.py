@@ -1,5 +1,6 @@
 """``matroid-bandits reproduce``: what it prints, what it writes, what an interrupt leaves."""
 
+import importlib
 import json
 import os
 import signal
@@ -7,7 +8,6 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from command_line import TINY, call, one_sentence
 from matroid_bandits import paper
-from matroid_bandits.cli import _progress, app
+from matroid_bandits.cli import _progress, _reproduce, app
 from matroid_bandits.datasets import ROCKETFUEL_ASNS
 from matroid_bandits.reporting import Report
 from service_kit import until
@@ -68,30 +68,31 @@ def test_reproducing_more_adds_chapters():
 
 
 @pytest.mark.compiled
-def test_beyond_the_paper(monkeypatch):
-    beyond = replace(paper.BEYOND, parts=paper.BEYOND.parts[1:2])  # delays alone
-    monkeypatch.setattr(paper, "BEYOND", beyond)
-    result = call("reproduce", "beyond", *TINY)
+def test_beyond_the_paper():
+    result = call("reproduce", "delays", *TINY)
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
-    for text in (
-        "Beyond the paper",
-        "delays: 1 run of 3 episodes; seed 2014",
-        "(stand-in data)",
-        "median",
-    ):
+    for text in ("Answers that come late", "1 run of 3 episodes, seed 2014", "(stand-in data)", "median"):
         assert text in words
     results = json.loads(Path("report/results.json").read_text())["experiments"]
-    assert list(results) == ["beyond"]
-    assert results["beyond"]["episodes"] == {"delays": 3}
+    assert list(results) == ["delays"]
     assert Path("report/figures/beyond-delays.png").exists()
+
+
+def test_beyond_is_four_experiments(monkeypatch):
+    science = _reproduce._science()
+    seen = []
+    monkeypatch.setattr(science, "prepare", lambda name, *_, **__: seen.append(name) or ("", *[lambda _: 1 / 0] * 2))
+    with pytest.raises(ZeroDivisionError):
+        CliRunner().invoke(app, ["reproduce", "race", "beyond"], catch_exceptions=False)
+    assert seen == [*science.PARTS, "race"]
+    assert {*science.PARTS, "race"} == {*_reproduce._BEYOND}
 
 
 @pytest.mark.compiled
 def test_the_race(monkeypatch):
-    monkeypatch.setattr(
-        paper, "RACE", replace(paper.RACE, heats=tuple(h for h in paper.RACE.heats if h.name == "context"))
-    )
+    race = importlib.import_module(f"{_reproduce._science().__name__}.race")
+    monkeypatch.setattr(race, "HEATS", tuple(heat for heat in race.HEATS if heat.name == "context"))
     result = call("reproduce", "race", "--quick", "--store", "store", *TINY)
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
@@ -104,8 +105,19 @@ def test_the_race(monkeypatch):
         (["linear", "--full"], "expected race among what to reproduce"),
         (["linear", "--store", "store"], "expected beyond or race among what to reproduce"),
         (["race", "--full", "--quick"], "expected --quick or --full"),
+        (["rice"], "expected graphic, transversal, linear, networks, delays, visitors, constraints, beyond or race"),
     ):
-        assert message in " ".join(call("reproduce", *options).output.split())
+        assert message in " ".join(call("reproduce", *options).output.replace("│", " ").split())
+
+
+def test_without_a_clone_the_paper_alone_is_reproduced(monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        "matroid_bandits.__file__", str(tmp_path / "site-packages" / "matroid_bandits" / "__init__.py")
+    )
+    result = call("reproduce", "race", *TINY)
+    assert result.exit_code == 1
+    assert "played from a clone of the repository, by its folder science/beyond" in one_sentence(result)
+    assert call("reproduce", "linear", *TINY).exit_code == 0
 
 
 def test_quick_is_shorter(monkeypatch):

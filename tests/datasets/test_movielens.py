@@ -1,11 +1,10 @@
 """MovieLens: the readers on small files, the real ratings where they are there."""
 
-import numpy as np
 import pytest
 
 from data_files import MOVIES, write
 from matroid_bandits.datasets import movielens
-from matroid_bandits.datasets._movielens import choose_movies, read_movies, read_ratings, read_visitors
+from matroid_bandits.datasets._movielens import choose_movies, read_movies, read_ratings
 from matroid_bandits.exceptions import DataError
 from printed_figures import check_movies
 
@@ -21,11 +20,11 @@ def test_movies_and_ratings(tmp_path):
     assert users.tolist() == [3, 8, 9]
     assert person.tolist() == [2, 2, 0, 0, 1, 1]
     assert position.tolist() == [2, 0, 2, 1, 1, 3]
-    audience = choose_movies(movies, person, position, 1, 2)  # Beta has a colon
+    audience = choose_movies(movies, person, position, users, 1, 2)  # Beta has a colon
     assert audience.titles == ["Gämma", "Alpha (1999)", "Delta"]
     assert audience.rated.tolist() == [[1, 0, 0], [0, 0, 1], [1, 1, 0]]
     with pytest.raises(DataError, match="expected at least 5 rated movies, got 3"):
-        choose_movies(movies, person, position, 1, 4)
+        choose_movies(movies, person, position, users, 1, 4)
 
 
 @pytest.mark.parametrize(
@@ -88,40 +87,3 @@ def test_real_movies(real_data):
         "Tashunga",
         "Waltzes from Vienna",
     }
-
-
-def test_visitors(tmp_path):
-    path = write(tmp_path / "users.dat", "9::F::25::4::1\n3::M::1::0::2\n7::F::56::0::3\n")
-    visitors = read_visitors(path, np.array([3, 9]))
-    assert visitors.is_woman.tolist() == [False, True]
-    assert visitors.ages.tolist() == [1, 25]
-    with pytest.raises(DataError, match=r"users\.dat: expected a line for user 8, who has ratings; got none"):
-        read_visitors(path, np.array([3, 8]))
-
-
-@pytest.mark.parametrize(
-    ("line", "match"),
-    [
-        ("1::F::25::4", "line 2: expected 'user::gender::age::occupation::zip'"),
-        ("x::F::25::4::5", "line 2: expected 'user::gender"),
-        ("1::W::25::4::5", "line 2: expected F or M as gender, got 'W'"),
-        ("1::F::26::4::5", "line 2: expected one of the ages 1, 18, .*; got '26'"),
-        ("1::F::old::4::5", "line 2: expected one of the ages .*; got 'old'"),
-        ("3::F::25::4::5", "line 2: user 3 is there already"),
-    ],
-)
-def test_malformed_visitors(tmp_path, line, match):
-    with pytest.raises(DataError, match=match):
-        read_visitors(write(tmp_path / "users.dat", f"3::M::1::0::2\n{line}\n"), np.array([3]))
-
-
-def test_visitors_are_there_where_their_file_is(real_data):
-    visitors = movielens(real_data).facts["visitors"]
-    assert visitors.is_woman.size == 6040
-    assert visitors.is_woman.sum() == 1709
-
-
-def test_made_up_visitors():
-    visitors = movielens(standin=True).facts["visitors"]
-    assert visitors.is_woman.mean() == pytest.approx(0.3, abs=0.001)
-    assert set(visitors.ages.tolist()) == {1, 18, 25, 35, 45, 50, 56}

@@ -13,9 +13,8 @@ from markupsafe import escape
 from matroid_bandits import OMM, EpsilonGreedy
 from matroid_bandits.datasets import ROCKETFUEL_ASNS, printed, rocketfuel
 from matroid_bandits.exceptions import DataError
-from matroid_bandits.paper import EXPERIMENTS, Outcome, run
-from matroid_bandits.paper import _scale_fit as fitting
-from matroid_bandits.paper._network_tables import FITTED
+from matroid_bandits.paper import EXPERIMENTS, FIT, Outcome, run
+from matroid_bandits.paper._network_tables import FITTED, FITTED_SCALE, misfit, paper_regret
 from matroid_bandits.reporting import Report, Table, Text
 from trials import trial_with
 
@@ -37,21 +36,23 @@ class TestGraphic:
     @pytest.mark.parametrize("place", range(6))
     def test_epsilon_greedy_is_where_the_paper_has_it(self, six_networks, place):
         trial, row = six_networks.trials[place], printed.NETWORKS[ROCKETFUEL_ASNS[place]]
-        ours, error = trial.per_step("ε-greedy")[-1], trial.per_step_error("ε-greedy")[-1]
+        own = trial.result["ε-greedy"]
+        ours, error = own.per_step_return[-1], own.per_step_return_se[-1]
         tolerance = max(3 * math.hypot(error, row.epsilon_greedy_error), 0.01 * row.epsilon_greedy)
         assert abs(ours - row.epsilon_greedy) <= tolerance
 
     @pytest.mark.parametrize("place", range(6))
     def test_omm_is_near_the_optimum_and_below_epsilon_greedy(self, six_networks, place):
         trial = six_networks.trials[place]
-        assert trial.per_step("OMM")[-1] <= 1.005 * trial.result.optimal_value
-        assert trial.per_step("OMM")[-1] < trial.per_step("ε-greedy")[-1]
+        ours, other = (trial.result[policy].per_step_return[-1] for policy in ("OMM", "ε-greedy"))
+        assert ours <= 1.005 * trial.result.optimal_value
+        assert ours < other
 
     @pytest.mark.parametrize("place", range(6))
     def test_omm_with_the_fitted_scale_has_the_regret_of_the_paper(self, six_networks, place):
         trial = six_networks.trials[place]
-        regret = trial.per_step(FITTED)[-1] - trial.result.optimal_value
-        assert regret == pytest.approx(fitting.paper_regret(ROCKETFUEL_ASNS[place]), rel=0.25)
+        regret = trial.result[FITTED].per_step_return[-1] - trial.result.optimal_value
+        assert regret == pytest.approx(paper_regret(ROCKETFUEL_ASNS[place]), rel=0.25)
 
     def test_claims(self, six_networks):
         found = {claim.text: claim for claim in graphic.write(six_networks).claims}
@@ -60,17 +61,9 @@ class TestGraphic:
         assert found["OMM with scale 6.8 outperforms ε-greedy within 9 episodes."].verdict == "does not hold"
         assert found["OMM consistently outperforms ε-greedy, often by a large margin."].verdict == "holds"
 
-    def test_the_fit_can_be_made_again(self, real_data):
-        fit = fitting.fit_scale(real_data, scales=(6.0, 6.8, 7.5), n_runs=5)
-        assert fit.best == pytest.approx(fitting.FITTED_SCALE, abs=0.15)
-        recorded = [fitting.FIT[scale] for scale in fit.scales]
-        np.testing.assert_allclose(fit.ratios, recorded, rtol=0.06)
-
     def test_the_recorded_fit_has_its_least_misfit_at_the_scale_used(self):
-        assert (
-            min(fitting.FIT, key=lambda scale: fitting.misfit(np.array(fitting.FIT[scale]))) == fitting.FITTED_SCALE
-        )
-        assert max(abs(ratio - 1) for ratio in fitting.FIT[fitting.FITTED_SCALE]) < 0.15
+        assert min(FIT, key=lambda scale: misfit(np.array(FIT[scale]))) == FITTED_SCALE
+        assert max(abs(ratio - 1) for ratio in FIT[FITTED_SCALE]) < 0.15
 
 
 def tables_of(name: str, data: Path | None) -> dict[str, Table]:

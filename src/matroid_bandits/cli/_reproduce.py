@@ -1,20 +1,28 @@
-"""``matroid-bandits reproduce``: the paper's experiments."""
+"""``matroid-bandits reproduce``: the paper's experiments, and in a checkout those beyond it."""
 
 from __future__ import annotations
 
+import importlib
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import matroid_bandits
 from matroid_bandits.cli._app import app
 from matroid_bandits.cli._options import DataOption, ExecutorOption, number_option
 from matroid_bandits.cli._running import Job, run_jobs, typed_command
+from matroid_bandits.exceptions import DataError
 
 if TYPE_CHECKING:
-    from matroid_bandits.paper import Beyond, Experiment, Race
+    from matroid_bandits.paper import Experiment
     from matroid_bandits.simulation import ExecutorChoice
+
+#: Experiments that science/beyond plays, and what "beyond" stands for.
+_PARTS = ("networks", "delays", "visitors", "constraints")
+_BEYOND = (*_PARTS, "race")
 
 _TITLE = "Matroid Bandits, run again"
 _LEAD = (
@@ -29,24 +37,25 @@ def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="graphic|transversal|linear|beyond|race",
-            help="Experiments to run; by default the paper's three, without beyond and race.",
+            metavar="graphic|transversal|linear|networks|delays|visitors|constraints|beyond|race",
+            help="Experiments to run; by default the paper's three. The others need a clone of the repository; beyond"
+            " is networks, delays, visitors and constraints.",
         ),
     ] = None,
     runs: Annotated[
         int | None,
         number_option(
             "--runs",
-            "Runs of each policy; by default 100 (graphic), 20 (transversal), 20 (linear), set by each part"
-            " (beyond, race: per problem).",
+            "Runs of each policy; by default 100 (graphic), 20 (transversal), 20 (linear), 20 (beyond),"
+            " 100 (delays), set by each problem (race).",
         ),
     ] = None,
     episodes: Annotated[
         int | None,
         number_option(
             "--episodes",
-            "Episodes of a run; by default 1,000 (graphic), 15,000 (transversal), 50,000 (linear), set by each"
-            " part (beyond, race).",
+            "Episodes of a run; by default 1,000 (graphic), 15,000 (transversal), 50,000 (linear), 6,000"
+            " (networks), 4,000 (visitors), 3,000 (delays, constraints), set by each problem (race).",
         ),
     ] = None,
     seed: Annotated[int | None, number_option("--seed", "Seed of all random numbers; by default 2014.")] = None,
@@ -86,50 +95,56 @@ def reproduce(
 
     Prints the tables and writes index.html, results.json and figures/ to the report folder. Where the paper's
     data is not found, synthetic stand-ins are used and marked as such. An existing report keeps its other
-    experiments. "beyond" adds experiments on the paper's problems with drifting weights, delayed feedback and
-    visitors' features. "race" compares many policies on random problems and on the paper's; it takes half an hour on
-    two cores.
+    experiments. "beyond" runs the paper's problems with drifting weights, delayed feedback, visitors' features, and
+    constraints that are not matroids. "race" compares many policies on random problems and on the paper's; it takes
+    half an hour on two cores.
     """
-    from matroid_bandits.paper import BEYOND, EXPERIMENTS, RACE, Race
+    from matroid_bandits.paper import EXPERIMENTS
     from matroid_bandits.reporting import Report
     from matroid_bandits.simulation import named_executor
 
-    known: dict[str, Experiment | Beyond | Race] = {**EXPERIMENTS, BEYOND.name: BEYOND, RACE.name: RACE}
-    for name in names or []:
-        if name not in known:
-            raise typer.BadParameter(f"expected graphic, transversal, linear, beyond or race; got {name!r}")
-    chosen = [experiment for name, experiment in known.items() if name in (names or EXPERIMENTS)]
-    if full and RACE not in chosen:
+    wanted = {each for name in names or EXPERIMENTS for each in (_PARTS if name == "beyond" else (name,))}
+    for name in wanted:
+        if name not in EXPERIMENTS and name not in _BEYOND:
+            known = ", ".join((*EXPERIMENTS, *_PARTS, "beyond"))
+            raise typer.BadParameter(f"expected {known} or race; got {name!r}")
+    if full and "race" not in wanted:
         raise typer.BadParameter("expected race among what to reproduce, since --full is about it")
-    if store is not None and RACE not in chosen and BEYOND not in chosen:
+    if store is not None and wanted.isdisjoint(_BEYOND):
         raise typer.BadParameter("expected beyond or race among what to reproduce, since --store is about them")
     if full and quick:
         raise typer.BadParameter("expected --quick or --full, got both")
-    sizes = {"n_episodes": episodes, "n_runs": runs, "seed": seed}
-    length: Any = "quick" if quick else "full" if full else "usual"
-    sized = [
-        each.resized(**sizes, length=length) if isinstance(each, Race) else each.resized(**sizes, quick=quick)
-        for each in chosen
-    ]
     if full and store is None:
         store = out.parent / "race-store"
+    sizes: dict[str, Any] = {"n_episodes": episodes, "n_runs": runs, "seed": seed}
+    chosen = [name for name in (*EXPERIMENTS, *_BEYOND) if name in wanted]
+    beyond: Any = None if wanted.isdisjoint(_BEYOND) else _science()
     report = Report(out, _TITLE, _LEAD, typed_command())
     with named_executor(executor) as where:
-        run_jobs(
-            [experiment.name for experiment in sized],
-            lambda: [_job(experiment.loaded(data), where, store) for experiment in sized],
-            report,
+
+        def job(name: str) -> Job:
+            if name in EXPERIMENTS:
+                return _job(EXPERIMENTS[name].resized(**sizes, quick=quick).loaded(data), where)
+            length = "quick" if quick else "full" if full else "usual"
+            return Job(name, *beyond.prepare(name, data, **sizes, length=length, executor=where, store=store))
+
+        run_jobs(chosen, lambda: [job(name) for name in chosen], report)
+
+
+def _job(experiment: Experiment, executor: ExecutorChoice) -> Job:
+    """One of the paper's experiments, with its data loaded."""
+    from matroid_bandits.paper import run
+
+    return Job(experiment.name, experiment.title, partial(run, experiment, None, executor=executor), experiment.write)
+
+
+def _science() -> Any:
+    """What plays the experiments that are not in the paper: science/beyond, in a checkout."""
+    root = Path(matroid_bandits.__file__).resolve().parents[2]
+    if not (root / "science" / "beyond").is_dir():
+        raise DataError(
+            "experiments beyond the paper are played from a clone of the repository, by its folder science/beyond:"
+            " expected an installation of the clone (pip install -e .), got one of the package alone"
         )
-
-
-def _job(experiment: Experiment | Beyond | Race, executor: ExecutorChoice, store: Path | None) -> Job:
-    from matroid_bandits.paper import Beyond, Race, run, run_beyond, run_race, write_race
-
-    if isinstance(experiment, Race):
-        racing = partial(run_race, experiment, None, executor=executor, store=store)
-        return Job(experiment.name, experiment.title, racing, partial(write_race, experiment))
-    if isinstance(experiment, Beyond):
-        later = partial(run_beyond, experiment, None, executor=executor, store=store)
-        return Job(experiment.name, experiment.title, later, experiment.write)
-    play = partial(run, experiment, None, executor=executor)
-    return Job(experiment.name, experiment.title, play, experiment.write)
+    sys.path.append(str(root))  # and there it stays, for what is sent to other processes
+    return importlib.import_module("science.beyond")

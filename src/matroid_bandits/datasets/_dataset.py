@@ -42,3 +42,14 @@ class Dataset:
     source: Literal["real", "stand-in"]
     path: Path | None
     facts: Mapping[str, Any]
+
+    @property
+    def is_standin(self) -> bool:
+        """Whether the data is made up to match the paper's figures."""
+        return self.source == "stand-in"
+
+    @property
+    def origin(self) -> str:
+        """The description and the file, without the folders of this machine."""
+        path, about = self.path, self.description
+        return about if path is None or path.name in about else f"{about} Read from {path.parent.name}/{path.name}."

@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from matroid_bandits.datasets import _printed
 from matroid_bandits.datasets._dataset import Dataset
 from matroid_bandits.datasets._folders import find
 from matroid_bandits.datasets._lines import fail, is_whole, read_lines
-from matroid_bandits.datasets._records import AGES, GENRES, Audience, Visitors, genre_vectors
+from matroid_bandits.datasets._records import GENRES, Audience, genre_vectors
 from matroid_bandits.datasets._registry import SOURCES
 from matroid_bandits.datasets._standins import standin_audience
 from matroid_bandits.environments import RowEnvironment
@@ -30,8 +30,7 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
     Parameters
     ----------
     data : path, optional
-        Data folder; the files are ``movielens-1m/movies.dat`` and ``ratings.dat``, and ``users.dat`` where it is
-        there. See :func:`rocketfuel`.
+        Data folder; the files are ``movielens-1m/movies.dat`` and ``ratings.dat``. See :func:`rocketfuel`.
     standin : bool, optional
         See :func:`rocketfuel`.
 
@@ -40,7 +39,7 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
     Dataset
         Facts: ``movies``, ``people``, ``genre_names``, and one entry for each item in ``titles`` (as the
         paper writes them, without year and article) and ``genres``. ``rated`` has a row for each person,
-        and ``visitors`` what is known of them, `is_woman` and `ages`, or None without ``users.dat``.
+        and ``users`` the id of each.
 
     Raises
     ------
@@ -84,18 +83,16 @@ def movielens(data: str | os.PathLike[str] | None = None, *, standin: bool | Non
             "titles": tuple(_short(title) for title in audience.titles),
             "genres": tuple(audience.genres),
             "rated": audience.rated,
-            "visitors": audience.visitors,
+            "users": audience.users,
         },
     )
 
 
 def _read_audience(folder: Path) -> Audience:
-    """The paper's 100 movies and who rated them, from MovieLens's files, and who they are where that is told."""
+    """The paper's 100 movies and who rated them, from MovieLens's files."""
     movies = read_movies(folder / "movies.dat")
     person, position, users = read_ratings(folder / "ratings.dat", movies)
-    audience = choose_movies(movies, person, position, _printed.N_POPULAR, _printed.N_OBSCURE)
-    path = folder / "users.dat"
-    return replace(audience, visitors=read_visitors(path, users)) if path.is_file() else audience
+    return choose_movies(movies, person, position, users, _printed.N_POPULAR, _printed.N_OBSCURE)
 
 
 def _short(title: str) -> str:
@@ -180,29 +177,9 @@ def read_ratings(path: Path, movies: Movies) -> tuple[IntArray, IntArray, IntArr
     return person, position, people
 
 
-def read_visitors(path: Path, users: IntArray) -> Visitors:
-    """Read MovieLens's ``users.dat``, ``user::gender::age::occupation::zip`` a line: who the given users are."""
-    found: dict[int, tuple[bool, int]] = {}
-    for line, text in read_lines(path, encoding="latin-1"):
-        fields = text.split("::")
-        if len(fields) != 5 or not is_whole(fields[0]):
-            fail(path, line, f"expected 'user::gender::age::occupation::zip', got {text!r}")
-        user, gender, age = fields[:3]
-        if gender not in ("F", "M"):
-            fail(path, line, f"expected F or M as gender, got {gender!r}")
-        if not is_whole(age) or int(age) not in AGES:
-            fail(path, line, f"expected one of the ages {', '.join(map(str, AGES))}; got {age!r}")
-        if int(user) in found:
-            fail(path, line, f"user {user} is there already")
-        found[int(user)] = gender == "F", int(age)
-    for user in users.tolist():
-        if user not in found:
-            raise DataError(f"{path}: expected a line for user {user}, who has ratings; got none")
-    women, ages = zip(*(found[user] for user in users.tolist()), strict=True)
-    return Visitors(np.array(women, np.bool_), np.array(ages, np.int64))
-
-
-def choose_movies(movies: Movies, person: IntArray, position: IntArray, n_popular: int, n_obscure: int) -> Audience:
+def choose_movies(
+    movies: Movies, person: IntArray, position: IntArray, users: IntArray, n_popular: int, n_obscure: int
+) -> Audience:
     """Keep the most rated movies and the least rated ones with any rating, ties by lowest id.
 
     Movies with a colon in the title are left out: none is in the paper's list, though five would be.
@@ -223,4 +200,4 @@ def choose_movies(movies: Movies, person: IntArray, position: IntArray, n_popula
     wanted = item[position] >= 0
     matrix = np.zeros((n_people, chosen.size), np.uint8)
     matrix[person[wanted], item[position[wanted]]] = 1
-    return Audience([movies.titles[e] for e in chosen], [movies.genres[e] for e in chosen], matrix)
+    return Audience([movies.titles[e] for e in chosen], [movies.genres[e] for e in chosen], matrix, users)

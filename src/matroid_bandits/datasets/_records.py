@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import FloatArray, IntArray
 
 _STATES = (
     "AK AL AR AZ CA CO CT DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY "
@@ -38,10 +38,6 @@ GENRES: tuple[str, ...] = (
 )
 
 
-#: The least ages of MovieLens's age groups; the first is of everyone under 18.
-AGES: tuple[int, ...] = (1, 18, 25, 35, 45, 50, 56)
-
-
 @dataclass(frozen=True)
 class Network:
     """Links between named nodes and the mean latency of each, in milliseconds."""
@@ -60,21 +56,13 @@ class Lending:
 
 
 @dataclass(frozen=True)
-class Visitors:
-    """Whether each person is a woman, and the least age of their age group."""
-
-    is_woman: BoolArray
-    ages: IntArray
-
-
-@dataclass(frozen=True)
 class Audience:
-    """Movies, and who rated them: ``rated[i, e]`` is 1 when person i rated movie e; and who they are, if known."""
+    """Movies, and who rated them: ``rated[i, e]`` is 1 when person i, with the id ``users[i]``, rated movie e."""
 
     titles: list[str]
     genres: list[tuple[str, ...]]
     rated: NDArray[np.uint8]
-    visitors: Visitors | None = None
+    users: IntArray
 
 
 def genre_vectors(genres: Sequence[tuple[str, ...]]) -> IntArray:

@@ -4,19 +4,15 @@ The printed figures hold by construction. Seeds are fixed, so that the problems 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from matroid_bandits._typing import FloatArray, IntArray
 from matroid_bandits.datasets import _printed
 from matroid_bandits.datasets._records import (
-    AGES,
     CLUSTERS,
     GENRES,
     Audience,
     Lending,
     Network,
-    Visitors,
-    genre_vectors,
 )
 
 # The paper does not print the number of components; these two of its networks are known to be forests.
@@ -126,33 +122,9 @@ def standin_audience() -> Audience:
     keys = activity[:, None] + rng.gumbel(size=(n_people, len(counts)))
     ranks = np.argsort(np.argsort(-keys, axis=0), axis=0)
     rated = (ranks < np.array(counts)[by_count]).astype(np.uint8)
-    chosen = [genres[e] for e in by_count]
-    return Audience([titles[e] for e in by_count], chosen, rated, _visitors(rng, chosen, rated))
+    users = np.arange(1, n_people + 1)
+    return Audience([titles[e] for e in by_count], [genres[e] for e in by_count], rated, users)
 
-
-def _visitors(rng: np.random.Generator, genres: list[tuple[str, ...]], rated: NDArray[np.uint8]) -> Visitors:
-    """Made-up people: three in ten are women, and what a person has rated says a little of who they are.
-
-    People who have rated more dramas and romances than action are more likely to be women, and people who have rated
-    more of war and drama than of comedy and science fiction are older.
-    """
-    vectors = genre_vectors(genres)
-
-    def leaning(more: tuple[str, ...], less: tuple[str, ...]) -> FloatArray:
-        signs = vectors[:, [GENRES.index(name) for name in more]].sum(axis=1)
-        signs = signs - vectors[:, [GENRES.index(name) for name in less]].sum(axis=1)
-        score: FloatArray = rated @ signs.astype(np.float64)
-        score = (score - score.mean()) / score.std() + rng.standard_normal(score.size)
-        return score
-
-    women = leaning(("Drama", "Romance"), ("Action", "Sci-Fi"))
-    ages = np.argsort(np.argsort(leaning(("Drama", "War"), ("Comedy", "Sci-Fi"))))
-    bounds = np.cumsum(_AGE_SHARES)[:-1] * ages.size
-    return Visitors(women > np.quantile(women, 0.7), np.array(AGES)[np.searchsorted(bounds, ages, side="right")])
-
-
-# What share of the made-up people is in each age group.
-_AGE_SHARES = (0.04, 0.18, 0.35, 0.2, 0.09, 0.08, 0.06)
 
 # The clusters that the paper does not print, busiest first; five more small states have no assignments, which
 # leaves the printed 46 assignments.

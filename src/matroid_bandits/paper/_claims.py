@@ -8,8 +8,7 @@ import numpy as np
 
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.text import counted
-from matroid_bandits.paper._chapter import any_standin
-from matroid_bandits.paper._experiment import Trial
+from matroid_bandits.paper._experiment import Trial, any_standin
 from matroid_bandits.reporting import Claim, Verdict, regret_per_step
 
 _NEAR = 0.05  # of the optimum: what "approaches" must have reached by the last episode

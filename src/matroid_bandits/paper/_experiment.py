@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
 
 import numpy as np
 
-from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.sums import added
 from matroid_bandits.datasets import Dataset
 from matroid_bandits.policies import Policy
-from matroid_bandits.reporting import Chapter, report_checkpoints
+from matroid_bandits.reporting import Block, Chapter, DataSource, RunFacts, report_checkpoints, simulation_record
 from matroid_bandits.simulation import ExecutorChoice, SimulationResult, simulate
 
 #: Called with the data set being played, and the episodes done and in all, over data sets, policies and runs.
 Progress = Callable[[str, int, int], None]
+
+#: What stands behind a label whose data is made up, where real data may stand beside it.
+_MARK = "†"
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,14 @@ class Experiment:
         From a data folder, or None, to the data sets.
     policies : mapping of name to Policy
         Who plays.
-    n_episodes, n_runs, seed : int
-        How long, how often, and which random numbers.
+    n_episodes, n_runs : int
+        How long, and how often.
+    quick : (int, int)
+        Episodes and runs of a short version.
     write : callable
         From an `Outcome` to its chapter of the report.
-    quick : (int, int), optional
-        Episodes and runs of a short version.
-    start : {"observe", "explore"}
-        "observe" is the paper's Algorithm 2, which sees every item once before episode 1.
+    seed : int
+        Which random numbers.
 
     Examples
     --------
@@ -58,10 +60,9 @@ class Experiment:
     policies: Mapping[str, Policy]
     n_episodes: int
     n_runs: int
-    seed: int
+    quick: tuple[int, int]
     write: Callable[[Outcome], Chapter]
-    quick: tuple[int, int] | None = None
-    start: Literal["observe", "explore"] = "observe"
+    seed: int = 2014
 
     def resized(
         self,
@@ -72,7 +73,7 @@ class Experiment:
         quick: bool = False,
     ) -> Experiment:
         """Return the same experiment with other numbers of episodes or runs."""
-        episodes, runs = self.quick if quick and self.quick else (self.n_episodes, self.n_runs)
+        episodes, runs = self.quick if quick else (self.n_episodes, self.n_runs)
         return replace(
             self,
             n_episodes=episodes if n_episodes is None else n_episodes,
@@ -94,8 +95,8 @@ class Trial:
     --------
     >>> from matroid_bandits.paper import EXPERIMENTS, run
     >>> trial = run(EXPERIMENTS["linear"].resized(n_episodes=20, n_runs=2)).trials[0]
-    >>> trial.dataset.name, trial.per_step("OMM").size
-    ('movielens', 20)
+    >>> trial.dataset.name, trial.result.policies
+    ('movielens', ('ε-greedy', 'OMM', 'KLOSM', 'Thompson'))
     """
 
     dataset: Dataset
@@ -104,24 +105,19 @@ class Trial:
     @property
     def is_standin(self) -> bool:
         """Whether the data is synthetic."""
-        return self.dataset.source == "stand-in"
+        return self.dataset.is_standin
 
-    def per_step(self, policy: str) -> FloatArray:
-        """Return the expected return, or cost, per step at every checkpoint: the paper's measure."""
-        return self.result[policy].per_step_return
-
-    def per_step_error(self, policy: str) -> FloatArray:
-        """Return the standard error of `per_step` over runs; NaN for a single run."""
-        return self.result[policy].per_step_return_se
+    def marked(self, text: str) -> str:
+        """Return a row's label, marked where the data is made up."""
+        return text + _MARK if self.is_standin else text
 
     def regret_rate(self, policy: str) -> float:
         """Return the regret per episode in the last third of the episodes."""
         r = self.result
-        middle = int(np.searchsorted(r.checkpoints, r.n_episodes * 2 / 3))
-        middle = min(middle, r.checkpoints.size - 2) if r.checkpoints.size > 1 else 0
         regret = r.regret[r.index(policy)]
         if r.checkpoints.size == 1:
             return float(regret[-1] / r.n_episodes)
+        middle = min(int(np.searchsorted(r.checkpoints, r.n_episodes * 2 / 3)), r.checkpoints.size - 2)
         return float((regret[-1] - regret[middle]) / (r.n_episodes - r.checkpoints[middle]))
 
     def overtakes(self, policy: str, other: str, n_errors: float = 0.0) -> int | None:
@@ -155,10 +151,38 @@ class Outcome:
     experiment: Experiment
     trials: tuple[Trial, ...]
 
-    @property
-    def wall_time(self) -> float:
-        """Wall time of the simulations, in seconds."""
-        return added(trial.result.wall_time for trial in self.trials)
+    def chapter(self, lead: str, blocks: Sequence[Block]) -> Chapter:
+        """Return the chapter that says this, with the facts of the run and its records."""
+        own, sets = self.experiment, [trial.dataset for trial in self.trials]
+        return Chapter(
+            name=own.name,
+            title=own.title,
+            lead=lead,
+            run=RunFacts(
+                n_episodes=own.n_episodes,
+                n_runs=own.n_runs,
+                seed=own.seed,
+                start="observe",
+                policies={name: repr(policy) for name, policy in own.policies.items()},
+                data=tuple(DataSource(each.title, each.origin, each.is_standin) for each in sets),
+                wall_time=added(trial.result.wall_time for trial in self.trials),
+            ),
+            blocks=tuple(blocks),
+            section=own.section,
+            records={
+                "trials": [
+                    simulation_record(
+                        each.problem,
+                        trial.result,
+                        name=each.name,
+                        title=each.title,
+                        source=each.source,
+                        facts=each.facts,
+                    )
+                    for trial, each in zip(self.trials, sets, strict=True)
+                ]
+            },
+        )
 
 
 def run(
@@ -194,23 +218,27 @@ def run(
     """
     datasets = experiment.load(data)
     share = experiment.n_episodes * experiment.n_runs * len(experiment.policies)
-    trials = []
-    for number, dataset in enumerate(datasets):
 
-        def report(done: int, _: int, number: int = number, title: str = dataset.title) -> None:
-            assert progress is not None
-            progress(title, number * share + done, len(datasets) * share)
+    def report(number: int, done: int, _: int) -> None:
+        assert progress is not None
+        progress(datasets[number].title, number * share + done, len(datasets) * share)
 
-        result = simulate(
+    results = [
+        simulate(
             dataset.problem,
             experiment.policies,
             n_episodes=experiment.n_episodes,
             n_runs=experiment.n_runs,
             seed=experiment.seed,
-            start=experiment.start,
             checkpoints=report_checkpoints(experiment.n_episodes),
             executor=executor,
-            progress=report if progress is not None else False,
+            progress=partial(report, number) if progress is not None else False,
         )
-        trials.append(Trial(dataset, result))
-    return Outcome(experiment, tuple(trials))
+        for number, dataset in enumerate(datasets)
+    ]
+    return Outcome(experiment, tuple(map(Trial, datasets, results)))
+
+
+def any_standin(trials: Sequence[Trial]) -> bool:
+    """Whether any of the data is made up."""
+    return any(trial.is_standin for trial in trials)

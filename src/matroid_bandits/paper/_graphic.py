@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 
 from matroid_bandits.datasets import DEFAULT_ISPS, ROCKETFUEL_ASNS, Dataset, isp, rocketfuel
-from matroid_bandits.paper._chapter import any_standin, make_chapter
 from matroid_bandits.paper._claims import approaches, consistently_outperforms, outperforms
-from matroid_bandits.paper._experiment import Experiment, Outcome, Trial
+from matroid_bandits.paper._experiment import Experiment, Outcome, Trial, any_standin
 from matroid_bandits.paper._network_tables import (
     EPSILON_GREEDY,
     FITTED,
+    FITTED_SCALE,
     PLAIN,
     THOMPSON,
     cost_table,
@@ -20,7 +20,6 @@ from matroid_bandits.paper._network_tables import (
     network_table,
     regret_table,
 )
-from matroid_bandits.paper._scale_fit import FITTED_SCALE
 from matroid_bandits.policies import OMM, EpsilonGreedy, ThompsonSampling
 from matroid_bandits.reporting import Chapter, Claim, Plot, Text, curve_panel
 
@@ -33,8 +32,7 @@ def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
 def write(outcome: Outcome) -> Chapter:
     """Table 1, the cost curves, the fit, more networks, and which claims hold."""
     trials, more = outcome.trials[: len(ROCKETFUEL_ASNS)], outcome.trials[len(ROCKETFUEL_ASNS) :]
-    return make_chapter(
-        outcome,
+    return outcome.chapter(
         lead=(
             "An Internet provider routes its traffic over a spanning tree of its network and wants the tree of least"
             " latency. It does not know the latencies; each episode it picks a tree and sees the latency of every"
@@ -113,7 +111,6 @@ EXPERIMENT = Experiment(
     },
     n_episodes=1_000,
     n_runs=100,
-    seed=2014,
-    write=write,
     quick=(1_000, 10),
+    write=write,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from matroid_bandits.datasets import Dataset, movielens, printed
-from matroid_bandits.paper._chapter import make_chapter
 from matroid_bandits.paper._claims import approaches, outperforms
 from matroid_bandits.paper._experiment import Experiment, Outcome, Trial
 from matroid_bandits.policies import KLOSM, OMM, EpsilonGreedy, ThompsonSampling
@@ -20,8 +19,7 @@ def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
 def write(outcome: Outcome) -> Chapter:
     """The movies of the optimal basis, and the return curves."""
     trial = outcome.trials[0]
-    return make_chapter(
-        outcome,
+    return outcome.chapter(
         lead=(
             "Recommend movies that are popular and diverse: no movie whose genres the others already span. Each"
             " episode one person is drawn at random, and a movie's weight is 1 if that person has rated it, so the"
@@ -81,7 +79,6 @@ EXPERIMENT = Experiment(
     },
     n_episodes=50_000,
     n_runs=20,
-    seed=2014,
-    write=write,
     quick=(5_000, 4),
+    write=write,
 )

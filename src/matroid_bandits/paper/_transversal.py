@@ -6,7 +6,6 @@ import os
 
 from matroid_bandits.datasets import Dataset, kiva, printed
 from matroid_bandits.matroids import TransversalMatroid
-from matroid_bandits.paper._chapter import make_chapter
 from matroid_bandits.paper._claims import approaches, outperforms
 from matroid_bandits.paper._experiment import Experiment, Outcome, Trial
 from matroid_bandits.policies import KLOSM, OMM, EpsilonGreedy, ThompsonSampling
@@ -21,8 +20,7 @@ def load(data: str | os.PathLike[str] | None = None) -> list[Dataset]:
 def write(outcome: Outcome) -> Chapter:
     """Return curves, the best partners, and where our snapshot differs from the paper's."""
     trial = outcome.trials[0]
-    return make_chapter(
-        outcome,
+    return outcome.chapter(
         lead=(
             "Kiva's loans are handled by field partners and funded by lenders, who form 51 clusters: the US states"
             " and everyone else. Each chosen partner is matched to a cluster of its own among those that support it"
@@ -181,7 +179,6 @@ EXPERIMENT = Experiment(
     },
     n_episodes=15_000,
     n_runs=20,
-    seed=2014,
-    write=write,
     quick=(3_000, 4),
+    write=write,
 )

@@ -1,24 +1,12 @@
 """The chapter on the race: regret of every policy, what won where in words, and claims with verdicts."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
-from matroid_bandits._util.sums import added
-from matroid_bandits._util.text import counted, number
-from matroid_bandits.paper._chapter import where_from
-from matroid_bandits.paper._race_run import HeatOutcome, Lap, Race
 from matroid_bandits.reporting import (
-    Block,
-    Cell,
     Chapter,
     Claim,
     Column,
     DataSource,
-    Estimate,
-    Panel,
     Plot,
     RunFacts,
     Table,
@@ -27,26 +15,28 @@ from matroid_bandits.reporting import (
     regret_panel,
     size_note,
 )
-from matroid_bandits.simulation import Difference, holm
+from matroid_bandits.simulation import holm
+
+from .blocks import final, is_standin, source_of
 
 #: How many curves a panel has at most, those of the least regret, and OMM's.
-_MOST_CURVES = 7
+MOST_CURVES = 7
 
-_ABOUT_CURVES = (
+ABOUT_CURVES = (
     "Bands are 95% confidence intervals. Policies that are not in a panel have more regret than those in it."
 )
 
 #: How many comparisons that went otherwise a claim names.
-_MOST_NAMED = 4
+MOST_NAMED = 4
 
-_LEAD = (
+LEAD = (
     "Rivals in the same worlds. Where worlds are drawn, means and errors are over worlds, each the mean of its runs,"
     " and policies are compared world by world. What has a constant was tuned before, on other worlds or other runs."
     " Heavy tails are named, and medians stand beside means. None of this is in the paper."
 )
 
 #: What is held against the figures: of which heats, in which words, and who must have clearly less regret than whom.
-CLAIMS: tuple[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str, ...]], ...] = (
+CLAIMS = (
     (
         ("stationary",),
         "Where means stay, a tuned radius has less regret than the paper's.",
@@ -112,119 +102,102 @@ CLAIMS: tuple[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str, ...]], ...
 )
 
 
-def write_race(race: Race, outcomes: Sequence[HeatOutcome]) -> Chapter:
-    """Write the report chapter on the race: text, tables, figures and claims.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from matroid_bandits.paper import RACE, run_race, write_race
-    >>> context = tuple(heat for heat in RACE.heats if heat.name == "context")
-    >>> short = replace(RACE, heats=context).resized(length="quick", n_episodes=5, n_runs=1)
-    >>> [table.name for table in write_race(short, run_race(short)).tables]
-    ['context', 'context-tuned', 'context-worlds']
-    """
-    blocks = [block for outcome in outcomes for block in _heat_blocks(outcome)]
+def write(seed, outcomes) -> Chapter:
+    """The chapter on the heats that were played."""
+    laps = [(outcome, lap) for outcome in outcomes for lap in outcome.laps]
+    losses = lost(outcomes)
     return Chapter(
-        name=race.name,
-        title=race.title,
-        lead=_LEAD,
+        name="race",
+        title="The race",
+        lead=LEAD,
         run=RunFacts(
             n_episodes={outcome.heat.name: outcome.size.n_episodes for outcome in outcomes},
-            n_runs={outcome.heat.name: _runs(outcome) for outcome in outcomes},
-            seed=race.seed,
+            n_runs={outcome.heat.name: runs(outcome) for outcome in outcomes},
+            seed=seed,
             start="observe",
             policies={
                 f"{outcome.heat.name}: {lap.name}: {name}": repr(policy)
-                for outcome in outcomes
-                for lap in outcome.laps
+                for outcome, lap in laps
                 for name, policy in lap.sweep.players[lap.name].items()
             },
-            data=tuple(source for outcome in outcomes for source in _sources(outcome)),
-            wall_time=added(lap.sweep.wall_time for outcome in outcomes for lap in outcome.laps),
+            data=tuple(source for outcome in outcomes for source in sources(outcome)),
+            wall_time=sum(lap.sweep.wall_time for _, lap in laps),
         ),
-        blocks=(*blocks, *claims(outcomes), Text(losses_in_words(_losses(outcomes)))),
+        blocks=(
+            *(block for outcome in outcomes for block in heat_blocks(outcome)),
+            *claims(outcomes),
+            Text(losses_in_words(losses)),
+        ),
         records={
-            "laps": [_record(outcome, lap) for outcome in outcomes for lap in outcome.laps],
-            "winners": [_winner_record(outcome, lap) for outcome in outcomes for lap in outcome.laps],
-            "losses": _losses(outcomes),
+            "laps": [record(outcome, lap) for outcome, lap in laps],
+            "winners": [winner_record(outcome, lap) for outcome, lap in laps],
+            "losses": losses,
         },
     )
 
 
-def _heat_blocks(outcome: HeatOutcome) -> list[Block]:
-    heat = outcome.heat
-    warned = [f"{lap.name}: {warning}" for lap in outcome.laps for warning in lap.result.tail_warnings()]
-    words = " ".join(in_words(lap, heat.unit) for lap in outcome.laps)
-    blocks: list[Block] = [Text(heat.about), race_table(outcome), Text(f"What won. {words}")]
-    if any(lap.tuned for lap in outcome.laps):
-        blocks.append(_tuned_table(outcome))
-    if warned:
-        blocks.append(Text(f"Heavy tails. {' '.join(warned)}"))
-    if any(lap.sweep.worlds for lap in outcome.laps):
-        blocks.append(_parts_table(outcome))
-    panels = tuple(_panel(outcome, lap) for lap in outcome.laps)
+def heat_blocks(outcome):
+    heat, laps = outcome.heat, outcome.laps
+    yield Text(heat.about)
+    yield race_table(outcome)
+    yield Text(f"What won. {' '.join(in_words(lap, heat.unit) for lap in laps)}")
+    if any(lap.tuned for lap in laps):
+        yield tuned_table(outcome)
+    if warned := [f"{lap.name}: {warning}" for lap in laps for warning in lap.result.tail_warnings()]:
+        yield Text(f"Heavy tails. {' '.join(warned)}")
+    if any(lap.sweep.worlds for lap in laps):
+        yield parts_table(outcome)
     title = f"Regret: {heat.name}, the six policies with the least of it and OMM"
-    return [*blocks, Plot(f"race-{heat.name}", title, panels, _ABOUT_CURVES)]
+    yield Plot(f"race-{heat.name}", title, tuple(panel(outcome, lap) for lap in laps), ABOUT_CURVES)
 
 
-def race_table(outcome: HeatOutcome) -> Table:
+def race_table(outcome):
     """The regret of every policy on every problem of a heat: its mean, and its median over worlds or runs."""
-    names = dict.fromkeys(policy for lap in outcome.laps for policy in lap.result.policies)
-    rows: list[tuple[Cell, ...]] = []
-    for name in names:
-        row: list[Cell] = [name]
+    heat, rows = outcome.heat, []
+    for name in dict.fromkeys(policy for lap in outcome.laps for policy in lap.result.policies):
+        row = [name]
         for lap in outcome.laps:
-            row += list(_regret(lap, name)) if name in lap.result.policies else [None, None]
+            is_in = name in lap.result.policies
+            row += [final(lap.result, name), float(np.median(lap.result[name].final_regret))] if is_in else [None] * 2
         rows.append(tuple(row))
+    columns = (Column(name, ",.0f", lap.name) for lap in outcome.laps for name in ("mean", "median"))
     return Table(
-        name=outcome.heat.name,
-        title=f"Regret: {outcome.heat.name}" + (f", {outcome.heat.unit}" if outcome.heat.unit else ""),
-        columns=(
-            Column("policy", is_text=True),
-            *(
-                column
-                for lap in outcome.laps
-                for column in (Column("mean", ",.0f", lap.name), Column("median", ",.0f", lap.name))
-            ),
-        ),
-        rows=tuple(rows),
-        note=size_note(outcome.laps[0].result),
-        is_standin=outcome.is_standin,
+        heat.name,
+        f"Regret: {heat.name}" + (f", {heat.unit}" if heat.unit else ""),
+        (Column("policy", is_text=True), *columns),
+        tuple(rows),
+        size_note(outcome.laps[0].result),
+        is_standin=is_standin(outcome.datasets),
     )
 
 
-def _regret(lap: Lap, policy: str) -> tuple[Estimate, float]:
-    own = lap.result[policy]
-    return Estimate(float(own.regret[-1]), float(own.regret_se[-1])), float(np.median(own.final_regret))
+def regrets(lap):
+    return {policy: float(lap.result[policy].regret[-1]) for policy in lap.result.policies}
 
 
-def winner(lap: Lap) -> tuple[str, list[Difference]]:
+def winner(lap):
     """Who has the least regret on one half of the worlds (or runs), and how others compare on the other half."""
     finals, n = lap.result.final_regret, lap.result.n_runs
     half = n // 2 if n >= 4 else 0
     best = lap.result.policies[int(finals[:, : half or n].mean(axis=1).argmin())]
-    told = lap.result.part(slice(half, n))
-    return best, told.differences(best)
+    return best, lap.result.part(slice(half, n)).differences(best)
 
 
-def in_words(lap: Lap, unit: str = "") -> str:
+def in_words(lap, unit=""):
     """Who won on a problem, who may be as good, and where OMM is."""
-    best, behind = winner(lap)
-    regret = {policy: float(lap.result[policy].regret[-1]) for policy in lap.result.policies}
+    (best, behind), regret = winner(lap), regrets(lap)
     close = [each.policy for each in behind if not each.p_holm < 0.05]
-    order = sorted(regret, key=regret.__getitem__)
-    text = f"{lap.name}: {best} ({number(regret[best], ',.0f')}{f' {unit}' if unit else ''})"
+    text = f"{lap.name}: {best} ({regret[best]:,.0f}{f' {unit}' if unit else ''})"
     text += f"; not clearly behind: {', '.join(close)}" if close else "; all others are clearly behind"
     if best == "OMM" or "OMM" in close:
         return f"{text}."
     times = regret["OMM"] / regret[best] if regret[best] > 0.0 else np.inf
-    return f"{text}; OMM has {times:.1f} times as much, place {order.index('OMM') + 1} of {len(order)}."
+    place = sorted(regret, key=regret.__getitem__).index("OMM") + 1
+    return f"{text}; OMM has {times:.1f} times as much, place {place} of {len(regret)}."
 
 
-def claims(outcomes: Sequence[HeatOutcome]) -> list[Claim]:
+def claims(outcomes):
     """The claims whose heats were played, each with all of its paired tests in mind (Holm)."""
-    found = []
     for heats, text, better, worse in CLAIMS:
         own = [outcome for outcome in outcomes if outcome.heat.name in heats]
         pairs = [
@@ -237,38 +210,34 @@ def claims(outcomes: Sequence[HeatOutcome]) -> list[Claim]:
             if {ours, theirs} <= set(lap.result.policies)
         ]
         if pairs:
+            is_true, evidence = judged(pairs)
             is_full = all(outcome.is_full for outcome in own) and len(own) == len(heats)
-            found.append(_claim(text, pairs, is_full, any(outcome.is_standin for outcome in own)))
-    return found
+            verdict = "undecided" if not is_full else "holds" if is_true else "does not hold"
+            yield Claim(text, verdict, evidence, any(is_standin(outcome.datasets) for outcome in own))
 
 
-def _claim(text: str, pairs: Sequence[tuple[Lap, str, str]], is_full: bool, is_standin: bool) -> Claim:
+def judged(pairs):
+    """Whether every policy is clearly better than the other of its pair, and in how many comparisons it is."""
     tests = [
         next(each for each in lap.result.differences(theirs) if each.policy == ours) for lap, ours, theirs in pairs
     ]
     clear = [p < 0.05 and each.mean < 0.0 for p, each in zip(holm([t.p_value for t in tests]), tests, strict=True)]
-    ratios = [
-        float(lap.result[theirs].regret[-1] / lap.result[ours].regret[-1])
-        for lap, ours, theirs in pairs
-        if lap.result[ours].regret[-1] > 0.0
-    ]
+    both = [(regrets(lap)[theirs], regrets(lap)[ours]) for lap, ours, theirs in pairs]
+    ratios = [theirs / ours for theirs, ours in both if ours > 0.0]
     evidence = f"Clearly so in {sum(clear)} of {len(clear)} comparisons"
     evidence += f"; regret is {min(ratios):.1f} to {max(ratios):.1f} times as large" if ratios else ""
     wrong = [
         f"{ours} against {theirs} ({lap.name})"
-        for (lap, ours, theirs), ok in zip(pairs, clear, strict=True)
-        if not ok
+        for (lap, ours, theirs), is_clear in zip(pairs, clear, strict=True)
+        if not is_clear
     ]
-    more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-    evidence += f". Not clear, or the other way: {', '.join(wrong[:_MOST_NAMED])}{more}." if wrong else "."
-    return Claim(
-        text, "undecided" if not is_full else "holds" if all(clear) else "does not hold", evidence, is_standin
-    )
+    more = f" and {len(wrong) - MOST_NAMED} more" if len(wrong) > MOST_NAMED else ""
+    evidence += f". Not clear, or the other way: {', '.join(wrong[:MOST_NAMED])}{more}." if wrong else "."
+    return all(clear), evidence
 
 
-def _losses(outcomes: Sequence[HeatOutcome]) -> dict[str, list[int]]:
-    """On how many problems OMM, as the paper has it and with a tuned radius, is clearly behind the best, and of how
-    many."""
+def lost(outcomes):
+    """On how many problems OMM, as in the paper and tuned, is clearly behind the best, and of how many."""
     found = {}
     for policy in ("OMM", "OMM, tuned"):
         played = [
@@ -277,89 +246,83 @@ def _losses(outcomes: Sequence[HeatOutcome]) -> dict[str, list[int]]:
             for lap in outcome.laps
             if policy in lap.result.policies or policy in lap.tuned
         ]
-        lost = [lap for lap, name in played if any(d.policy == name and d.p_holm < 0.05 for d in winner(lap)[1])]
+        behind = [lap for lap, name in played if any(d.policy == name and d.p_holm < 0.05 for d in winner(lap)[1])]
         if played:
-            found[policy] = [len(lost), len(played)]
+            found[policy] = [len(behind), len(played)]
     return found
 
 
-def losses_in_words(losses: Mapping[str, Sequence[int]]) -> str:
-    """On how many problems OMM is clearly behind the best policy, as a sentence.
-
-    Examples
-    --------
-    >>> losses_in_words({"OMM": [2, 3]})
-    'Where OMM loses. OMM is clearly behind the best on 2 of 3 problems.'
-    """
-    parts = (
-        f"{policy} is clearly behind the best on {n} of {total} problems" for policy, (n, total) in losses.items()
-    )
+def losses_in_words(losses):
+    parts = (f"{policy} is clearly behind the best on {n} of {of} problems" for policy, (n, of) in losses.items())
     return f"Where OMM loses. {'; '.join(parts)}."
 
 
-def _tuned_table(outcome: HeatOutcome) -> Table:
+def tuned_table(outcome):
     """What was tuned, and to what."""
     families = dict.fromkeys(family for lap in outcome.laps for family in lap.tuned)
     return Table(
-        name=f"{outcome.heat.name}-tuned",
-        title="Constants that were tuned",
-        columns=(Column("policy", is_text=True), *(Column(lap.name, is_text=True) for lap in outcome.laps)),
-        rows=tuple((family, *(lap.tuned.get(family) for lap in outcome.laps)) for family in families),
-        note="On a quarter of the worlds and runs, with another seed: in other worlds, or in other runs of the one.",
+        f"{outcome.heat.name}-tuned",
+        "Constants that were tuned",
+        (Column("policy", is_text=True), *(Column(lap.name, is_text=True) for lap in outcome.laps)),
+        tuple((family, *(lap.tuned.get(family) for lap in outcome.laps)) for family in families),
+        "On a quarter of the worlds and runs, with another seed: in other worlds, or in other runs of the one.",
     )
 
 
-def _parts_table(outcome: HeatOutcome) -> Table:
+def parts_table(outcome):
     """What regret varies with, for each problem: the world, and the run in it."""
-    rows: list[tuple[Cell, ...]] = [
+    rows = (
         (part.problem, part.policy, part.worlds, part.runs, part.share)
         for lap in outcome.laps
         for part in lap.sweep.variance_parts()
         if part.policy in ("OMM", "OMM, tuned", "Thompson", winner(lap)[0])
-    ]
+    )
     return Table(
-        name=f"{outcome.heat.name}-worlds",
-        title="What regret varies with: the world, and the run in a world",
-        columns=(
+        f"{outcome.heat.name}-worlds",
+        "What regret varies with: the world, and the run in a world",
+        (
             Column("problem", is_text=True),
             Column("policy", is_text=True),
             Column("worlds", ",.0f", "standard deviation"),
             Column("runs", ",.0f", "standard deviation"),
             Column("share of the worlds", ".0%"),
         ),
-        rows=tuple(rows),
+        tuple(rows),
     )
 
 
-def _panel(outcome: HeatOutcome, lap: Lap) -> Panel:
-    regret = {policy: float(lap.result[policy].regret[-1]) for policy in lap.result.policies}
+def panel(outcome, lap):
+    regret = regrets(lap)
     others = sorted(regret.keys() - {"OMM"}, key=regret.__getitem__)
-    shown = [policy for policy in lap.result.policies if policy == "OMM" or policy in others[: _MOST_CURVES - 1]]
-    return regret_panel(lap.result, lap.name, policies=shown, unit=outcome.heat.unit, is_standin=outcome.is_standin)
+    shown = [policy for policy in lap.result.policies if policy == "OMM" or policy in others[: MOST_CURVES - 1]]
+    made_up = is_standin(outcome.datasets)
+    return regret_panel(lap.result, lap.name, policies=shown, unit=outcome.heat.unit, is_standin=made_up)
 
 
-def _runs(outcome: HeatOutcome) -> str:
-    worlds = "" if outcome.laps[0].result.world_runs is None else f"{counted(outcome.size.n_worlds, 'world')} × "
-    return worlds + counted(outcome.size.n_runs, "run")
+def runs(outcome):
+    """How often each policy is played, in words."""
+    size, is_drawn = outcome.size, outcome.laps[0].result.world_runs is not None
+    worlds = f"{size.n_worlds} world{'s' if size.n_worlds > 1 else ''} × " if is_drawn else ""
+    return f"{worlds}{size.n_runs} run{'s' if size.n_runs > 1 else ''}"
 
 
-def _sources(outcome: HeatOutcome) -> list[DataSource]:
+def sources(outcome):
     if outcome.datasets:
-        return [DataSource(d.title, where_from(d), d.source == "stand-in") for d in outcome.datasets]
+        return [source_of(dataset) for dataset in outcome.datasets]
     return [
         DataSource(f"{outcome.heat.name}: {lap.name}", f"Worlds such as {lap.sweep.problems[lap.name]!r}.")
         for lap in outcome.laps
     ]
 
 
-def _winner_record(outcome: HeatOutcome, lap: Lap) -> dict[str, object]:
+def winner_record(outcome, lap):
     """Which policy won on a problem, and which are not clearly behind, for ``results.json``."""
     best, behind = winner(lap)
     close = [each.policy for each in behind if not each.p_holm < 0.05]
     return {"heat": outcome.heat.name, "problem": lap.name, "best": best, "not clearly behind": close}
 
 
-def _record(outcome: HeatOutcome, lap: Lap) -> dict[str, object]:
+def record(outcome, lap):
     """What ``results.json`` keeps of a problem."""
     result = lap.result
     return {

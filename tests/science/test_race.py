@@ -4,30 +4,31 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from science.beyond import race
+from science.beyond.race import N_CHANGES, Heat, HeatOutcome, Lap, Size, change_times
+from science.beyond.race_chapter import claims, in_words, winner, write
 
 import matroid_bandits as mb
-from matroid_bandits.paper import RACE, run_race, write_race
-from matroid_bandits.paper._race import N_CHANGES, Heat, Size, change_times
-from matroid_bandits.paper._race_run import HeatOutcome, Lap
-from matroid_bandits.paper._race_tables import claims, in_words, winner
+from beyond_the_paper import silent
 from matroid_bandits.reporting import Report
 from matroid_bandits.testing import check_environment
 
-HEATS = {heat.name: heat for heat in RACE.heats}
+HEATS = {heat.name: heat for heat in race.HEATS}
 
 
-def only(*names, **sizes):
-    return replace(RACE, heats=tuple(HEATS[name] for name in names)).resized(length="quick", **sizes)
+def outcomes_of(*names, store=None, **sizes):
+    """What some heats have found, played short."""
+    heats = [(HEATS[name], HEATS[name].size("quick", **sizes), HEATS[name].load(None)) for name in names]
+    return race.play(heats, 2014, silent, store=store)
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    race = only("stationary", "changes", n_episodes=12, n_runs=4)
-    return race, run_race(race)
+    return outcomes_of("stationary", "changes", n_episodes=12, n_runs=4)
 
 
 def test_constants_are_tuned_on_other_seeds_and_other_worlds(tiny):
-    _, (stationary, changes) = tiny
+    stationary, changes = tiny
     lap = stationary.laps[0]
     assert lap.tuned.keys() == {name for name, each in _players(stationary).items() if isinstance(each, list)}
     # the same tuning by hand: a quarter of the worlds and runs, the next seed
@@ -51,8 +52,7 @@ def _players(outcome):
 
 
 def test_the_chapter(tiny, tmp_path):
-    race, outcomes = tiny
-    chapter = write_race(race, outcomes)
+    chapter = write(2014, tiny)
     tables = [table.name for table in chapter.tables]
     assert tables == [f"{heat}{what}" for heat in ("stationary", "changes") for what in ("", "-tuned", "-worlds")]
     assert {claim.verdict for claim in chapter.claims} == {"undecided"}  # shorter than by default
@@ -66,33 +66,31 @@ def test_the_chapter(tiny, tmp_path):
     report.add(chapter)
     assert (tmp_path / "report/figures/race-changes.svg").exists()
     assert "Where OMM loses." in (tmp_path / "report/index.html").read_text()
-    full = write_race(race, [replace(outcome, is_full=True) for outcome in outcomes])
+    long = [replace(outcome, size=outcome.heat.usual) for outcome in tiny]
+    full = write(2014, long)
     assert {claim.verdict for claim in full.claims} <= {"holds", "does not hold"}
 
 
 def test_a_race_goes_on_from_its_store(tmp_path):
-    race = only("context", n_episodes=8, n_runs=1)
-    first = run_race(race, store=tmp_path / "store")[0].laps[0].sweep
-    again = run_race(race, store=tmp_path / "store")[0].laps[0].sweep
+    first, again = (
+        outcomes_of("context", n_episodes=8, n_runs=1, store=tmp_path / "store")[0].laps[0].sweep for _ in range(2)
+    )
     assert (again.n_played, again.n_stored) == (0, first.n_played)
     assert again == first
 
 
 def test_the_paper_s_problems_are_one_world_each(no_data):
-    outcome = run_race(only("partners", n_episodes=5, n_runs=2).loaded())[0]
-    assert outcome.is_standin
+    outcome = outcomes_of("partners", n_episodes=5, n_runs=2)[0]
     lap = outcome.laps[0]
     assert lap.result.world_runs is None
     assert not lap.sweep.worlds
-    assert write_race(RACE, [outcome]).tables[0].is_standin
+    assert write(2014, [outcome]).tables[0].is_standin
 
 
 def test_sizes():
-    assert RACE.size(HEATS["stationary"]) == Size(20, 20, 5_000)
-    full = RACE.resized(length="full", seed=3)
-    assert full.size(HEATS["wandering"]) == Size(20, 100, 20_000)
-    assert full.seed == 3
-    assert RACE.resized(n_runs=7).size(HEATS["movies"]) == Size(1, 7, 50_000)
+    assert HEATS["stationary"].size() == Size(20, 20, 5_000)
+    assert HEATS["wandering"].size("full") == Size(20, 100, 20_000)
+    assert HEATS["movies"].size(n_runs=7) == Size(1, 7, 50_000)
     assert change_times(60) == [11, 21, 31, 41, 51]
     assert len(change_times(2)) == N_CHANGES
 
@@ -105,7 +103,7 @@ def test_drawn_worlds_keep_the_contract(name):
         assert first.environment.content() is not second.environment.content()
 
 
-def given(finals, is_full=True, n_worlds=20):
+def given(finals, n_worlds=20):
     """A heat with one problem whose final regrets are given, by policy."""
     names = list(finals)
     problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.5, 0.5]))
@@ -116,7 +114,7 @@ def given(finals, is_full=True, n_worlds=20):
     object.__setattr__(result, "regret", values.mean(axis=1)[:, None])
     lap = Lap("law", {}, sweep)
     heat = Heat("stationary", "", HEATS["stationary"].tracks, HEATS["stationary"].players, *[Size(1, 1, 1)] * 3)
-    return HeatOutcome(heat, Size(1, 1, 1), (), (lap,), is_full)
+    return HeatOutcome(heat, Size(1, 1, 1), (), (lap,))
 
 
 def test_words_and_verdicts_follow_the_figures():
@@ -137,6 +135,6 @@ def test_words_and_verdicts_follow_the_figures():
     (claim,) = claims([other])
     assert claim.verdict == "does not hold"
     assert "Not clear, or the other way: OMM, tuned against OMM (law)." in claim.evidence
-    assert claims([replace(other, is_full=False)])[0].verdict == "undecided"
+    assert next(claims([replace(other, size=Size(1, 1, 0))])).verdict == "undecided"
     alone = given({"OMM": finals["OMM"], "MOSS": 200 + noise[1]})
     assert in_words(alone.laps[0]) == "law: OMM (100); all others are clearly behind."
