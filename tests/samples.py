@@ -88,6 +88,7 @@ POLICIES = {
     "CLUCB": mb.CLUCB(0.1),
     "budget": mb.Budget(mb.OMM(0.3), np.arange(8.0), 4.0),
     "steady": mb.Steady(mb.ThompsonSampling(), 0.1),
+    "places": mb.PositionBias(mb.OMM(0.3), n_places=3),
     "floors": mb.ExposureFloors(mb.OMM(0.3), {}),
     "restarting": mb.Restarting(mb.OMM(), mb.CUSUM(n_first=3, tolerance=0.05, threshold=0.6)),
 }

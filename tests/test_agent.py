@@ -67,8 +67,12 @@ def test_rows_of_different_size_and_a_row_wider_than_its_set_have_places_of_thei
 
 
 @pytest.mark.parametrize(
-    "policy", [mb.OMM(), mb.KLOSM(), mb.ThompsonSampling(), mb.UniformRandom(), mb.ESCB(), mb.FPL(10), mb.Steady(mb.OMM(), 0.1)]
-)  # fmt: skip
+    "policy",
+    [
+        *(mb.OMM(), mb.KLOSM(), mb.ThompsonSampling(), mb.UniformRandom()),
+        *(mb.ESCB(), mb.FPL(10), mb.Steady(mb.OMM(), 0.1)),
+    ],
+)
 def test_the_order_is_that_of_the_indices_of_the_decision(policy):
     agent, stream = agent_with([0.25, 0.5, 1.0, 0.0, 0.75], mb.UniformMatroid(5, 3), policy, n_runs=4)
     for t in range(1, 6):

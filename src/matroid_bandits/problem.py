@@ -273,7 +273,8 @@ class Problem(Immutable):
         items, sizes = self.solver.solve(-means if self._minimize else means, available=available)
         first = np.arange(means.shape[0])[:, None] * self.n_items
         if not self.adds_up:
-            weights = means.reshape(-1)[items + first]
+            is_chosen = np.arange(items.shape[1]) < sizes[:, None]
+            weights = means.reshape(-1)[np.where(is_chosen, items, 0) + first]
             places = _places(-weights if self._minimize else weights, sizes)
             return items, sizes, self.worths(items, sizes, places, weights)
         values = np.empty(means.shape[0])

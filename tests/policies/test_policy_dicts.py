@@ -49,6 +49,8 @@ EVERY = [
     mb.Budget(mb.OMM(), [1.0, 2.0, 0.5], 2.0, eta=5.0),
     mb.Budget(mb.OMM(), {0: 1.0, 1: 0.5, 2: 0.25}, 2.0),
     mb.Steady(mb.OMM(), 0.1),
+    mb.PositionBias(mb.OMM(0.3), n_places=4),
+    mb.PositionBias(mb.KLOSM(), [1.0, 0.5]),
     mb.Restarting(mb.OMM(), mb.CUSUM(n_first=3)),
     mb.Restarting(mb.CombLinTS(FEATURES)),
     mb.Restarting(mb.FixedSet([("a", "b")])),

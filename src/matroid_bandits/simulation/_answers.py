@@ -12,6 +12,30 @@ from matroid_bandits.environments import Environment, delays_of
 from matroid_bandits.stream import Stream
 
 
+def learn(agent: Agent, play: Play, weights: FloatArray, positions: IntArray, is_seen: BoolArray | None) -> None:
+    """Let an agent learn the weights (n,) of the choices at some positions (n,) that are seen, and close the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import matroid_bandits as mb
+    >>> from matroid_bandits.agent import Agent
+    >>> from matroid_bandits.simulation._answers import learn
+    >>> agent = Agent(mb.UniformMatroid(2, 2), mb.OMM())
+    >>> play = agent.decide(mb.Request(1, mb.Stream(0, [0])))
+    >>> learn(agent, play, np.array([1.0, 1.0]), np.arange(2), np.array([True, False]))
+    >>> agent.state.counts, agent.state.asked, agent.open
+    (array([[1, 0]]), array([[1, 1]]), {})
+    """
+    if is_seen is None:
+        agent.learn(play, weights, positions)
+        return
+    if is_seen.any():
+        agent.learn(play, weights[is_seen], positions[is_seen])
+    if not is_seen.all():
+        agent.close([(play, positions[~is_seen])], were_unseen=True)
+
+
 class Answers:
     """The answers that an agent waits for, each learnt when it arrives.
 
@@ -55,13 +79,7 @@ class Answers:
             some = positions[lo:hi]
             due.append((play, some, weights[some], None if is_seen is None else is_seen[some]))
         for asked, some, gains, is_known in self._due.pop(t, ()):
-            if is_known is None:
-                self._agent.learn(asked, gains, some)
-                continue
-            if is_known.any():
-                self._agent.learn(asked, gains[is_known], some[is_known])
-            if not is_known.all():
-                self._agent.close([(asked, some[~is_known])], were_unseen=True)
+            learn(self._agent, asked, gains, some, is_known)
 
     def _delays(self, play: Play) -> IntArray:
         """The delay (n,) of every choice, in the order of `Play.cells`."""

@@ -16,7 +16,7 @@ from matroid_bandits.exceptions import InvalidEnvironmentError
 from matroid_bandits.kernels.compiling import ahead
 from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Request
-from matroid_bandits.simulation._answers import Answers
+from matroid_bandits.simulation._answers import Answers, learn
 from matroid_bandits.simulation._ending import Ending
 from matroid_bandits.simulation._regret import make_score
 from matroid_bandits.stream import ATTENTION, AVAILABILITY, DELAY, FEATURES, POLICY, START, Stream
@@ -98,7 +98,7 @@ class Game:
             request = Request(0, self._own, features=self._features(0))
             weights = _draw(environment, self._stream.with_purpose(START), 0, everything)
             self._agent.observe(request, everything, weights)
-        self._answers = Answers(self._agent, environment, self._late, settings.n_episodes) if waits else None
+        self._answers = Answers(self._agent, environment, self._late, settings.n_episodes) if is_late else None
         self._score = make_score(problem, self._stream, settings.n_episodes)
         shape = n_batch, settings.checkpoints.size
         self._returns_at, self._regret_at = np.empty(shape), np.empty(shape)
@@ -150,10 +150,12 @@ class Game:
             if self._lists is not None:
                 weights, is_seen = self._look(self._lists, chosen, weights)
             score.add(chosen, weights, available)
-            if self._answers is None:
+            if self._answers is not None:
+                self._answers.expect(chosen, weights, is_seen)
+            elif is_seen is None:
                 agent.learn(chosen, weights)
             else:
-                self._answers.expect(chosen, weights, is_seen)
+                learn(agent, chosen, weights, np.arange(weights.size), is_seen)
             if self._ending is not None:
                 self._end(self._ending, point)
                 agent, score = self._agent, self._score

@@ -74,15 +74,18 @@ class Score:
 
     def _count(self, play: Play, weights: FloatArray, means: FloatArray, best: FloatArray) -> None:
         """Count one episode for means (L,) or (R, L), where the best sets are worth `best` (R,)."""
-        items = play.items if means.ndim == 1 else play.items + self._offsets
+        offsets = None if means.ndim == 1 else self._offsets
         if self._problem.adds_up:
+            items = play.items if offsets is None else play.items + offsets
             statistics.add_totals(
                 items, play.sizes, weights, means.reshape(-1), best, self._sign, self.returns, self.regret
             )
             return
         assert play.places is not None
         places = play.in_rows(play.places, -1)
-        expected = self._problem.worths(play.items, play.sizes, places, means.reshape(-1)[items])
+        items = np.where(places >= 0, play.items, 0)
+        of_items = means.reshape(-1)[items if offsets is None else items + offsets]
+        expected = self._problem.worths(play.items, play.sizes, places, of_items)
         lists, observed = self._problem.environment.lists, play.in_rows(weights, 0.0)
         self.returns += (
             self._problem.worths(play.items, play.sizes, places, observed)

@@ -19,7 +19,7 @@ from matroid_bandits.specs._campaign import (
     check_default,
     read_campaign,
 )
-from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, WalkSpec
+from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, ListSpec, WalkSpec
 from matroid_bandits.specs._constraint import (
     GraphicSpec,
     GroupSpec,
@@ -113,6 +113,7 @@ __all__ = [
     "LawSpec",
     "LinearSpec",
     "LinearWeightsSpec",
+    "ListSpec",
     "Number",
     "ObservationsSpec",
     "OperationSpec",

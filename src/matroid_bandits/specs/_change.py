@@ -1,10 +1,12 @@
-"""What any section ``weights`` may add: answers that come late, and means that move."""
+"""What any section ``weights`` may add: answers that come late, lists that are seen in part, and means that move."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Literal, Self
 
-from matroid_bandits.specs._spec import Number, Spec
+from pydantic import Field, model_validator
+
+from matroid_bandits.specs._spec import Number, Spec, mistake
 from matroid_bandits.specs._values import NumberOrValues, Values
 
 
@@ -20,6 +22,35 @@ class DelaySpec(Spec):
     episodes: NumberOrValues = Field(0.0, description="Whole episodes, one number or one for each item.")
     mean: NumberOrValues = Field(0.0, description="The mean of a geometric number of episodes more.")
     never: NumberOrValues = Field(0.0, description="The probability that an answer never comes.")
+
+
+class ListSpec(Spec):
+    """Sets that are shown as lists: read `until` a click or a failure, or with an `attention` for each place.
+
+    Examples
+    --------
+    >>> ListSpec(until="failure").order, ListSpec(attention=[1, 0.5]).until
+    ('best', None)
+    """
+
+    until: Literal["click", "failure"] | None = Field(
+        None, description="What ends the reading of a list from the top; what comes behind is not seen."
+    )
+    order: Literal["best", "explore"] = Field(
+        "best", description="With until: whether lists begin with the item of largest index, or of smallest."
+    )
+    attention: list[Number] | None = Field(
+        None, description="Instead of until: the chance that each place is looked at, 1 at the top and never rising."
+    )
+
+    @model_validator(mode="after")
+    def _check_which(self) -> Self:
+        if (self.until is None) == (self.attention is None):
+            given = "neither" if self.until is None else "both"
+            raise mistake(f"expected until, or attention; got {given}", "until")
+        if self.attention is not None and "order" in self.model_fields_set:
+            raise mistake("unknown key with attention", "order")
+        return self
 
 
 class MoveSpec(Spec):

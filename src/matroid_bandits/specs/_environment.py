@@ -15,19 +15,21 @@ from matroid_bandits.environments import (
     AvailabilityEnvironment,
     BernoulliEnvironment,
     BetaEnvironment,
+    CascadeEnvironment,
     DelayedEnvironment,
     DriftingEnvironment,
     Environment,
     ExponentialEnvironment,
     GaussianEnvironment,
     LinearEnvironment,
+    PositionEnvironment,
     RandomWalkEnvironment,
     RowEnvironment,
     SampleEnvironment,
     TraceEnvironment,
 )
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
-from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, MoveSpec, WalkSpec
+from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, ListSpec, MoveSpec, WalkSpec
 from matroid_bandits.specs._ground import Ground, check_complete, check_known
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import LARGEST, Sheet, read_sheet
@@ -36,7 +38,7 @@ from matroid_bandits.specs._values import NumberOrValues, Values, read_values
 
 
 class EnvironmentSpec(Spec):
-    """Distribution of the weights, availability of items, and delay of feedback.
+    """Distribution of the weights, availability of items, lists that are seen in part, and delay of feedback.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class EnvironmentSpec(Spec):
         None, description="The probability with which an item may be chosen in an episode, or a number for each item."
     )
     delay: DelaySpec | None = Field(None, description="How late weights become known.")
+    lists: ListSpec | None = Field(None, description="Sets are shown as lists, of which not everything is seen.")
 
     @property
     def columns(self) -> list[str]:
@@ -70,6 +73,8 @@ class EnvironmentSpec(Spec):
             world = self._moved(self._make(ground, place), ground, place)
             if self.availability is not None:
                 world = AvailabilityEnvironment(world, numbers(self.availability, "availability"))
+            if self.lists is not None:
+                world = self._listed(world, self.lists, place.at("lists"))
             if self.delay is not None:
                 episodes = np.asarray(numbers(self.delay.episodes, "delay", "episodes"))
                 if (episodes != np.rint(episodes)).any() or (np.abs(episodes) > 2**47).any():
@@ -80,6 +85,16 @@ class EnvironmentSpec(Spec):
             return world
         except DataError:
             raise
+        except MatroidBanditsError as error:
+            raise place.error(str(error)) from error
+
+    @staticmethod
+    def _listed(world: Environment, lists: ListSpec, place: Place) -> Environment:
+        """The environment with lists that are seen in part."""
+        try:
+            if lists.until is not None:
+                return CascadeEnvironment(world, lists.until, lists.order)
+            return PositionEnvironment(world, lists.attention or [])
         except MatroidBanditsError as error:
             raise place.error(str(error)) from error
 

@@ -11,9 +11,16 @@ from typing import Any
 import numpy as np
 
 from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
-from matroid_bandits.environments import Environment, availability_of, delays_of, features_of, means_of
+from matroid_bandits.environments import (
+    Environment,
+    ListEnvironment,
+    availability_of,
+    delays_of,
+    features_of,
+    means_of,
+)
 from matroid_bandits.exceptions import ContractError, InvalidEnvironmentError
-from matroid_bandits.stream import AVAILABILITY, DELAY, FEATURES, START, Stream
+from matroid_bandits.stream import ATTENTION, AVAILABILITY, DELAY, FEATURES, START, Stream
 from matroid_bandits.testing._suite import Suite
 
 #: The runs of the batch that is tried.
@@ -138,6 +145,10 @@ class EnvironmentSuite(Suite):
     def test_delays(self) -> None:
         _check_delays(self.environment, self.seed)
 
+    def test_lists(self) -> None:
+        """Lists are seen, and worth, the same for each run alone; what is observed of them is within the support."""
+        _check_lists(self.environment, self.seed)
+
     def test_averages(self) -> None:
         """Weights average to the means where these are known, in early and late episodes."""
         if self.environment.n_items and _check_means(self.environment, self.seed, self._later):
@@ -260,6 +271,57 @@ def _check_delays(environment: Environment, seed: int) -> None:
         raise ContractError("expected delays to be None in every episode or in none, got both")
     if n_silent == 0:
         _by_address("a delay", ask, stream, everything)
+
+
+def _check_lists(environment: Environment, seed: int) -> None:
+    lists = environment.lists
+    if lists is None:
+        return
+    if lists.feedback not in ("cascade", "positions"):
+        raise ContractError(f'expected feedback to be "cascade" or "positions", got {lists.feedback!r}')
+    rng, n, n_runs = np.random.default_rng(seed), environment.n_items, len(_RUNS)
+    width = min(n, 3, getattr(lists, "attention", np.empty(n)).size)
+    items = np.array([np.sort(rng.permutation(n)[:width]) for _ in _RUNS]).reshape(n_runs, width)
+    places = np.array([rng.permutation(width) for _ in _RUNS]).reshape(n_runs, width)
+    places = np.where(places < rng.integers(0, width + 1, (n_runs, 1)), places, -1)  # lists of different length
+    for t in (1, 3):
+        weights = _draw(environment, Stream(seed, _RUNS), t, items)
+        stream, low, high = Stream(seed, _RUNS, ATTENTION), *environment.support
+        found = _ask_lists(lists, stream, t, items, weights, places)
+        for name, array in found.items():
+            if array.dtype == np.float64 and not ((array >= low) & (array <= max(high, float(width)))).all():
+                raise ContractError(f"expected {name} within [{low:g}, {max(high, float(width)):g}], got {array}")
+        wide = [np.pad(array, ((0, 0), (0, 2)), constant_values=fill) for array, fill in
+                ((items, 0), (weights, 0.0), (places, -1))]  # fmt: skip
+        again = _ask_lists(lists, stream, t, *wide)
+        for i, run in enumerate(_RUNS):
+            row = slice(i, i + 1)
+            own = Stream(seed, [run], ATTENTION)
+            alone = _ask_lists(lists, own, t, items[row], weights[row], places[row])
+            for name, array in alone.items():
+                wider = again[name][row, :width] if array.ndim == 2 else again[name][row]
+                is_shown = places[row] >= 0 if array.ndim == 2 else np.ones(1, bool)
+                for how, other in (("in a batch", found[name][row]), ("in a wider batch", wider)):
+                    if not np.array_equal(array[is_shown], other[is_shown]):
+                        raise ContractError(
+                            f"expected {name} of run {run} to be {array[is_shown].tolist()} {how}, as alone; got "
+                            f"{other[is_shown].tolist()}"
+                        )
+
+
+def _ask_lists(
+    lists: ListEnvironment, stream: Stream, t: int, items: IntArray, weights: FloatArray, places: IntArray
+) -> dict[str, AnyArray]:
+    """What is seen of lists, and what they are worth and have earned."""
+    observed, is_seen = _checked(lists.look, stream, t, items, weights, places)
+    if is_seen is None:
+        is_seen = np.ones(places.shape, bool)
+    return {
+        "what look observes": observed,
+        "what look sees": is_seen,
+        "the worth": lists.worth(weights, places),
+        "what is earned": lists.earned(observed, places),
+    }
 
 
 def _check_runs(what: str, ask: Callable[[Stream, int], Any], stream: Stream, items: IntArray) -> None:

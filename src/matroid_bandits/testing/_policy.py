@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from matroid_bandits._typing import AnyArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits.agent import Agent, Play
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines import ENGINES
@@ -184,6 +184,15 @@ class PolicySuite(Suite):
                             f"{matroid!r}, as the {names[0]} engine does, got {play.items[0].tolist()}"
                         )
 
+    def test_lists_are_taken_as_declared(self) -> None:
+        """`takes` names kinds of feedback, and in lists of each kind a run is the same alone and in a batch."""
+        others = sorted(self.policy.takes - {"cascade", "positions"})
+        if others:
+            raise ContractError(f'expected takes to be of "cascade" and "positions", got {others[0]!r}')
+        for kind in sorted(self.policy.takes):
+            for matroid in self._matroids():
+                self._show_lists(kind, matroid)
+
     def test_two_constraints_interleaved(self) -> None:
         """One policy object gives the same results under two constraints in turns as under each alone."""
         pair = self._matroids()
@@ -249,6 +258,40 @@ class PolicySuite(Suite):
                 self._step(learner, t)
 
     # Steps of the tests
+
+    def _show_lists(self, kind: str, matroid: Matroid) -> None:
+        """Show lists in a batch and in each of its runs alone, and tell what is seen of them."""
+        batches = (_RUNS, *([run] for run in _RUNS))
+        agents = [Agent(matroid, self.policy, n_runs=len(runs)) for runs in batches]
+        for t in range(1, self.n_episodes + 1):
+            shown = []
+            for agent, runs in zip(agents, batches, strict=True):
+                request = Request(t, Stream(self.seed, runs, POLICY))
+                if (d := self.policy.n_features) is not None:
+                    request = request._replace(
+                        features=np.random.default_rng([self.seed, t]).random((self.n_items, d))
+                    )
+                items, sizes = agent.choose(request)
+                places = agent.order(request, items, sizes, worst_first=t % 3 == 0)
+                play = agent.play(request, items, sizes, places=places)
+                weights = _weights_of(self.policy, Stream(self.seed, runs).uniform(t, items)).reshape(-1)
+                n_seen = agent.state.counts.sum()
+                is_seen = _look(kind, play, weights, _weights_of(self.policy, np.ones(1))[0])
+                if is_seen.any():
+                    agent.learn(play, weights[is_seen], np.flatnonzero(is_seen))
+                if not is_seen.all():
+                    agent.close([(play, np.flatnonzero(~is_seen))], were_unseen=True)
+                check_memory(agent.state, self.policy, error=ContractError)
+                if agent.state.alarms is None and agent.state.counts.sum() != n_seen + is_seen.sum():
+                    raise ContractError(f"expected the plays of what was seen alone to count, in episode {t}")
+                shown.append((play.items, places.reshape(play.items.shape), agent.state.counts))
+            for part, *alone in zip(*shown, strict=True):
+                for i, own in enumerate(alone):
+                    if not np.array_equal(part[i], own[0]):
+                        raise ContractError(
+                            f"lists of run {_RUNS[i]} change with the runs beside it: expected {own[0].tolist()} in "
+                            f"episode {t}, as when played alone, got {part[i].tolist()}"
+                        )
 
     def _learner(self) -> Learner:
         labels = [f"item {e}" for e in range(self.n_items)]
@@ -580,6 +623,17 @@ class _Watched(PolicyWrapper):
 
     def _n_alarms(self, state: State) -> IntArray:
         return np.zeros(state.counts.shape, np.int64) if state.alarms is None else state.alarms[0].copy()
+
+
+def _look(kind: str, play: Play, weights: FloatArray, click: float) -> BoolArray:
+    """Which choices (n,) of lists are looked at: all, or down to the first click."""
+    if kind == "positions":
+        return np.ones(weights.size, bool)
+    assert play.places is not None
+    places, values = play.in_rows(play.places, -1), play.in_rows(weights, -np.inf)
+    last = np.where(values == click, places, places.shape[1]).min(axis=1)
+    is_seen: BoolArray = (places <= last[:, None])[places >= 0]
+    return is_seen
 
 
 def _sets(items: IntArray, sizes: IntArray) -> list[list[int]]:
