@@ -2,19 +2,24 @@
 
 import collections
 import contextlib
+import multiprocessing
 import os
 import re
 import signal
 import socket
 import tempfile
+import threading
 import time
+import types
 from pathlib import Path
 
 import httpx
 import pytest
 import sqlalchemy as sa
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
 
-from matroid_bandits.service import Database, create_key, export_campaign
+from matroid_bandits.service import Database, _workers, create_key, export_campaign
 from matroid_bandits.service._tables import campaigns, snapshots
 from service_databases import fresh_postgres
 from service_kit import create, until
@@ -82,6 +87,83 @@ def test_workers_of_one_command(kind, tmp_path, request):
         assert len(many.json()["decisions"]) == 100
         command.end()
     check_log(command.database, n_asked + 100)
+
+
+class Worker:
+    """A worker of a supervisor, as far as it shows: one that answers nothing until it is told to."""
+
+    def __init__(self, config, sockets):
+        self.parent_conn, self.child_conn = multiprocessing.Pipe()
+        self.process, self.pid, self.exitcode = self, 4_000_000 + len(self.started), None
+        self.started.append(self)
+
+    def start(self):
+        pass
+
+    def join(self):
+        pass
+
+    def is_alive(self, timeout=0.0):
+        assert not timeout, "the supervisor waits for a worker"
+        return self.exitcode is None
+
+    def kill(self):
+        self.exitcode = self.exitcode or -signal.SIGKILL
+        self.parent_conn.close()
+        self.child_conn.close()
+
+    terminate = kill
+
+
+@pytest.fixture
+def supervisor(monkeypatch):
+    """A supervisor of two workers that answer nothing, with clock and signals of its own."""
+    monkeypatch.setattr(Worker, "started", [], raising=False)
+    monkeypatch.setattr("uvicorn.supervisors.multiprocess.Process", Worker)
+    monkeypatch.setattr(_workers, "Process", Worker)
+    monkeypatch.setattr("uvicorn.supervisors.multiprocess.signal.signal", lambda *_: None)
+    made = _workers._Supervisor(uvicorn.Config("none", workers=2, timeout_worker_healthcheck=60), sockets=[])
+    made.now = 0.0
+    monkeypatch.setattr(_workers, "time", types.SimpleNamespace(monotonic=lambda: made.now))
+    made.init_processes()
+    return made
+
+
+def test_a_supervisor_replaces_workers_that_die_and_waits_for_none(supervisor):
+    one, two = supervisor.processes
+    supervisor.keep_subprocess_alive()  # both are asked, and import
+    assert one.child_conn.recv() == two.child_conn.recv() == b"ping"
+    one.exitcode = -signal.SIGKILL  # while its answer is awaited
+    supervisor.keep_subprocess_alive()
+    assert supervisor.processes == [Worker.started[2], two]
+    two.child_conn.send(True)
+    supervisor.keep_subprocess_alive()  # the second and the third are asked
+    supervisor.now = 59.0
+    two.child_conn.send(True)
+    supervisor.keep_subprocess_alive()
+    supervisor.now = 118.0  # the third has said nothing for more than 60 seconds, the second for 59
+    supervisor.keep_subprocess_alive()
+    assert supervisor.processes == [Worker.started[3], two]
+    Worker.started[3].exitcode = STARTUP_FAILURE
+    supervisor.keep_subprocess_alive()
+    assert supervisor.should_exit.is_set()
+    assert len(Worker.started) == 4
+
+
+def test_a_supervisor_ends_while_a_worker_begins(supervisor, monkeypatch):
+    supervisor.processes.clear()
+    rounds = []
+
+    def wait(timeout):
+        rounds.append(timeout)
+        if len(rounds) == 2:  # both were asked, and import
+            supervisor.signal_queue.append(signal.SIGTERM)
+        return len(rounds) > 3 or threading.Event.is_set(supervisor.should_exit)
+
+    monkeypatch.setattr(supervisor.should_exit, "wait", wait)
+    supervisor.run()
+    assert len(rounds) == 3
+    assert {each.exitcode for each in Worker.started[2:]} == {-signal.SIGKILL}
 
 
 def check_limits(command):

@@ -24,7 +24,7 @@ from matroid_bandits.service._keys import KEY, SESSION, STALE_S, Key, Role
 from matroid_bandits.service._limits import check_request_id
 from matroid_bandits.service._logs import log_unexpected
 from matroid_bandits.service._operation import Answer
-from matroid_bandits.service._remembered import MARK, read_mark
+from matroid_bandits.service._remembered import MADE, MARK, read_mark
 from matroid_bandits.service._service import Service
 from matroid_bandits.service._tokens import TOKEN
 from matroid_bandits.specs import parse, parse_json
@@ -88,17 +88,19 @@ class Call:
     async def write(self, run: Callable[[Any, Any], Answer], need: Any = "change") -> Answer:
         """Execute something in the log, with the request's id."""
         scope = self.request.scope
-        request_id, digest = identified(self.headers, scope["method"], scope["path"], self.content)
+        request_id, digest = identified(self.service, self.headers, scope["method"], scope["path"], self.content)
         return await self.service.write(self.name or None, run, need, request_id, digest, self.key.id, scope.get(ERA))
 
 
-def identified(headers: dict[bytes, bytes], method: str, path: str, content: bytes) -> tuple[str, str]:
-    """The id that a client gave its request, or a server that passed it on, and the hash of what it asks for."""
+def identified(
+    service: Service, headers: dict[bytes, bytes], method: str, path: str, content: bytes
+) -> tuple[str, str]:
+    """The id that a client gave its request, or else the server that it came to, and the hash of what it asks for."""
     given = headers.get(b"idempotency-key")
     if given is not None:
         id = check_request_id(given.decode("latin-1"))
     elif not (MARK in headers and (id := read_mark(headers[MARK])[2])):
-        return "", ""
+        id = MADE + service.make_id()
     what = f"{method} {path}\n".encode() + content
     return id, hashlib.blake2b(what, digest_size=16).hexdigest()
 

@@ -46,6 +46,7 @@ class Figures:
         name = f"{PREFIX}_request_seconds"
         self._seconds = Histogram(name, "Time to answer.", ["endpoint"], buckets=SECONDS, registry=registry)
         self._served: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        self._kinds: dict[tuple[str, str], Counter] = {}
         self._counts = {
             name: Counter(f"{PREFIX}_{name}", words, [label] if label else [], registry=registry)
             for name, (words, label) in _COUNTS.items()
@@ -63,5 +64,9 @@ class Figures:
 
     def count(self, name: str, kind: str = "", amount: float = 1) -> None:
         """Count something that is rare."""
-        counter = self._counts[name]
-        (counter.labels(kind) if kind else counter).inc(amount)
+        try:
+            counter = self._kinds[name, kind]
+        except KeyError:
+            counter = self._counts[name]
+            counter = self._kinds[name, kind] = counter.labels(kind) if kind else counter
+        counter.inc(amount)

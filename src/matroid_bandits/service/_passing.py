@@ -10,12 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import secrets
 from collections import deque
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-import httptools
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from matroid_bandits.service._remembered import MARK, read_mark
@@ -37,13 +34,11 @@ _CONNECT_S, _IDLE_S = 1.0, 30.0
 _MOST_WHOLE: Final = 65_536
 
 _HEAD_END = b"\r\n\r\n"
-_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-_CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
-_CLOSES = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
-#: Headers that concern one connection and not the next one.
+#: Headers that concern one connection and not the next one; the one of addresses is written anew.
 _OF_A_HOP = (b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"te", b"x-forwarded-for")
-_UNUSUAL = (b"expect", b"upgrade")
+_REWRITTEN = frozenset(_OF_A_HOP) - {b"connection", b"content-length"}
+_UNUSUAL = (MARK, b"expect", b"upgrade")
 
 _PREFIX = "/v1/campaigns/{name}"
 _PATH = re.compile(rb"/v1/campaigns/([A-Za-z0-9._-]{1,64})((?:/[a-z]+)*)(?:\?[^#]*)?")
@@ -58,19 +53,20 @@ class Passage:
     """A request on its way to the holder, in the place of uvicorn's cycle."""
 
     __slots__ = (
-        "body", "disconnected", "era", "head", "headers", "is_apart", "keep_alive", "link", "mark", "message_event",
-        "method", "more_body", "most", "n_tries", "protocol", "response_complete", "response_started", "scope",
-        "target", "timer", "url",
+        "body", "disconnected", "era", "head", "headers", "is_apart", "is_plain", "keep_alive", "link", "mark",
+        "message_event", "method", "more_body", "most", "n_tries", "protocol", "response_complete",
+        "response_started", "scope", "target", "url",
     )  # fmt: skip
 
-    def __init__(self, protocol: GuardedProtocol, url: str, method: bytes, most: int, keep_alive: bool) -> None:
-        self.protocol, self.url, self.method, self.most, self.keep_alive = protocol, url, method, most, keep_alive
+    def __init__(self, protocol: GuardedProtocol, url: str, method: bytes, most: int, is_apart: bool) -> None:
+        self.protocol, self.url, self.method, self.most = protocol, url, method, most
+        self.is_apart = is_apart  # a stream, which has a connection of its own that ends with it
+        self.keep_alive = protocol.parser.should_keep_alive() and not is_apart
         self.scope, self.target, self.era = protocol.scope, protocol.url, protocol.era
         self.headers, self.body, self.head, self.mark = protocol.headers, bytearray(), b"", b""
-        self.disconnected = self.response_started = self.response_complete = self.is_apart = False
+        self.disconnected = self.response_started = self.response_complete = self.is_plain = False
         self.more_body, self.message_event, self.n_tries = True, self, 0
         self.link: _Link | None = None
-        self.timer: asyncio.TimerHandle | None = None
 
     def set(self) -> None:
         """Called when more of the body has come, and when the client has gone."""
@@ -93,11 +89,7 @@ class _Link(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.passage: Passage | None = None
         self.used, self.is_kept, self.is_fresh = self._loop.time(), True, True
-        self._reset()
-
-    def _reset(self) -> None:
-        self._head, self._left, self._closes = b"", -1, False  # -1: no head has come; -2: an answer in chunks
-        self._parser: Any = None
+        self._head, self._left, self._closes = b"", -1, False  # -1: no head has come
 
     def send(self, passage: Passage) -> None:
         """Send a request; the answer goes to its client."""
@@ -105,8 +97,8 @@ class _Link(asyncio.Protocol):
         self.passage, passage.link = passage, self
         if passage.disconnected:
             self.abort()
-            return
-        self.transport.write(passage.head + bytes(passage.body))
+        else:
+            self.transport.write(passage.head + passage.body)
 
     def abort(self) -> None:
         """End the connection at once."""
@@ -128,13 +120,11 @@ class _Link(asyncio.Protocol):
             if (end := data.find(_HEAD_END)) < 0:
                 self._head = data
                 return
-            data = self._begin(passage, data, end + len(_HEAD_END))
-        elif self._parser is not None:
-            self._feed(data)
-        else:
+            data = self._begin(passage, data, end + 2)
+        elif not passage.is_apart:
             self._left -= len(data)
-        if self._left < 0 and self._parser is None:
-            self.abort()  # more than one answer
+        if self._left < 0:  # more than one answer, or one that cannot be read
+            self.abort()
             return
         passage.protocol.transport.write(data)
         if self._left == 0:
@@ -143,42 +133,38 @@ class _Link(asyncio.Protocol):
             assert self.transport is not None
             self.transport.pause_reading()
 
-    def _begin(self, passage: Passage, data: bytes, start: int) -> bytes:
-        """Read the head of an answer; what is to be passed back of it and behind it."""
-        head = data[: start - 2]
+    def _begin(self, passage: Passage, data: bytes, end: int) -> bytes:
+        """Read the head of an answer, which ends before `end`; what is to be passed back of it and behind it."""
+        head = data[:end]
+        names = head if b"\r\ncontent-length: " in head else head.lower()  # as servers of this package write them
+        _, found, rest = names.partition(b"\r\ncontent-length: ")
+        length = rest.partition(b"\r")[0]
+        if not passage.is_apart and found and length.isdigit():
+            self._left = int(length) - (len(data) - end - 2)
+        elif passage.is_apart or names.startswith((b"http/1.1 204", b"http/1.1 304")):
+            self._left = 1 if passage.is_apart else 0
+        if self._left < 0:
+            return data
         passage.response_started = True
         self._pool.passing.answered(passage)
-        self._closes = _CLOSES.search(head) is not None
-        if _CHUNKED.search(head) is not None:
-            self._left, self._parser = -2, httptools.HttpResponseParser(self)
-            self._feed(data)
-        else:
-            found = _LENGTH.search(head)
-            self._left = (int(found[1]) if found is not None else 0) - (len(data) - start)
-        if self._left > _MOST_WHOLE or self._parser is not None:
+        self._closes = b"\r\nconnection: close" in names
+        if self._left > _MOST_WHOLE:
             self._pool.let_go(self)
-        if not passage.keep_alive and not self._closes:
-            return head + b"connection: close\r\n\r\n" + data[start:]
-        if self._closes and passage.keep_alive:  # that of this connection, which is not the client's
-            return _CLOSES.sub(b"", head) + b"\r\n" + data[start:]
-        return data
-
-    def _feed(self, data: bytes) -> None:
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserError:
-            self.abort()
-
-    def on_message_complete(self) -> None:
-        """The parser has seen the last chunk."""
-        self._left = 0
+        if self._closes == (not passage.keep_alive):
+            return data
+        if self._closes:  # this connection, which is not the client's
+            lines = head.split(b"\r\n")
+            head = b"\r\n".join(line for line in lines if not line.lower().startswith(b"connection:"))
+        else:
+            head += b"connection: close\r\n"
+        return head + data[end:]
 
     def _finish(self, passage: Passage) -> None:
-        closes = self._closes
+        is_over = self._closes or not self.is_kept
         self.passage, self.used, self.is_fresh = None, self._loop.time(), False
-        self._reset()
+        self._head, self._left, self._closes = b"", -1, False
         passage.finish()
-        if closes or not self.is_kept:
+        if is_over:
             self.abort()
         else:
             self._pool.free(self)
@@ -195,7 +181,9 @@ class _Link(asyncio.Protocol):
         if passage is None or passage.disconnected:
             return
         passage.link = None
-        if passage.response_started:
+        if passage.response_started and passage.is_apart:
+            passage.finish()  # a stream that was cut shows by its last chunk, which is missing
+        elif passage.response_started:
             passage.protocol.transport.abort()
         elif not self.is_fresh and passage.n_tries == 1:
             self._pool.send(passage, is_fresh=True)  # the holder had closed it when it was not used
@@ -303,11 +291,13 @@ class Passing:
         self._root, self._patience = settings.root_path.encode(), settings.lease
         self._sizes = settings.max_body, settings.max_spec
         self._proxies: Any = ProxyHeadersMiddleware(None, settings.proxies).trusted_hosts  # type: ignore[arg-type]
-        self._ids, self._numbers = secrets.token_urlsafe(6), count()  # a key is one of these, and a number
         self._pools: dict[str, _Pool] = {}
         self._avoided: dict[str, float] = {}
+        self._sent: dict[Passage, float] = {}  # those that wait for the beginning of an answer, the oldest first
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
 
-    def enter(self, protocol: GuardedProtocol) -> Passage | None:
+    def enter(self, protocol: GuardedProtocol, headers: dict[bytes, bytes]) -> Passage | None:
         """The passage of a request whose head has come; None where it is to be executed here."""
         if not self._leases.has_others or self._service.is_draining:
             return None
@@ -317,16 +307,15 @@ class Passing:
             return None
         method = protocol.parser.get_method()
         endpoint = _PASSED.get((method, found[2]))
-        if endpoint is None or (url in self._avoided and not self._is_over(url, protocol.loop.time())):
+        if endpoint is None or (url in self._avoided and not self._is_over(url, self._loop.time())):
             return None
         most = self._sizes[endpoint.lists_items]
-        for name, value in protocol.headers:
-            if name == MARK or name in _UNUSUAL or (name == b"content-length" and int(value) > most):
-                return None
-        if protocol.parser.get_http_version() != "1.1":
+        is_unusual = not headers.keys().isdisjoint(_UNUSUAL) or protocol.parser.get_http_version() != "1.1"
+        if is_unusual or int(headers.get(b"content-length", b"0")) > most:
             return None
-        passage = Passage(protocol, url, method, most, protocol.parser.should_keep_alive())
-        passage.is_apart = endpoint.path.endswith("/stream")
+        passage = Passage(protocol, url, method, most, endpoint.path.endswith("/stream"))
+        passage.is_plain = passage.keep_alive and headers.keys().isdisjoint(_REWRITTEN)
+        passage.is_plain &= headers.get(b"connection", b"keep-alive").lower() == b"keep-alive"
         return passage
 
     def _is_over(self, url: str, now: float) -> bool:
@@ -336,54 +325,62 @@ class Passing:
         del self._avoided[url]
         return True
 
-    def send(self, passage: Passage) -> None:
-        """Pass on a request of which all has come."""
-        protocol, clock = passage.protocol, self._leases.clock
-        made = f" {self._ids}{next(self._numbers):08x}" if passage.method != b"GET" else ""
-        passage.mark = f"{self._service.id} {clock.last:.3f}{made}".encode()
-        parts = [passage.method, b" ", passage.target, b" HTTP/1.1\r\n"]
-        addresses = [protocol.client[0].encode()] if protocol.client else []
-        for name, value in protocol.headers:
-            if name == b"x-forwarded-for":
-                addresses.insert(len(addresses) - 1 if protocol.client else len(addresses), value)
-            elif name not in _OF_A_HOP:
-                parts += [name, b": ", value, b"\r\n"]
-        if passage.body or passage.method != b"GET":
-            parts.append(b"content-length: %d\r\n" % len(passage.body))
-        if addresses:
-            parts += [b"x-forwarded-for: ", b", ".join(addresses), b"\r\n"]
+    def send(self, passage: Passage, data: bytes) -> None:
+        """Pass on a request of which all has come; `data` is what was read last."""
+        made = f" {self._service.make_id()}" if passage.method != b"GET" else ""
+        passage.mark = f"{self._service.id} {self._leases.clock.last:.3f}{made}".encode()
+        address = passage.protocol.client[0].encode() if passage.protocol.client else b""
+        end = data.find(_HEAD_END) + 2
+        if passage.is_plain and end + 2 + len(passage.body) == len(data):
+            parts = [data[:end]]  # the very bytes of the head
+        else:
+            parts = [passage.method, b" ", passage.target, b" HTTP/1.1\r\n"]
+            for name, value in passage.headers:
+                if name == b"x-forwarded-for":
+                    address = value + (b", " + address if address else b"")
+                elif name not in _OF_A_HOP:
+                    parts += [name, b": ", value, b"\r\n"]
+            if passage.body or passage.method != b"GET":
+                parts.append(b"content-length: %d\r\n" % len(passage.body))
+            if passage.is_apart:
+                parts.append(b"connection: close\r\n")
+        if address:
+            parts += [b"x-forwarded-for: ", address, b"\r\n"]
         passage.head = b"".join([*parts, MARK, b": ", passage.mark, b"\r\n\r\n"])
         pool = self._pools.get(passage.url)
         if pool is None:
             pool = self._pools[passage.url] = _Pool(self, passage.url)
-        passage.timer = protocol.loop.call_later(self._patience, self._too_late, passage)
+        self._sent[passage] = self._loop.time() + self._patience
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._patience, self._look)
         pool.send(passage)
 
     def answered(self, passage: Passage) -> None:
         """Take note that an answer begins to come."""
-        if passage.timer is not None:
-            passage.timer.cancel()
+        self._sent.pop(passage, None)
         self._figures.count("passed_on_requests", "answered")
 
-    def _too_late(self, passage: Passage) -> None:
-        if passage.response_started or passage.response_complete:
-            return
-        link, passage.link = passage.link, None
-        if link is not None:
-            link.passage = None
-            link.abort()
-        self.give_back(passage, "late")
+    def _look(self) -> None:
+        """Execute here what was not answered in time; look again when the oldest that is left should be."""
+        now = self._loop.time()
+        for passage in [each for each, until in self._sent.items() if until <= now]:
+            link, passage.link = passage.link, None
+            if link is not None:
+                link.passage = None
+                link.abort()
+            self.give_back(passage, "late")
+        until = next(iter(self._sent.values()), None)
+        self._timer = None if until is None else self._loop.call_at(until, self._look)
 
     def give_back(self, passage: Passage, why: str) -> None:
         """Execute a request here, as the holder cannot be reached or does not answer; and others for a while."""
-        if passage.timer is not None:
-            passage.timer.cancel()
+        self._sent.pop(passage, None)
         protocol = passage.protocol
         if passage.response_complete or passage.disconnected or protocol.transport.is_closing():
             return
         if passage.url not in self._avoided:
             log.warning("the server at %s is %s: its campaigns are written here", passage.url, why)
-        self._avoided[passage.url] = protocol.loop.time() + self._patience
+        self._avoided[passage.url] = self._loop.time() + self._patience
         self._figures.count("passed_on_requests", why)
         passage.headers.append((MARK, passage.mark))  # which are those of its scope
         passage.response_complete = True
@@ -402,5 +399,7 @@ class Passing:
 
     def close(self) -> None:
         """End every connection to other servers."""
+        if self._timer is not None:
+            self._timer.cancel()
         for pool in self._pools.values():
             pool.close()

@@ -119,6 +119,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _problem: tuple[int, str] | None = None
     _quiet = 0  # bytes since the parser last said anything
     _n_parts = _n_headers = 0  # bytes of the URL and headers after the last read; headers without trailers
+    _data = b""  # what was read last
     _is_whole = True  # no part of a request is still to come
 
     def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], **more: Any) -> None:
@@ -159,6 +160,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.abort()
             return
         self._quiet += len(data)
+        self._data = data if self._is_whole else b""  # that one request may be all of
         super().data_received(data)
         if not self._is_whole:
             self._check_part()
@@ -186,12 +188,12 @@ class GuardedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= _MOST_WAITING:
             self._fail(429, f"expected at most {_MOST_WAITING} requests behind one that is not answered, got more")
         cycle: Passage | ShortCycle | None = None
+        given = dict(self.headers)
         if not self._is_busy and not self.flow.write_paused:
-            cycle = self.front.passing.enter(self) or self.short.enter(self, self.url, self.headers)
+            cycle = self.front.passing.enter(self, given) or self.short.enter(self, given)
         self.scope[ERA] = self.era  # type: ignore[literal-required]
-        for name, value in self.headers:
-            if name == MARK:
-                self._take_mark(value)
+        if MARK in given:
+            self._take_mark(given[MARK])
         if cycle is None:
             super().on_headers_complete()
         else:
@@ -230,7 +232,7 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle: object = self.cycle
         if isinstance(cycle, Passage):
             cycle.more_body = False
-            self.front.passing.send(cycle)
+            self.front.passing.send(cycle, self._data)
             return
         if isinstance(cycle, ShortCycle):
             if self.short.serve(cycle):

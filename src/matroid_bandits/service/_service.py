@@ -9,6 +9,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
@@ -73,6 +74,7 @@ class Service:
 
     def __init__(self, settings: Settings, share: tuple[int, int] = (0, 1)) -> None:
         self.settings, self.id = settings, secrets.token_hex(8)
+        self._ids, self._numbers = secrets.token_urlsafe(6), count()  # of requests whose clients gave none
         hold = _HOLD * settings.lease  # the locks of a server that is silent are free before its leases are
         self.database = Database(
             settings.db,
@@ -282,6 +284,10 @@ class Service:
             if (spending := replica.spending()) is not None:
                 values |= dict(zip(SPENDING, spending, strict=True))
         return CampaignFigures(row.name, values, totals)
+
+    def make_id(self) -> str:
+        """An id for a request that came to this server without one."""
+        return f"{self._ids}{next(self._numbers):08x}"
 
     # Operations
 

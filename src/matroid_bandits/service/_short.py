@@ -148,16 +148,15 @@ class ShortWay:
         self._most = min(_MOST_BODY, settings.max_body)
         self._is_open = not (settings.is_fronted or settings.access_log)
 
-    def enter(self, protocol: GuardedProtocol, url: bytes, headers: list[tuple[bytes, bytes]]) -> ShortCycle | None:
+    def enter(self, protocol: GuardedProtocol, given: dict[bytes, bytes]) -> ShortCycle | None:
         """The cycle of a request whose head has come, where it may take the short way so far."""
-        found = _PATH.fullmatch(url) if self._is_open else None
+        found = _PATH.fullmatch(protocol.url) if self._is_open else None
         if found is None or protocol.parser.get_method() != b"POST":
             return None
-        given = dict(headers)
         length = given.get(b"content-length", b"0")
-        if len(given) != len(headers) or len(length) > 5 or not length.isdigit() or int(length) > self._most:
+        if len(given) != len(protocol.headers) or len(length) > 5 or not length.isdigit() or int(length) > self._most:
             return None
-        if any(name in given for name in _UNUSUAL) or protocol.parser.should_upgrade():
+        if not given.keys().isdisjoint(_UNUSUAL) or protocol.parser.should_upgrade():
             return None
         keep_alive = protocol.parser.should_keep_alive() and protocol.parser.get_http_version() == "1.1"
         return ShortCycle(protocol, self, found[1].decode(), found[2].decode(), given, keep_alive)
@@ -177,7 +176,7 @@ class ShortWay:
                     return False
             else:
                 run, _ = act.read_tell(content)
-            id, digest = identified(headers, "POST", f"/v1/campaigns/{name}/{cycle.verb}", content)
+            id, digest = identified(service, headers, "POST", f"/v1/campaigns/{name}/{cycle.verb}", content)
             key.spend(self._rate)
             cycle.begin(key.id)
             need: Need = "ask" if cycle.verb == "ask" else "change"

@@ -7,11 +7,13 @@ its figures. Which one it is shows by the first port of the command's that is fr
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing as mp
 import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -20,10 +22,12 @@ from typing import Any
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from matroid_bandits.exceptions import UnavailableError
 from matroid_bandits.service._settings import Settings
+
+log = logging.getLogger("matroid_bandits.service")
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def _end_with_parent() -> None:
 def supervise(config: uvicorn.Config, listener: socket.socket, own: OwnPort, ready: Callable[[], None]) -> None:
     """Run workers until told to stop, and call `ready` before; one that dies is started again."""
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-    supervisor = _Supervisor(config, sockets=[listener, own])  # type: ignore[list-item]
+    supervisor = _Supervisor(config, sockets=[listener, own])
     try:
         ready()
         supervisor.run()
@@ -99,13 +103,40 @@ def supervise(config: uvicorn.Config, listener: socket.socket, own: OwnPort, rea
 
 
 class _Supervisor(Multiprocess):
-    """Notices at once that a worker died while it was asked for a sign of life."""
+    """Asks workers for signs of life without waiting for them: signals and deaths are noticed while one imports."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._asked: dict[Process, float] = {}  # since when a sign is awaited
 
     def keep_subprocess_alive(self) -> None:
-        """Start again what has died."""
-        for process in self.processes:
-            process.child_conn.close()  # an end kept open here hides that the worker's end is closed
-        super().keep_subprocess_alive()
+        """Start again what has died, or says nothing for too long."""
+        for n, process in enumerate(self.processes):
+            if process.process.is_alive() and self._is_patient(process):
+                continue
+            process.kill()
+            process.join()
+            self._asked.pop(process, None)
+            if process.exitcode == STARTUP_FAILURE:
+                self.should_exit.set()
+                return
+            log.warning("worker process %d has ended, and another is started", process.pid)
+            self.processes[n] = fresh = Process(self.config, self.sockets)
+            fresh.start()
+
+    def _is_patient(self, process: Process) -> bool:
+        """Whether a worker has answered, or may still do so; it is asked again once it has."""
+        now = time.monotonic()
+        try:
+            if process.parent_conn.poll():
+                process.parent_conn.recv()
+                del self._asked[process]
+            if process not in self._asked:
+                self._asked[process] = now
+                process.parent_conn.send(b"ping")
+        except (OSError, EOFError, KeyError):  # it ends, which the next look finds
+            return True
+        return now - self._asked[process] < self.config.timeout_worker_healthcheck
 
 
 def free_ports(host: str, first: int | None, n: int) -> tuple[int, ...]:
