@@ -29,6 +29,7 @@ POLICIES = [
     mb.CombLinUCB(n_features=2),
     mb.Restarting(mb.OMM(), mb.CUSUM(n_first=2, tolerance=0.0, threshold=0.1)),
     mb.Restarting(mb.CombLinTS(FEATURES)),
+    mb.PositionBias(mb.OMM(0.5)),
 ]
 
 
@@ -53,7 +54,7 @@ def check_same(served, ours):
 def check_decision(served, ours, client):
     """A decision of the same class that says the same, of the client's own learner."""
     assert type(served) is mb.Decision
-    for name in ("id", "labels", "is_full", "is_held_out"):
+    for name in ("id", "labels", "is_full", "is_held_out", "order"):
         assert getattr(served, name) == getattr(ours, name), name
     np.testing.assert_array_equal(served.items, ours.items)
     np.testing.assert_array_equal(served.pinned, ours.pinned)
@@ -111,7 +112,12 @@ def test_decisions_of_requests_are_those_of_learners(tmp_path):
     with serving(f"sqlite:///{tmp_path}/c.db") as http, mb.Client(str(http.base_url), "ads") as served:
         served.create(ITEMS, mb.OMM(), seed=3, holdout=0.5)
         ours = mb.Learner(ITEMS, mb.OMM(), seed=3, holdout=0.5)
-        requests = [{}, {"pinned": [("c", "a")]}, {"available": [("a", "b"), ("c", "a")], "pinned": [("a", "b")]}]
+        requests = [
+            {},
+            {"order": "explore"},
+            {"pinned": [("c", "a")], "order": "best"},
+            {"available": [("a", "b"), ("c", "a")], "pinned": [("a", "b")]},
+        ]
         for wanted in requests * 4:
             check_decision(served.ask(**wanted), ours.ask(**wanted), served)
         for decision, other in zip(ours.outstanding, served.outstanding, strict=True):

@@ -600,6 +600,22 @@ def test_a_campaign_is_created_with_the_form(site, visit):
     expect(page.locator("#facts")).to_contain_text("at most 2 of each of 2 categories, 3 in all")
 
 
+def test_the_first_click_of_a_list_is_told(site, visit):
+    page = visit("/")
+    page.get_by_role("button", name="New campaign").click()
+    page.locator("[data-example=quotas]").click()
+    page.get_by_label("Name").fill("listed")
+    page.get_by_label("Answers tell").select_option("first-click")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page).to_have_url(re.compile("/campaigns/listed$"))
+    expect(page.locator("#facts")).to_contain_text("are the first click of a list")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("#trial ol.chips .chip")).to_have_count(4)
+    page.get_by_label("First click").select_option(index=2)
+    page.get_by_role("button", name="Tell").click()
+    expect(page.locator("#trial .result")).to_contain_text("Decision 1 is answered: 2 items told.")
+
+
 def test_the_learner_against_its_control_is_the_sentence_of_the_server(site, visit):
     control = {"policy": "FixedSet", "items": ["bad"]}
     site.create("worth", ["good", "bad"], holdout={"share": 0.5, "control": control})

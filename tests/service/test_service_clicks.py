@@ -223,7 +223,10 @@ def test_answers_change_by_settings_and_by_the_client(url):
         assert client.get(at).json()["answers"] == "clicks"
         problem(client.put(at, json={"default": 0.5}), 422, "DataError")
         refused = client.put(at, json={"answers": "cascade"})
-        assert "expected one of all, clicks, first-click, first-failure, clicks-by-place; got 'cascade'" in refused.json()["detail"]
+        assert (
+            "expected one of all, clicks, first-click, first-failure, clicks-by-place; got 'cascade'"
+            in refused.json()["detail"]
+        )
         assert client.get(at).json()["default"] is None
         with mb.Client(str(client.base_url), "ads") as shop:
             shop.configure(answers="all")

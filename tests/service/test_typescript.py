@@ -58,6 +58,15 @@ async function main(): Promise<void> {
     if (seen.length === 3) break;
   }
   check(seen.join() === "created,asked,told", seen.join());
+  await bandits.create({ ...spec, name: "listed", answers: "first-click" });
+  const list = await bandits.ask("listed", { order: "explore" });
+  check(list.order!.join() === "b,a", list.order!.join());
+  const stopped = await bandits.tell("listed", { decision: list.decision!, clicked: "b" });
+  check(stopped.told === 1 && !stopped.waiting, "nothing is told of what was not looked at");
+  const next = await bandits.ask("listed");
+  check((await bandits.tell("listed", { decision: next.decision!, clicked: null })).told === 2, "none was clicked");
+  const third = await bandits.ask("listed");
+  await bandits.tell("listed", { decision: third.decision!, examined: [third.order![0]] });
   check((await bandits.metrics()).includes("matroid_bandits_decisions_total"), "figures are text");
   console.log("all is well");
 }

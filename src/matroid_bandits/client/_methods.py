@@ -25,7 +25,17 @@ from matroid_bandits.exceptions import (
     UnknownDecisionError,
 )
 from matroid_bandits.identification import Confidence, as_delta
-from matroid_bandits.learner import Answers, BestSet, Decision, Default, Estimates, Explanation, Holdout
+from matroid_bandits.learner import (
+    UNSAID,
+    Answers,
+    BestSet,
+    Decision,
+    Default,
+    Estimates,
+    Explanation,
+    Holdout,
+    Order,
+)
 from matroid_bandits.policies import Policy
 
 #: An answer of the server as it is, where a `Learner` has nothing like it.
@@ -72,9 +82,10 @@ class Methods:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
+        order: Order | None = None,
     ) -> Steps[Decision]:
         """Choose a set for one request; see `Learner.ask`."""
-        wanted = available, exclude, pinned, features, tags, unknown
+        wanted = available, exclude, pinned, features, tags, unknown, order
         (decision,) = yield from self._asked([wanted], is_batch=False)
         return decision
 
@@ -89,22 +100,35 @@ class Methods:
         return (yield from self._asked(listed, is_batch=True))
 
     @remote
-    def tell(self, decision: Decision | int, weights: ArrayLike | Mapping[Any, float]) -> Steps[None]:
-        """Record the observed weights of a decision's items, late, in parts and in any order; see `Learner.tell`."""
+    def tell(
+        self,
+        decision: Decision | int,
+        weights: ArrayLike | Mapping[Any, float] | None = None,
+        *,
+        clicked: Any = UNSAID,
+        failed: Any = UNSAID,
+        examined: Iterable[Any] | None = None,
+    ) -> Steps[None]:
+        """Record the weights of a decision's items, or where people stopped in its list; see `Learner.tell`."""
         id = None if _is_fallback(decision) else (yield from self._id_of(decision))
-        form = wire.weights_form(weights, decision)
+        form = wire.answer_form(decision, weights, clicked, failed, examined)
         if id is not None:
-            yield from self._post("tell", {"decision": id, "weights": form})
+            yield from self._post("tell", {"decision": id, **form})
 
     @remote
-    def tell_batch(self, answers: Iterable[tuple[Decision | int, Any]]) -> Steps[None]:
-        """Record the observed weights of several decisions, given as pairs of decision and weights; all or none."""
+    def tell_batch(self, answers: Iterable[tuple[Decision | int, Any] | Mapping[str, Any]]) -> Steps[None]:
+        """Record the answers to several decisions, each a pair of decision and weights, or a mapping of arguments of
+        `tell`; all or none."""
         listed, has_fallbacks = [], False
-        for decision, weights in answers:
+        for answer in answers:
+            given = answer if isinstance(answer, Mapping) else dict(zip(("decision", "weights"), answer, strict=True))
+            if others := given.keys() - _ANSWER:
+                raise MalformedRequestError(f"expected arguments of tell, got {min(others)!r}")
+            decision, *said = (given.get(name, nothing) for name, nothing in _ANSWER.items())
             id = None if _is_fallback(decision) else (yield from self._id_of(decision))
-            form = wire.weights_form(weights, decision)
+            form = wire.answer_form(decision, *said)
             if id is not None:
-                listed.append({"decision": id, "weights": form})
+                listed.append({"decision": id, **form})
             else:
                 has_fallbacks = True
         if listed or not has_fallbacks:
@@ -292,12 +316,12 @@ class Methods:
             As for `Learner`.
         title, about : str
             What people read of the campaign.
-        answers : "all" or "clicks", optional
+        answers : str, optional
             As for `Learner`; by default "clicks" with an `answer_window` and the `default` 0, otherwise "all".
         answer_window : float, optional
             Seconds after which what was not told counts as `default`, or is forgotten without one.
         default : float, optional
-            The weight of what was not told in time; with clicks it is 0.
+            The weight of what was not told in time; with clicks it is 0, and none where people stop in a list.
 
         Returns
         -------
@@ -368,11 +392,13 @@ class Methods:
         features: ArrayLike | Mapping[Any, ArrayLike] | None = None,
         tags: Mapping[str, Any] | None = None,
         unknown: Literal["raise", "ignore"] = "raise",
+        order: Order | None = None,
     ) -> Steps[tuple[Any, ...]]:
-        """Return the labels that the next `ask` would choose, without changing the campaign."""
-        body = yield from self._request(available, exclude, pinned, features, tags, unknown)
+        """Return the labels that the next `ask` would choose, in order where they are a list, without changing the
+        campaign."""
+        body = yield from self._request(available, exclude, pinned, features, tags, unknown, order)
         form = yield from self._post("preview", body, is_change=False)
-        return read(lambda form: tuple(decode(label) for label in form["items"]), form)
+        return read(lambda form: tuple(decode(label) for label in form.get("order") or form["items"]), form)
 
     @remote
     def pause(self) -> Steps[Form]:
@@ -461,7 +487,7 @@ class Methods:
         form = yield from self._get("best")
         learner = self._learner or (yield from self._campaign()).id
         labels, numbers = read(lambda form: (list(form["items"]), list(form["numbers"])), form)
-        self._best = {"learner": learner, "items": labels, "numbers": numbers}
+        self._best = {"learner": learner, "items": labels, "numbers": numbers, "order": form.get("order", labels)}
         self._best_until = time.monotonic() + _BEST_FOR
 
     def _fallbacks(self, bodies: list[Any]) -> list[Decision] | None:
@@ -481,7 +507,9 @@ class Methods:
                 return None
             form = {"decision": None, "learner": best["learner"], "items": labels, "pinned": pinned}
             form |= {"numbers": [number for _, number in pairs], "full": len(pairs) == len(best["items"])}
-            form |= {"held_out": False, "fallback": True, "tags": body.get("tags")}
+            order = [label for label in best["order"] if label in labels and label not in pinned]
+            order = [*pinned, *(order[::-1] if body.get("order") == "explore" else order)]
+            form |= {"held_out": False, "fallback": True, "tags": body.get("tags"), "order": order}
             found.append(Decision.from_dict(form))
         return found
 
@@ -556,7 +584,11 @@ def _listed(form: Form, is_batch: bool) -> list[Form]:
 #: The arguments of `ask`, and what they are where they are not given.
 _NOTHING: dict[str, Any] = {
     "available": None, "exclude": (), "pinned": (), "features": None, "tags": None, "unknown": "raise",
+    "order": None,
 }  # fmt: skip
+
+#: The arguments of `tell`, likewise.
+_ANSWER: dict[str, Any] = {"decision": None, "weights": None, "clicked": UNSAID, "failed": UNSAID, "examined": None}
 
 
 def _confidence(form: Mapping[str, Any]) -> tuple[str, Confidence | None]:

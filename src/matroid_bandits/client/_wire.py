@@ -14,7 +14,7 @@ from matroid_bandits._util.names import encode, pairs_of, plain, rows_of
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint, constraint_from_dict
 from matroid_bandits.exceptions import FeedbackError, ItemError, MalformedRequestError, PolicyError
-from matroid_bandits.learner import Decision, Holdout
+from matroid_bandits.learner import UNSAID, Decision, Holdout
 from matroid_bandits.policies import Policy, policy_to_dict
 
 
@@ -74,7 +74,14 @@ class Wanted:
 
     @classmethod
     def of(
-        cls, available: Any, exclude: Any, pinned: Any, features: Any, tags: Any = None, unknown: Any = "raise"
+        cls,
+        available: Any,
+        exclude: Any,
+        pinned: Any,
+        features: Any,
+        tags: Any = None,
+        unknown: Any = "raise",
+        order: Any = None,
     ) -> Wanted:
         """What is given; the rest is left out."""
         items: dict[str, Any] = {}
@@ -89,6 +96,8 @@ class Wanted:
             form["tags"] = tags_form(tags)
         if unknown != "raise":
             form["unknown"] = unknown
+        if order is not None:
+            form["order"] = order
         return cls(items, form)
 
     @property
@@ -145,6 +154,20 @@ def weights_form(weights: Any, decision: Decision | int = 0) -> list[Any]:
             raise FeedbackError(f"expected {len(labels)} weights, one per item of the basis; got {len(listed)}")
         return [[encode(label, "label"), weight] for label, weight in zip(labels, listed, strict=True)]
     return [[encode(plain(key), "label"), _weight(shown(key), value)] for key, value in zip(*named, strict=True)]
+
+
+def answer_form(decision: Decision | int, weights: Any, clicked: Any, failed: Any, examined: Any) -> dict[str, Any]:
+    """The arguments of `tell` besides the decision, as the server takes them; items are named by their labels."""
+    form: dict[str, Any] = {} if weights is None else {"weights": weights_form(weights, decision)}
+    for name, label in (("clicked", clicked), ("failed", failed)):
+        if label is not UNSAID:
+            form[name] = encode(plain(label), "label")
+    if examined is not None:
+        if isinstance(examined, (str, Mapping)):
+            raise FeedbackError(f"expected examined to be items or labels, got {shown(examined)}")
+        form["examined"] = labels_form(_listed("examined", examined))
+    is_empty = isinstance(decision, Decision) and not decision.items.size
+    return {"weights": []} if is_empty and weights is None else form  # nothing is told of nothing
 
 
 def default_form(default: Any) -> float | None:

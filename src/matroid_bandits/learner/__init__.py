@@ -6,9 +6,12 @@ from matroid_bandits.learner._decision import Decision
 from matroid_bandits.learner._explanation import BestSet, Estimates, Explanation, Forced
 from matroid_bandits.learner._holdout import Holdout
 from matroid_bandits.learner._learner import Default, Learner
+from matroid_bandits.learner._order import Order
+from matroid_bandits.learner._seen import UNSAID
 
 __all__ = [
     "KINDS",
+    "UNSAID",
     "Answers",
     "BestSet",
     "Decision",
@@ -19,5 +22,6 @@ __all__ = [
     "Holdout",
     "Kind",
     "Learner",
+    "Order",
     "Untold",
 ]

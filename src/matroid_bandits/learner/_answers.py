@@ -9,7 +9,7 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import FeedbackError, PolicyError
 from matroid_bandits.matroids import Matroid
-from matroid_bandits.policies import Policy
+from matroid_bandits.policies import Policy, check_takes
 
 #: The kinds of answers. A later kind is a word here and an entry of `KINDS`.
 Answers = Literal["all", "clicks", "first-click", "first-failure", "clicks-by-place"]
@@ -28,8 +28,8 @@ class Kind(NamedTuple):
     stop : str, or None
         The argument of `Learner.tell` that names the item at which people stopped to look, which has the other
         weight of 0 and 1; None where they look at everything.
-    is_list : bool
-        Whether a set is shown as a list, so that its order matters.
+    feedback : str, or None
+        What a policy must take, where a set is shown as a list, so that its order matters; see `Policy.takes`.
     asks_for : str
         What to send.
 
@@ -42,8 +42,13 @@ class Kind(NamedTuple):
     rest: float | None
     seen: float | None
     stop: str | None
-    is_list: bool
+    feedback: str | None
     asks_for: str
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a set is shown as a list."""
+        return self.feedback is not None
 
     def worth(self, total: float, n_told: int, n_items: int) -> float:
         """Return what a decision was worth, of whose weights `n_told` are known and add up to `total`.
@@ -83,17 +88,17 @@ class Kind(NamedTuple):
 
 
 _STOPPED = (
-    "{0}= with the first item that {1}, or with None where all items were looked at and none {1}; or examined= with the "
-    "items that were looked at;"
+    "{0}= with the first item that {1}, or with None where all items were looked at and none {1}; or examined= with "
+    "the items that were looked at;"
 )
 
 #: The kinds of answers by name.
 KINDS: Final[dict[Answers, Kind]] = {
-    "all": Kind(None, None, None, False, "the weight of every chosen item"),
-    "clicks": Kind(0.0, 0.0, None, False, "the weights of items that were clicked; examined= for what was looked at"),
-    "first-click": Kind(None, 0.0, "clicked", True, _STOPPED.format("clicked", "was clicked")),
-    "first-failure": Kind(None, 1.0, "failed", True, _STOPPED.format("failed", "failed")),
-    "clicks-by-place": Kind(0.0, None, None, True, "the weights of items that were clicked"),
+    "all": Kind(None, None, None, None, "the weight of every chosen item"),
+    "clicks": Kind(0.0, 0.0, None, None, "the weights of items that were clicked; examined= for what was looked at"),
+    "first-click": Kind(None, 0.0, "clicked", "cascade", _STOPPED.format("clicked", "was clicked")),
+    "first-failure": Kind(None, 1.0, "failed", "cascade", _STOPPED.format("failed", "failed")),
+    "clicks-by-place": Kind(0.0, None, None, "positions", "the weights of items that were clicked"),
 }
 
 
@@ -129,6 +134,8 @@ def check_kind(answers: Answers | None, policy: Policy, constraint: Constraint) 
         raise PolicyError(
             f'expected a policy that takes {wrong[0]:g}, {what} with answers="{answers}"; got {policy!r}'
         )
+    if kind.feedback is not None:
+        check_takes(policy, kind.feedback)
     if kind.is_list and not isinstance(constraint, Matroid):
         raise PolicyError(
             f'expected a matroid with answers="{answers}", since under other constraints the items of largest sum '

@@ -37,7 +37,13 @@ def estimates(learner: Learner, request: Request) -> Estimates:
     radii = learner.policy.spreads(state, request)[0]
     radii = np.where(np.isfinite(radii), radii, np.nan)
     found = labels, counts, waiting, means, sign * U + 0.0, radii, alarms, last, state.minimize
-    return Estimates(*found, spending(learner))
+    return Estimates(*found, spending(learner), attention(learner))
+
+
+def attention(learner: Learner) -> FloatArray | None:
+    """The chance that each place of a list is looked at, which `PositionBias` keeps; None for other policies."""
+    found = learner._agent.state.extra.get("attention")
+    return None if found is None else found[0].copy()
 
 
 def spending(learner: Learner) -> Spending | None:

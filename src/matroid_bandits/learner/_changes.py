@@ -119,7 +119,9 @@ def read_settings(
     new = learner.policy if policy is None else as_policy(policy)
     share = learner.holdout if holdout is None else Holdout.of(holdout)
     told = learner.answers if answers is None else as_answers(answers)
-    check_kind(told, new, learner.constraint)
+    for each in (new, share.control):
+        if each is not None:
+            check_kind(told, each, learner.constraint)
     return new, share, told, as_flag("restart", restart, error=PolicyError)
 
 

@@ -52,6 +52,9 @@ class Estimates:
         Whether weights are costs, of which the smaller index is better.
     spending : Spending, or None
         What decisions have cost beside a `Budget`; None for policies without one.
+    attention : float64 array, or None
+        The chance that each place of a list is looked at, from the top, as `PositionBias` has learnt it or was told;
+        None for other policies.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class Estimates:
     last_alarms: IntArray | None = None
     minimize: bool = False
     spending: Spending | None = None
+    attention: FloatArray | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain JSON form, from which `from_dict` makes equal estimates; null is an infinite index."""
@@ -88,6 +92,7 @@ class Estimates:
             "last_alarms": None if self.last_alarms is None else self.last_alarms.tolist(),
             "minimize": self.minimize,
             "spending": None if self.spending is None else self.spending._asdict(),
+            "attention": None if self.attention is None else self.attention.tolist(),
         }
 
     def of(self, items: Sequence[int]) -> Estimates:
@@ -122,6 +127,7 @@ class Estimates:
             last,
             form["minimize"],
             Spending(**form["spending"]) if form.get("spending") else None,
+            None if form.get("attention") is None else np.array(form["attention"], np.float64),
         )
 
     def to_frame(self) -> pandas.DataFrame:

@@ -134,13 +134,13 @@ class Departed:
         state.restore_totals(**alone.totals())
         self._keep(row, alone, state)
 
-    def drop(self, code: int, episode: int, state: State, policy: Policy) -> None:
-        """Take note that no answer will come to a play of an item that has left."""
+    def drop(self, code: int, episode: int, state: State, policy: Policy, were_unseen: bool) -> None:
+        """Take note that no answer will come to a play of an item that has left; see `Agent.close`."""
         if episode <= self.restarted_at:
             return
         row, here = -1 - code, np.zeros(1, np.int64)
         alone = self._alone(row, state)
-        alone.drop(here, here)
+        alone.drop(here, here, were_unseen)
         if self._own:  # what the items share is not narrowed by a play of one that has left
             policy.drop(alone, [Plays(here, here, episode)])
         self._keep(row, alone, state)

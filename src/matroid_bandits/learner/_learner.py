@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from matroid_bandits._typing import ArrayLike, IntArray
+from matroid_bandits._typing import ArrayLike, FloatArray, IntArray
 from matroid_bandits._util.checks import MOST_WEIGHT, as_flag, as_integer, as_number
 from matroid_bandits._util.names import plain
 from matroid_bandits._util.text import shown
@@ -45,7 +45,7 @@ from matroid_bandits.learner._seen import UNSAID, WEIGHTS_ALONE, Said, check_sai
 from matroid_bandits.learner._validate import MOST_DECISIONS
 from matroid_bandits.learner._wanted import IGNORE, RAISE, Wanted, read_features, read_wanted, without_unknown
 from matroid_bandits.learner._warm import warm_up
-from matroid_bandits.policies import Feedback, Policy, Request, Spending, as_policy, choose_sets
+from matroid_bandits.policies import Feedback, Policy, Request, Spending, as_policy, check_takes, choose_sets
 from matroid_bandits.stream import HOLDOUT, POLICY, Stream, as_seed
 
 #: What `ask` is given where nothing is asked for besides a set.
@@ -153,6 +153,8 @@ class Learner:
         self._holdout = Holdout.of(holdout)
         self._answers: Answers | None = as_answers(answers)
         check_kind(self._answers, policy, constraint)
+        if self._holdout.control is not None:
+            check_kind(self._answers, self._holdout.control, constraint)
         self._max_departed = as_integer("max_departed", max_departed, error=PolicyError)
         self._stream = Stream(as_seed(seed), range(1), POLICY)
         self._id = secrets.token_hex(16) if id is None else id
@@ -817,6 +819,12 @@ class Learner:
         """The cost of decisions under a `Budget` so far; None for policies without one."""
         return _beliefs.spending(self)
 
+    @property
+    @reading
+    def attention(self) -> FloatArray | None:
+        """Chance that each place of a list is looked at, from the top, as `PositionBias` knows it; else None."""
+        return _beliefs.attention(self)
+
     @reading
     def gap(
         self,
@@ -1147,6 +1155,8 @@ class Learner:
         play = self._find(decision)
         if not self._is_replaying:  # a log has weights, whatever was said
             check_said(self._answers, weights, said)
+            if said.closes:
+                check_takes(self._policy, "cascade")
         is_new = self._record is None and play.told is None and not self._n_changes and not is_trial
         if is_new and type(weights) in (np.ndarray, list) and not said.closes:
             # a whole answer to items that have the numbers they had, in fewer steps
@@ -1169,7 +1179,7 @@ class Learner:
             self._record(_events.told(play.request.episode, labels, values, closes))
         self._learn(play, values, positions)
         if closes and play.request.episode in self._loop.open:
-            self._close([play], None)
+            self._close([play], None, were_unseen=True)
 
     def _is_nothing(self, decision: Decision | int, weights: Any, said: Said = WEIGHTS_ALONE) -> bool:
         """Whether nothing is told of a decision that waits for nothing, such as one without items."""
@@ -1267,7 +1277,8 @@ class Learner:
                 told = Feedback(one, one, gain, episode, stream, features, kept=kept, places=places)
                 self._departed.answer(code, told, state, self._policy)
 
-    def _close(self, plays: list[Play], default: float | None) -> None:
+    def _close(self, plays: list[Play], default: float | None, were_unseen: bool = False) -> None:
+        """Stop waiting for the rest of some plays, which counts as `default`, is lost, or was not looked at."""
         dropped = []
         self._n_steps += 1
         for play in plays:
@@ -1276,7 +1287,7 @@ class Learner:
                 self._learn(play, np.full(positions.size, default), positions)
                 continue
             if (of_control := _control.play_of(self, play)) is not None:
-                self._control._close([of_control], None)  # type: ignore[union-attr]
+                self._control._close([of_control], None, were_unseen)  # type: ignore[union-attr]
             if not play.is_counted:
                 self._loop.dismiss(play, positions)
                 continue
@@ -1284,13 +1295,13 @@ class Learner:
             is_here = items >= 0
             for code in items[~is_here].tolist():
                 if self._departed.knows(code):
-                    self._departed.drop(code, play.request.episode, self._loop.state, self._policy)
+                    self._departed.drop(code, play.request.episode, self._loop.state, self._policy, were_unseen)
             if is_here.all():
                 dropped.append((play, positions))
             else:
                 self._loop.dismiss(play, positions[~is_here])
                 dropped.append((play, positions[is_here]))
-        self._loop.close(dropped)
+        self._loop.close(dropped, were_unseen)
         for play in plays:
             self._loop.open.pop(play.request.episode, None)
 

@@ -82,6 +82,9 @@ def _parts(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     arrays |= {name: getattr(state, name)[0] for name in _validate.PLAYS}
     if state.has_priors:
         arrays |= {f"priors/{name}": getattr(state, f"prior_{name}")[0] for name in ("means", "counts")}
+    forgotten = state.asked[0] - state.counts[0] - state.waiting[0] - state.lost[0]
+    if forgotten.any():
+        arrays["forgotten"] = forgotten
     arrays |= {f"totals/{key}": value[0] for key, value in state.totals().items()}
     arrays |= {f"extra/{key}": value for key, value in state.extra.items()}
     arrays |= {f"departed/{key}": value for key, value in learner._departed.columns.items()}
@@ -106,6 +109,9 @@ def is_same_state(one: Learner, other: Learner) -> bool:
         for each in (header, other_header):
             each["evidence"] = each.get("control", {})["evidence"] = None
     for prefix in ("", _CONTROL):
+        if not {*arrays} & {*other_arrays} >= {f"{prefix}forgotten"}:  # files of early versions do not say it
+            for each in (arrays, other_arrays):
+                each.pop(f"{prefix}forgotten", None)
         if {*arrays, *other_arrays} >= {f"{prefix}open/names"} and not (
             _is_named(arrays, prefix) and _is_named(other_arrays, prefix)
         ):
@@ -229,6 +235,8 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
         getattr(state, name)[0] = arrays[name]
     if "priors/means" in arrays:
         state.prior_means, state.prior_counts = arrays["priors/means"][None], arrays["priors/counts"][None]
+    if "forgotten" in arrays:
+        state.restore_forgotten(arrays["forgotten"][None].copy())
     state.restore_totals(**{key: arrays[f"totals/{key}"] for key in state.totals()})
     state.n_waiting[:] = state.waiting.sum(axis=1)
     state.update(np.arange(state.n_items))

@@ -99,6 +99,8 @@ def check_layouts(layouts: Mapping[str, Layout], n_items: int, n_departed: int) 
     expected = {name: Layout(kinds[name], (n_items,)) for name in PLAYS}
     if any(layouts.get(name) != layout for name, layout in expected.items()):
         raise ValueError(f"counts and sums do not fit {n_items} items")
+    if "forgotten" in layouts:
+        expected["forgotten"] = Layout(whole, (n_items,))
     if any(name.startswith("priors/") for name in layouts):
         expected |= {f"priors/{name}": Layout(real, (n_items,)) for name in ("means", "counts")}
     expected |= {"totals/partials": Layout(real, (40,)), "totals/n_partials": Layout(whole, ())}
@@ -162,6 +164,8 @@ def check_plays(arrays: Mapping[str, AnyArray], header: Mapping[str, Any], const
     if (arrays["waiting"] != waits).any() or (arrays["lost"] < 0).any():
         e = int((arrays["waiting"] != waits).argmax())
         raise ValueError(f"expected {waits[e]} waiting plays of item {e}, got {arrays['waiting'][e]}")
+    if (arrays.get("forgotten", arrays["lost"]) < 0).any():
+        raise ValueError("expected plays that left no trace in a number of 0 or more, got less")
     if not np.isfinite(arrays["means"]).all():
         raise ValueError("expected finite means, got others")
     if "priors/means" in arrays:

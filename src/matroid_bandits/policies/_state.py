@@ -231,6 +231,10 @@ class State:
                 np.add.at(array, (runs, items), n)
             statistics.update_lines(runs, items, *self._lines)
 
+    def restore_forgotten(self, n_forgotten: IntArray) -> None:
+        """Set how many plays of each item (R, L) left no trace but in `asked`."""
+        self._n_forgotten = n_forgotten
+
     def set_priors(self, items: IntArray, means: FloatArray, counts: FloatArray) -> None:
         """Set priors: `items` count as played `counts` (n,) times with mean gain `means` (n,), in every run."""
         if not self.has_priors:

@@ -34,7 +34,7 @@ _NOTHING = (b"", b"{}")
 
 def request_of(body: RequestBody) -> dict[str, Any]:
     """The arguments of `Learner.ask` that a body gives; none where it says nothing."""
-    wanted = {name: value for name in ("exclude", "pinned", "tags") if (value := getattr(body, name, None))}
+    wanted = {name: value for name in ("exclude", "pinned", "tags", "order") if (value := getattr(body, name, None))}
     wanted |= {name: value for name in ("available", "features") if (value := getattr(body, name)) is not None}
     return wanted if getattr(body, "unknown", "raise") == "raise" else wanted | {"unknown": "ignore"}
 
@@ -78,7 +78,7 @@ def _ask(replica: Replica, turn: Turn, wanted: dict[str, Any]) -> dict[str, Any]
 @action
 def tell(replica: Replica, turn: Turn, body: TellBody) -> Answer:
     """Take an answer."""
-    form = _tell(replica, turn, body.decision, body.weights)
+    form = _tell(replica, turn, body.decision, body.weights, body.said)
     return Answer(to_json(form), stored=short_told(form))
 
 
@@ -94,18 +94,23 @@ def of_learner(replica: Replica, turn: Turn, id: str, run: Action) -> Answer:
 def tell_all(replica: Replica, turn: Turn, answers: list[TellBody]) -> dict[str, Any]:
     """Take all answers, or none at all where one of them is wrong."""
     merged = _merged(answers)
-    for decision, weights in merged.items():
-        replica.learner.check_tell(decision, weights)
-    return {"answers": [_tell(replica, turn, *answer) for answer in merged.items()]}
+    for decision, (weights, said) in merged.items():
+        replica.learner.check_tell(decision, weights, **said)
+    return {"answers": [_tell(replica, turn, decision, *answer) for decision, answer in merged.items()]}
 
 
-def _merged(answers: list[TellBody]) -> dict[int, Any]:
-    """The weights of each decision: it may come several times, with different items."""
-    merged: dict[int, Any] = {}
+def _merged(answers: list[TellBody]) -> dict[int, tuple[Any, dict[str, Any]]]:
+    """What is told of each decision: it may come several times, with weights of different items."""
+    merged: dict[int, tuple[Any, dict[str, Any]]] = {}
     for answer in answers:
-        weights = merged.setdefault(answer.decision, answer.weights)
-        if weights is answer.weights:
+        if answer.decision not in merged:
+            merged[answer.decision] = answer.weights, answer.said
             continue
+        weights, said = merged[answer.decision]
+        if said or answer.said:
+            raise FeedbackError(
+                f"expected one answer to decision {answer.decision} where it says what was looked at, got several"
+            )
         if not (isinstance(weights, dict) and isinstance(answer.weights, dict)):
             raise FeedbackError(
                 f"expected weights by label of decision {answer.decision}, which comes twice; got a list"
@@ -114,12 +119,12 @@ def _merged(answers: list[TellBody]) -> dict[int, Any]:
             raise FeedbackError(
                 f"expected each item of decision {answer.decision} once, got {min(map(repr, twice))} twice"
             )
-        merged[answer.decision] = weights | answer.weights
+        merged[answer.decision] = weights | answer.weights, {}
     return merged
 
 
-def _tell(replica: Replica, turn: Turn, decision: int, weights: Any) -> dict[str, Any]:
-    replica.learner.tell(decision, replica.in_order(decision, weights))
+def _tell(replica: Replica, turn: Turn, decision: int, weights: Any, said: dict[str, Any]) -> dict[str, Any]:
+    replica.learner.tell(decision, weights if said else replica.in_order(decision, weights), **said)
     taken = replica.take(turn.at, turn.rows)
     n_told = len(taken[0]["weights"]) if taken else 0  # nothing is told of a decision without items
     return {"decision": decision, "told": n_told, "waiting": decision in replica.learner.book}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Literal
 
+import numpy as np
+
 from matroid_bandits._util.names import decode, encode
 from matroid_bandits.evaluation import fixed_set
 from matroid_bandits.exceptions import ArchivedEventsError, StoppingError
@@ -86,6 +88,7 @@ def campaign_form(replica: Replica, *, constraint: bool = False) -> dict[str, An
         "answer_window": replica.spec.get("answer_window"),
         "default": replica.spec.get("default"),
         "spending": None if (spent := learner.spending) is None else spent._asdict(),
+        "attention": None if (attention := learner.attention) is None else attention.tolist(),
     }
     return form | {"constraint": matroid.to_dict()} if constraint else form
 
@@ -114,8 +117,11 @@ def estimates_form(
 
 def best_form(replica: Replica, pessimism: float | None, deviation: float) -> dict[str, Any]:
     """The set of best means so far, or of best lower confidence bounds."""
-    best = replica.learner.best_basis(pessimism=pessimism, deviation=deviation)
-    return best.to_dict() | {"seq": replica.seq, "value": best.value}
+    learner = replica.learner
+    best = learner.best_basis(pessimism=pessimism, deviation=deviation)
+    form, gains = best.to_dict(), -best.means if learner.minimize else best.means
+    order = [form["items"][k] for k in np.argsort(-gains, kind="stable").tolist()]  # NaN last
+    return form | {"seq": replica.seq, "value": best.value, "order": order}
 
 
 def confidence_form(replica: Replica, delta: float, deviation: float | None, tolerance: float) -> dict[str, Any]:

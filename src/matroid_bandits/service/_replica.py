@@ -133,7 +133,7 @@ class Replica:
 
     def _tell_whole(self, event: dict[str, Any]) -> bool:
         """Let an answer happen that is of a whole decision, in its order: most are, and a list takes less time."""
-        if event["event"] != "told":
+        if event["event"] != "told" or "closes" in event:
             return False
         weights, items = event["weights"], self.learner.book.untouched(event["decision"])
         if items is None or [label for label, _ in weights] != items:
@@ -160,10 +160,10 @@ class Replica:
         elif kind == "told" and not before:  # of nothing, in a log of version 0.2.0
             return
         elif kind == "told":
-            told = self._widen(event)
+            told, closes = self._widen(event), "closes" in event
             history.add(at, TOLD, len(told))
-            self._learn(at, before[0], math.fsum(told), len(told))
-            self.uplift.tell(event["decision"], told, at, learner, history.unsettled)
+            self._note_told(at, before[0], told, closes)
+            self.uplift.tell(event["decision"], told, at, learner, history.unsettled, closes)
         elif kind == "observed":
             self._widen(event)
         elif kind == "closed":
@@ -247,6 +247,14 @@ class Replica:
                 history.learn(at, dropped[1], n_told / max(each.n_items, 1), each.is_held_out)
         if "before" in event:
             history.settle_before(at, event["before"])
+
+    def _note_told(self, at: float, of: Untold, told: list[float], closes: bool) -> None:
+        """Count what was told of a decision; where it `closes`, what the decision was worth, if that is known."""
+        total, kind = math.fsum(told), KINDS[self.answers]
+        if not closes or kind.stop is None:
+            self._learn(at, of, total, of.n_untold if closes else len(told))
+        elif not math.isnan(value := kind.worth(total, len(told), of.n_untold)):
+            self.history.learn(at, value, 1.0, of.is_held_out)
 
     def _learn(self, at: float, of: Untold, weight: float, n_items: int) -> None:
         """Count the weights of some items of a decision: at once, or, with answers of clicks, when it is settled."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, RootModel, Tag
 
-from matroid_bandits.learner import Answers
+from matroid_bandits.learner import Answers, Order
 from matroid_bandits.service._tokens import LONGEST_S
 from matroid_bandits.specs import (
     ConstrainedSpec,
@@ -50,6 +50,11 @@ class RequestBody(Body):
 class AskBody(RequestBody):
     """What one request asks for besides a set."""
 
+    order: Order | None = Field(
+        None,
+        description="How the set is shown as a list: the best item first, or, to explore, the worst. By default "
+        "there is a list where the campaign's answers ask for one.",
+    )
     unknown: Literal["raise", "ignore"] = Field(
         "raise", description="What is done about items in available and exclude that are not there."
     )
@@ -69,10 +74,30 @@ class AskBatchBody(Body):
 
 
 class TellBody(Body):
-    """Observed weights of a decision's items."""
+    """Observed weights of a decision's items, or where people stopped in its list."""
 
     decision: Integer = Field(description="The decision's number.")
-    weights: Weights
+    weights: Weights | None = None
+    clicked: Label | None = Field(
+        default=None,
+        description="With the answers first-click: the item of the first click, or null for none of all.",
+    )
+    failed: Label | None = Field(
+        default=None,
+        description="With the answers first-failure: the first item that failed, or null for none of all.",
+    )
+    examined: Labels | None = Field(
+        default=None,
+        description="The items that people looked at, where that is known: those without a weight have 0, with "
+        "first-failure 1, and nothing is learnt of the others.",
+    )
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is said besides weights; null says something of where people stopped."""
+        stops = self.model_fields_set & {"clicked", "failed"}
+        found = {name: getattr(self, name) for name in sorted(stops)}
+        return found if self.examined is None else found | {"examined": self.examined}
 
 
 class TellBatchBody(Body):
@@ -247,6 +272,9 @@ class DecisionAnswer(BaseModel):
     pinned: Labels = Field(description="The items that the request had pinned.")
     full: bool = Field(description="Whether the set has the largest allowed size.")
     held_out: bool = Field(description="Whether it was drawn at random.")
+    order: Labels | None = Field(
+        None, description="The items from the top of the list, where the set is shown as one."
+    )
     tags: dict[str, Any] | None = Field(None, description="Tags of the request, if any.")
     matching: Labels | None = Field(
         None, description="The partner of each item, in the same order; only where items are matched to partners."
@@ -340,11 +368,15 @@ class CampaignAnswer(Summary):
         description="Whether the campaign's policy learns from the control's decisions too."
     )
     answers: Answers = Field(
-        description="What is told: all chosen items, or clicks alone, so that the rest is 0 at the close."
+        description="What is told: all chosen items; clicks alone, so that the rest is 0 at the close; or, of a "
+        "list, its first-click, its first-failure or its clicks-by-place."
     )
     answer_window: float | None
     default: float | None
     spending: SpendingForm | None = Field(description="What was spent of a budget per decision; null without one.")
+    attention: list[float] | None = Field(
+        description="The chance that each place of a list is looked at, from the top; null where it is not learnt."
+    )
     constraint: dict[str, Any] | None = Field(None, description="The matroid in its stored form.")
 
 
@@ -392,6 +424,9 @@ class EstimatesAnswer(BaseModel):
     chosen: list[int] = Field(description="In how many of them each item was.")
     categories: list[int] | None = Field(description="The category of each item by its place; null without any.")
     spending: SpendingForm | None = Field(description="What was spent of a budget per decision; null without one.")
+    attention: list[float] | None = Field(
+        description="The chance that each place of a list is looked at, from the top; null where it is not learnt."
+    )
 
 
 class ForcedAnswer(BaseModel):
@@ -468,6 +503,7 @@ class BestAnswer(BaseModel):
     means: list[float | None]
     counts: list[int]
     value: float | None
+    order: Labels = Field(description="The items by their means, the best first.")
 
 
 class WaitingDecision(DecisionAnswer):
@@ -496,7 +532,7 @@ class Bucket(BaseModel):
     mean: float | None = Field(description="Average weight per decision, of what was told and of defaults.")
     closed: int
     expired: int = Field(
-        description="Decisions whose window ended before all was told, where answers are of all items."
+        description="Decisions whose window ended before they were answered; with answers of clicks none."
     )
     settled: int = Field(description="With answers of clicks: decisions that now count in the averages, each whole.")
     waiting: int
@@ -636,6 +672,10 @@ class AskedEvent(Event):
     exclude: Labels | None = None
     pinned: Labels | None = None
     features: Any = None
+    order: Labels | None = Field(
+        None, description="The items from the top of the list, where the set is shown as one."
+    )
+    worst_first: bool = Field(False, description="Whether the list explores: it begins with the worst item.")
     held_out: bool = Field(False, description="Whether it was drawn at random.")
     instead: Labels | None = Field(None, description="What would have been chosen, had it not been drawn at random.")
     tags: dict[str, Any] | None = None
@@ -647,6 +687,7 @@ class ToldEvent(Event):
     event: Literal["told"]
     decision: int
     weights: list[Any] = Field(description="Pairs of label and weight, or weights in the order of the items.")
+    closes: bool = Field(False, description="Whether it says what was looked at, so that the others get no weight.")
 
 
 class ClosedEvent(Event):

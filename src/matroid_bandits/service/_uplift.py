@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict
+from math import isnan
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +21,7 @@ from matroid_bandits.evaluation import (
     unit_hash,
 )
 from matroid_bandits.exceptions import EvaluationError
-from matroid_bandits.learner import Learner
+from matroid_bandits.learner import KINDS, Learner
 from matroid_bandits.policies import OMM
 
 #: Values of the hold-out's tag that are remembered, by a hash of 8 bytes. Where there are more, every second new one
@@ -101,9 +102,18 @@ class Uplift:
             self._count(found, at, learner)
 
     def tell(
-        self, decision: int, weights: Iterable[float], at: float, learner: Learner, unsettled: Container[int] = ()
+        self,
+        decision: int,
+        weights: Iterable[float],
+        at: float,
+        learner: Learner,
+        unsettled: Container[int] = (),
+        closes: bool = False,
     ) -> None:
-        """Take answers into account; the decision counts where they are the last, and it is not `unsettled`."""
+        """Take answers into account; the decision counts where they are the last, and it is not `unsettled`.
+
+        With `closes` they are the last, and what was not told was not looked at.
+        """
         found = self._open.get(decision)
         if found is None:
             return
@@ -111,7 +121,7 @@ class Uplift:
             found[-2] -= 1
             found[-1] += weight
             self._look_at(weight)
-        if found[-2] <= 0:
+        if found[-2] <= 0 or closes:
             self.settle([decision] if decision not in unsettled else (), at, learner)
         elif decision not in learner.book:
             del self._open[decision]
@@ -130,27 +140,31 @@ class Uplift:
             found = self._open.pop(id, None)
             if found is None:
                 continue
-            *_, is_held_out, day, n_items, n_untold, _ = found
             if default is not None:
-                found[-1] += default * n_untold
+                found[-1] += default * found[-2]
+                found[-2] = 0
                 self._look_at(default)
-            if default is not None or n_untold < n_items:
-                self._count(found, at, learner)
-            elif self.sums is not None:
-                self.sums.lose(day, is_held_out)
+            self._count(found, at, learner)
 
     def _look_at(self, weight: float) -> None:
         if self.sums is not None and weight not in (0.0, 1.0):
             self.sums.are_clicks = False
 
     def _count(self, decision: list[Any], at: float, learner: Learner) -> None:
-        share, unit, has_tag, is_held_out, day, n_items, _, total = decision
+        """Let a settled decision count with what it was worth; it is lost where that is not known."""
+        share, unit, has_tag, is_held_out, day, n_items, n_untold, total = decision
         if self.sums is None or self.sequence is None:
             return
-        self.sums.add(day, total, is_held_out, n_items, unit)
+        kind = KINDS[learner.answers or "all"]
+        value = kind.worth(total, n_items - n_untold, n_items)
+        if isnan(value):
+            self.sums.lose(day, is_held_out)
+            return
+        self.sums.are_clicks &= kind.stop != "failed"
+        self.sums.add(day, value, is_held_out, n_items, unit)
         if has_tag and not self._is_new(unit):
             return
-        sequence, gain = self.sequence, -total if learner.minimize else total
+        sequence, gain = self.sequence, -value if learner.minimize else value
         if not sequence.low <= gain <= sequence.high:
             sequence.widen(gain, gain)
         sequence.add([gain], [is_held_out], share)
@@ -254,8 +268,8 @@ class Uplift:
 
 
 def _range(learner: Learner) -> tuple[float, float]:
-    """The range of the gain of a set: as many items as it may have, each from 0 to the scale of the policy."""
+    """The range of the gain of a set, each of whose items has a weight from 0 to the scale of the policy."""
     policy = learner.policy
     scale = policy.scale if isinstance(policy, OMM) and policy.scale > 0.0 else 1.0
-    most = learner.constraint.largest_size * scale
-    return (-most, 0.0) if learner.minimize else (0.0, most)
+    low, high = KINDS[learner.answers or "all"].range(0.0, scale, learner.constraint.largest_size)
+    return (-high, -low) if learner.minimize else (low, high)

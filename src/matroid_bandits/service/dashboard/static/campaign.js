@@ -468,6 +468,7 @@ const trial = new Trial(byId("trial"), {
   name,
   mayDecide,
   rows: () => rows,
+  kind: () => campaign?.answers,
   explain: (label, request) => explanations.show(label, request),
   changed: refresh,
 });

@@ -155,7 +155,7 @@ function specOf() {
     name: text("name"),
     title: text("title"),
     matroid: matroid(),
-    policy: text("policy"),
+    policy: text("policy") === "PositionBias" ? { policy: "PositionBias", base: { policy: "OMM" } } : text("policy"),
     direction: text("direction"),
     answers: text("answers"),
     answer_window: text("window") ? number("window", "of seconds") : null,
@@ -169,7 +169,7 @@ function showRule() {
   byId("new-each-box").hidden = rule === "uniform" || rule === "graphic";
   field("each").inputMode = rule === "quotas" ? "text" : "numeric";
   byId("new-all-box").hidden = rule === "graphic";
-  byId("new-missing-box").hidden = text("answers") === "clicks";
+  byId("new-missing-box").hidden = text("answers") !== "all";
   byId("new-each-label").textContent =
     { quotas: "Most of each, such as section 2, brand 1", knapsack: "Items in all (optional)" }[rule] ?? "Items per category";
   byId("new-all-label").textContent = { uniform: "Items in a set", knapsack: "Budget" }[rule] ?? "Items in all (optional)";

@@ -18,6 +18,7 @@ export function factsOf(campaign) {
     ["Weights are", campaign.minimize ? "costs: small ones are good" : "gains: large ones are good"],
     ["Answers", answersText(campaign)],
     [controlText(control, set), holdout ? `${+(100 * holdout).toPrecision(3)}% of the requests` : "none"],
+    ...(campaign.attention ? [["Attention by place", campaign.attention.map((chance) => weight(chance)).join(", ")]] : []),
     ["Seed", seed === null || seed === undefined ? "none" : String(seed)],
     ["Created", moment(campaign.created)],
     ["Times", `are in ${timeZone()}`],
@@ -26,10 +27,21 @@ export function factsOf(campaign) {
 }
 
 /** Whether the campaign is told clicks alone, so that a decision is settled when its window ends, and none expires. */
-export const isClicks = (campaign) => campaign?.answers === "clicks";
+export const isClicks = (campaign) => campaign?.answers === "clicks" || campaign?.answers === "clicks-by-place";
+
+/** What answers say of lists: the key that names where people stopped, its item in words, and where there was none. */
+export const STOPS = {
+  "first-click": { key: "clicked", words: "First click", none: "nothing was clicked" },
+  "first-failure": { key: "failed", words: "First failure", none: "nothing failed" },
+};
 
 function answersText(campaign) {
   const { answer_window: window, default: missing } = campaign;
+  const stop = STOPS[campaign.answers];
+  if (stop) {
+    const wait = window === null ? "waited for without an end" : `waited for ${duration(window)}`;
+    return `are the ${stop.words.toLowerCase()} of a list, ${wait}; nothing is known of what is below it`;
+  }
   if (isClicks(campaign))
     return `are clicks; the rest is 0 ${window === null ? "when a decision is closed" : `after ${duration(window)}`}`;
   const then = missing === null ? "forgotten" : `counted as ${weight(missing)}`;

@@ -3,12 +3,16 @@
 import { campaignPath, query, send } from "./api.js";
 import { h, showProblem } from "./dom.js";
 import { count, counted, labelText } from "./format.js";
+import { STOPS } from "./overview.js";
 import { Picker } from "./picker.js";
 
 export class Trial {
-  /** `rows` gives all items, `explain` shows why one is in or out of a request, `changed` is told of asks and answers. */
-  constructor(place, { name, mayDecide, rows, explain, changed }) {
-    Object.assign(this, { name, explain, changed });
+  /**
+   * `rows` gives all items, `kind` what answers tell of, `explain` shows why an item is in or out of a request, `changed`
+   * is told of asks and answers.
+   */
+  constructor(place, { name, mayDecide, rows, kind, explain, changed }) {
+    Object.assign(this, { name, kind, explain, changed });
     this.available = new Picker("Only these", "everything is eligible", rows);
     this.exclude = new Picker("Not these", "nothing is excluded", rows);
     this.pinned = new Picker("Pinned", "nothing must be in", rows);
@@ -131,9 +135,9 @@ export class Trial {
           : `${words} nothing: the request leaves no item that may be chosen.`,
       ),
       h(
-        "ul",
+        decision.order ? "ol" : "ul",
         { class: "chips" },
-        decision.items.map((label) =>
+        (decision.order ?? decision.items).map((label) =>
           h(
             "li",
             {},
@@ -151,6 +155,7 @@ export class Trial {
   /** A field for the weight of each item of a decision that waits. */
   showAnswers(decision) {
     if (!decision.items.length) return this.answers.replaceChildren();
+    if (STOPS[this.kind()]) return this.showStops(decision, STOPS[this.kind()]);
     const problem = h("div", { role: "alert" });
     const fields = decision.items.map((label, k) =>
       h("input", {
@@ -223,6 +228,60 @@ export class Trial {
       });
     this.answers.replaceChildren(form);
     fields[0].focus({ preventScroll: true });
+  }
+
+  /** A choice of the item at which people stopped in the list of a decision that waits. */
+  showStops(decision, stop) {
+    const problem = h("div", { role: "alert" });
+    const listed = decision.order ?? decision.items;
+    const choice = h(
+      "select",
+      { id: "stopped-at" },
+      h("option", { value: "" }, `All were looked at, ${stop.none}`),
+      listed.map((label, k) => h("option", { value: String(k) }, labelText(label))),
+    );
+    const settle = async (task) => {
+      showProblem(problem, null);
+      try {
+        await task();
+        this.changed();
+      } catch (error) {
+        showProblem(problem, error);
+      }
+    };
+    const tell = () =>
+      settle(async () => {
+        const at = choice.value === "" ? null : listed[Number(choice.value)];
+        const answer = await send(campaignPath(this.name, "/tell"), { decision: decision.decision, [stop.key]: at });
+        this.finish(`Decision ${count(decision.decision)} is answered: ${counted(answer.told, "item")} told.`);
+      });
+    const close = () =>
+      settle(async () => {
+        await send(campaignPath(this.name, "/close"), { decision: decision.decision });
+        this.finish(`Decision ${count(decision.decision)} is closed. Nothing is known of it.`);
+      });
+    const form = h(
+      "form",
+      {
+        class: "answers",
+        onsubmit: (event) => {
+          event.preventDefault();
+          tell();
+        },
+      },
+      h("h3", {}, `Answer decision ${count(decision.decision)}`),
+      h("p", { class: "soft" }, "Items below the one that is chosen were not looked at: nothing is learnt of them."),
+      h("div", {}, h("label", { for: "stopped-at" }, stop.words), choice),
+      problem,
+      h(
+        "div",
+        { class: "row" },
+        h("button", { class: "primary" }, "Tell"),
+        h("button", { type: "button", onclick: () => close() }, "Close without an answer"),
+      ),
+    );
+    this.answers.replaceChildren(form);
+    choice.focus({ preventScroll: true });
   }
 
   /** Answer a decision that was asked before, here or by another client. */
