@@ -6,13 +6,14 @@ import threading
 from collections.abc import Mapping
 
 from matroid_bandits.compiled import _ready
-from matroid_bandits.compiled._background import begin, is_allowed, is_under_way
+from matroid_bandits.compiled._background import begin, is_under_way
 from matroid_bandits.compiled._costs import COMPILED_SHARE, agent_seconds, compiled_seconds, kernel_cost, playing_time
 from matroid_bandits.compiled._families import check_cpu, kernel_of
 from matroid_bandits.compiled._forms import Misfit, ProblemForms
 from matroid_bandits.compiled._slices import Settings, Slice
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.identification import StoppingRule
+from matroid_bandits.kernels.background import is_allowed
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
