@@ -87,8 +87,8 @@ sphinx_gallery_conf = {
     "thumbnail_size": (400, 240),
 }
 
-#: Rooms that are no library: the command line is documented by its pages.
-_LEFT_OUT = ("cli", "kernels")
+#: Rooms that are no library: the command line and compiled simulations are documented by their pages.
+_LEFT_OUT = ("cli", "kernels", "compiled")
 
 #: The rooms of the reference by what a reader is after; a new one stands in the last group until it is put elsewhere.
 _GROUPS = {

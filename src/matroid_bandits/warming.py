@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import os
-import pickle
-import sys
-import threading
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -20,7 +13,6 @@ from matroid_bandits._util.text import shown
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.exceptions import SimulationError
 from matroid_bandits.kernels.compiling import at_once
-from matroid_bandits.kernels.notice import the_notice
 from matroid_bandits.learner import Learner
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
@@ -84,33 +76,11 @@ def warm_up(
     return time.perf_counter() - began
 
 
-def _compile_what_is_sent() -> None:
-    """Compile for the learners that another process names, a line for each, at the lowest priority.
-
-    A line has the constraint, the policy, whether to minimize and the seed, as a pickle in base64. "compiling" is
-    printed for every kernel that is not on disk, and "done" after each line.
-    """
-    if hasattr(os, "nice"):
-        os.nice(19)
-    lines: SimpleQueue[str] = SimpleQueue()
-    threading.Thread(target=_read, args=(lines,), daemon=True).start()
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1) as answers:
-        sys.stdout = sys.stderr  # whatever others print
-        the_notice.on_compiling = lambda: print("compiling", file=answers)
-        while line := lines.get():
-            with suppress(Exception):  # of a policy or a constraint of a user's own
-                constraint, policy, minimize, seed = pickle.loads(base64.b64decode(line))
-                shape = (constraint.n_items, policy.n_features or 0)
-                features = None if policy.n_features is None else np.zeros(shape)
-                Learner(constraint, policy, minimize=minimize, seed=seed, features=features).warm_up()
-            print("done", file=answers)
-
-
-def _read(lines: SimpleQueue[str]) -> None:
-    """Take lines from the standard input, and end the process with it: its parent has all it asked for, or died."""
-    for line in sys.stdin:
-        lines.put(line)
-    os._exit(0)
+def warm_up_like(constraint: Constraint, policy: Policy, minimize: bool, seed: int) -> None:
+    """Compile what the requests to such a learner will need."""
+    shape = (constraint.n_items, policy.n_features or 0)
+    features = None if policy.n_features is None else np.zeros(shape)
+    Learner(constraint, policy, minimize=minimize, seed=seed, features=features).warm_up()
 
 
 def _listed(policies: Any) -> list[Any]:

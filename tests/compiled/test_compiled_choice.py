@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -283,15 +284,13 @@ def test_a_slice_changes_hands_with_the_same_bits(monkeypatch):
 def test_a_child_takes_a_call_and_says_its_processor_time(monkeypatch, tmp_path):
     """Of a policy without a kernel, so nothing is compiled; while another process compiles, there is less to do."""
     monkeypatch.setenv("MATROID_BANDITS_BACKGROUND", "1")
-    monkeypatch.setattr(_background, "_children", {})
+    monkeypatch.setattr(_background, "_tried", set())
     _background.begin("none", PROBLEM, mb.FixedSet([0, 1]), tmp_path)
-    child = _background._children["none"]
+    [thread] = [each for each in threading.enumerate() if each.name == "matroid-bandits-compiler"]
+    thread.join()
+    assert (seconds := compiled.compiling()["none"]) > 0.0
     _background.begin("none", PROBLEM, mb.FixedSet([0, 1]), tmp_path)
-    assert _background._children["none"] is child  # started once
-    child.thread.join()
-    assert child.process.returncode == 0
-    assert compiled.compiling()["none"] > 0.0
-    child.end()
+    assert compiled.compiling()["none"] == seconds  # done once
     _background.begin("unsendable", PROBLEM, Unsendable(), tmp_path)
     assert "unsendable" not in compiled.compiling()
 
@@ -304,9 +303,9 @@ class Unsendable(mb.OMM):
 
 
 def test_no_child_is_started_where_that_is_forbidden(monkeypatch, tmp_path):
-    monkeypatch.setattr(_background, "_children", {})
-    _background.begin("none", PROBLEM, mb.FixedSet([0, 1]), tmp_path)
-    assert _background._children == {}
+    monkeypatch.setattr(_background, "_tried", set())
+    _background.begin("forbidden", PROBLEM, mb.FixedSet([0, 1]), tmp_path)
+    assert "forbidden" not in compiled.compiling()
 
 
 @needs_compiler
@@ -315,14 +314,15 @@ def test_no_child_is_started_where_that_is_forbidden(monkeypatch, tmp_path):
 def test_a_kernel_that_is_not_on_disk_is_compiled_while_an_agent_plays(tmp_path):
     code = """
 import matroid_bandits as mb
-from matroid_bandits.compiled import _background, _costs
+import threading
+from matroid_bandits.compiled import _costs
 coins = mb.BernoulliEnvironment([0.9, 0.7, 0.5, 0.1])
 problem = mb.Problem(mb.UniformMatroid(4, 2), coins)
 _costs.KERNEL_COSTS["play_quotas"] = _costs.KernelCost(0.01, 0.01)
 size = {"n_episodes": 20_000, "n_runs": 10, "seed": 1}
 before = mb.simulate(problem, mb.OMM(), **size)
-[child] = _background._children.values()
-child.thread.join()
+[child] = [thread for thread in threading.enumerate() if thread.name == "matroid-bandits-compiler"]
+child.join()
 after = mb.simulate(problem, mb.OMM(), **size)
 print(before.engine, after.engine, before == after, mb.compiled.compiling()["play_quotas"] > 1.0)
 """

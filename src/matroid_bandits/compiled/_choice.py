@@ -6,13 +6,14 @@ import threading
 from collections.abc import Mapping
 
 from matroid_bandits.compiled import _ready
-from matroid_bandits.compiled._background import begin, is_allowed, is_under_way
+from matroid_bandits.compiled._background import begin, is_under_way
 from matroid_bandits.compiled._costs import COMPILED_SHARE, agent_seconds, compiled_seconds, kernel_cost, playing_time
 from matroid_bandits.compiled._families import check_cpu, kernel_of
 from matroid_bandits.compiled._forms import Misfit, ProblemForms
 from matroid_bandits.compiled._slices import Settings, Slice
 from matroid_bandits.engines import EngineChoice
 from matroid_bandits.identification import StoppingRule
+from matroid_bandits.kernels.background import is_allowed
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 
@@ -24,18 +25,7 @@ _LOOK_S = 0.1
 
 
 def choose(settings: Settings, policy: Policy) -> tuple[str, str]:
-    """Return whether a policy's runs are played "compiled" or by the "agent", and why.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import Settings, choose
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> settings = Settings(problem, 9, 50, seed=1, start="observe", checkpoints=np.array([9]), engine="greedy")
-    >>> choose(settings, mb.OMM())
-    ('agent', 'an engine was named')
-    """
+    """Return whether a policy's runs are played "compiled" or by the "agent", and why."""
     if settings.engine != "auto":
         return "agent", "an engine was named"
     if settings.until is not None:
@@ -133,27 +123,7 @@ _lock = threading.Lock()
 
 
 class Rival:
-    """The kernel that could play a slice in place of the `Agent` that does.
-
-    The agent asks now and then. Where the kernel is on disk and would be done before the agent, it plays the slice
-    from the first episode on, with the same numbers; where it is not on disk, and compiling takes less time than the
-    agent has left, a child process compiles it.
-
-    Parameters
-    ----------
-    slice, settings : Slice, Settings
-        What is played.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import Rival, Settings, Slice
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> settings = Settings(problem, 9, 50, seed=1, start="observe", checkpoints=np.array([9]), engine="greedy")
-    >>> Rival(Slice("OMM", mb.OMM(), 0, 50), settings).is_sooner(450)
-    False
-    """
+    """The kernel that could play a slice in place of the `Agent` that does."""
 
     def __init__(self, slice: Slice, settings: Settings) -> None:
         self._slice, self._settings = slice, settings

@@ -46,41 +46,15 @@ def kernel_cost(kernel: str) -> KernelCost:
 
 
 def agent_seconds(problem: Problem, n_runs: int) -> float:
-    """Seconds that an `Agent` takes for an episode of `n_runs` runs at once, on one core.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import agent_seconds
-    >>> coins = mb.Problem(mb.UniformMatroid(1000, 10), mb.BernoulliEnvironment([0.5] * 1000))
-    >>> round(1e6 * agent_seconds(coins, 100))
-    810
-    """
+    """Seconds that an `Agent` takes for an episode of `n_runs` runs at once, on one core."""
     return _EPISODE_S + n_runs * _RUN_S * float(problem.n_items ** (1 / 3))
 
 
 def compiled_seconds(problem: Problem, n_runs: int) -> float:
-    """Seconds that a kernel takes for an episode of `n_runs` runs, on one core.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import compiled_seconds
-    >>> coins = mb.Problem(mb.UniformMatroid(1000, 10), mb.BernoulliEnvironment([0.5] * 1000))
-    >>> round(1e6 * compiled_seconds(coins, 100))
-    424
-    """
+    """Seconds that a kernel takes for an episode of `n_runs` runs, on one core."""
     return COMPILED_SHARE * (agent_seconds(problem, n_runs) - _EPISODE_S)
 
 
 def playing_time() -> float:
-    """Seconds of this thread's clock without those of the compiler; differences of two calls have a meaning.
-
-    Examples
-    --------
-    >>> from matroid_bandits.compiled import playing_time
-    >>> began = playing_time()
-    >>> playing_time() - began < 60.0
-    True
-    """
+    """Seconds of this thread's clock without those of the compiler; differences of two calls have a meaning."""
     return time.perf_counter() - seconds_compiling()

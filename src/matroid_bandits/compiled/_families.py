@@ -63,10 +63,7 @@ def family_of(forms: ProblemForms) -> Family:
 
 
 def kernel_of(forms: ProblemForms, policy: Policy) -> str:
-    """The name of the kernel that plays a policy on the problem, the small one of its family where that can.
-
-    Nothing is made of the matroid yet.
-    """
+    """The name of the kernel that plays a policy on the problem, the small one of its family where that can."""
     name, kinds = _name_of(forms), {stretch.form.kind for stretch in forms.stretches}
     is_common = forms.schedule(policy).form.kind in COMMON_POLICIES and kinds <= set(COMMON_WORLDS)
     is_many = forms.problem.n_items >= KineticEngine.LEAST_ITEMS or uses_heaps(forms, policy)
@@ -170,10 +167,7 @@ def _quotas(form: QuotaForm, rank: int) -> Family:
 
 
 def _ordered(name: str, matroid: Matroid, *arrays: Any) -> Family:
-    """A family whose greedy algorithm runs along an order, with the classes of which at most one item is chosen.
-
-    Its own arrays are copies that can be written, of one type each: kernels are compiled for these.
-    """
+    """A family whose greedy algorithm runs along an order, with the classes of which at most one item is chosen."""
     always, pool = matroid.reduction()
     is_repaired = 0 < pool.size <= WarmEngine.MOST_ITEMS
     # loops, which have no class, are left out of the pool only where they are looked for

@@ -39,49 +39,17 @@ _FREE_OF_MATROIDS = ("fields", "from_fields", "content", "dual", "replaceable", 
 
 
 class Misfit(Exception):
-    """Error: a problem or policy has no compiled form; the message says which part and why.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import Misfit, ProblemForms
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> try:
-    ...     ProblemForms(problem).schedule(mb.FixedSet([0]))
-    ... except Misfit as misfit:
-    ...     print(misfit)
-    FixedSet has no compiled form
-    """
+    """Error: a problem or policy has no compiled form; the message says which part and why."""
 
 
 def check_length(n_episodes: int) -> None:
-    """Raise `Misfit` for more episodes than the kernels can count.
-
-    Examples
-    --------
-    >>> from matroid_bandits.compiled import check_length
-    >>> check_length(10**9)
-    """
+    """Raise `Misfit` for more episodes than the kernels can count."""
     if n_episodes > MOST_EPISODES:
         raise Misfit(f"{counted(n_episodes, 'episode')} are more than kernels count, {MOST_EPISODES:,}")
 
 
 class ProblemForms:
-    """Compiled form of a problem: its matroid and its environment, each made on first use.
-
-    Raises
-    ------
-    Misfit
-        By the attributes, where something has no compiled form.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import ProblemForms
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> ProblemForms(problem).worlds[0].rows(1, 1).best
-    array([0.8])
-    """
+    """Compiled form of a problem: its matroid and its environment, each made on first use."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -167,17 +135,7 @@ def _declared(thing: Any, free: tuple[str, ...]) -> Any:
 
 
 class Stretch(NamedTuple):
-    """An environment that holds from episode `first` on, and the delays around it; see `kernels.forms`.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import ProblemForms
-    >>> world = mb.DelayedEnvironment(mb.BernoulliEnvironment([0.2, 0.5, 0.8]), 7)
-    >>> stretch, = ProblemForms(mb.Problem(mb.UniformMatroid(3, 1), world)).stretches
-    >>> stretch.environment, [layer.fixed.tolist() for layer in stretch.layers]
-    (<BernoulliEnvironment: 3 items, means 0.2 to 0.8>, [[7, 7, 7]])
-    """
+    """An environment that holds from episode `first` on, and the delays around it; see `kernels.forms`."""
 
     first: int
     environment: Environment
@@ -205,27 +163,7 @@ def _stretches(
 
 
 class Delays:
-    """How late answers are, as kernels take it; nothing is late where there are no layers.
-
-    Attributes
-    ----------
-    fixed : int64 array (L,)
-        The part of an item's delays that is always the same.
-    never, rate : float64 arrays (D, L)
-        Of each part that is drawn, as in `kernels.forms.DelayedForm`.
-    firsts : int64 array (D,)
-        By how much the numbers of items are larger where each of these is drawn.
-    longest : int
-        The longest delay of all items.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import ProblemForms
-    >>> world = mb.DelayedEnvironment(mb.BernoulliEnvironment([0.2, 0.5, 0.8]), [7, 0, 2])
-    >>> ProblemForms(mb.Problem(mb.UniformMatroid(3, 1), world)).worlds[0].delays.longest
-    7
-    """
+    """How late answers are, as kernels take it; nothing is late where there are no layers."""
 
     def __init__(self, layers: tuple[DelayedForm, ...], n_items: int) -> None:
         # copies that can be written: kernels are compiled for these
@@ -249,29 +187,12 @@ class Delays:
 
 @dataclass(frozen=True)
 class Rows:
-    """Arrays of a compiled environment for some episodes: a row for each episode, or one row for all.
+    """Arrays of a compiled environment for some episodes: a row for each episode, or one row for all."""
 
-    Attributes
-    ----------
-    values, spread : float64 arrays (n, L) or (1, L)
-        As `kernels.forms.WorldForm` has them.
-    means : float64 array (n, L) or (1, L)
-        The expected weights.
-    best : float64 array (n,) or (1,)
-        What the best set is expected to be worth.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from matroid_bandits.compiled import Rows
-    >>> Rows(np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 2)), np.array([1.0])).n_rows
-    1
-    """
-
-    values: FloatArray
+    values: FloatArray  # (n, L) or (1, L), as the next two; see `kernels.forms.WorldForm`
     spread: FloatArray
     means: FloatArray
-    best: FloatArray
+    best: FloatArray  # (n,) or (1,): what the best set is expected to be worth
 
     @property
     def n_rows(self) -> int:
@@ -280,29 +201,7 @@ class Rows:
 
 
 class World:
-    """Compiled form of an environment, from one episode on.
-
-    Attributes
-    ----------
-    first : int
-        The episode with which it begins.
-    kind, n_rows : int
-        As in `kernels.forms.WorldForm`.
-    table : float64 array, indptr and indices : int64 arrays
-        The same; of one entry where there are none.
-    moves : bool
-        Whether means change from episode to episode.
-    delays : Delays
-        How late answers are.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import ProblemForms
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> ProblemForms(problem).worlds[0].moves
-    False
-    """
+    """Compiled form of an environment, from one episode on."""
 
     def __init__(self, first: int, problem: Problem, environment: Environment, form: WorldForm | MovingForm) -> None:
         self.first, self.kind, self._problem, self._form = first, form.kind, problem, form
@@ -347,23 +246,7 @@ def _flat(given: AnyArray | None, default: AnyArray) -> AnyArray:
 
 
 class Schedule:
-    """Compiled form of a policy on one problem, with the numbers that its index needs in every episode.
-
-    Attributes
-    ----------
-    form : PolicyForm
-        What the policy declares.
-    forget : callable
-        Called when more rows are made than are kept for the next simulation.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import ProblemForms
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> ProblemForms(problem).schedule(mb.OMM()).rows(1, 3)[:, 0].round(3)
-    array([0.   , 0.   , 1.177])
-    """
+    """Compiled form of a policy on one problem, with the numbers that its index needs in every episode."""
 
     #: How many numbers an episode may need.
     WIDTH = 3
@@ -416,11 +299,7 @@ _MOST_SCHEDULES = 8
 
 
 def schedule_of(policy: Policy, problem: Problem) -> Schedule:
-    """The schedule of a policy on a problem: one that was made for an equal policy, where there is one.
-
-    Coefficients are asked for one by one, in Python, so the next simulation begins with those that are known. A
-    policy whose class is not the package's has a schedule of its own each time.
-    """
+    """The schedule of a policy on a problem: one that was made for an equal policy, where there is one."""
     if not type(policy).__module__.startswith("matroid_bandits."):
         return Schedule(policy, problem)
     key = json.dumps(policy_to_dict(policy))
@@ -447,20 +326,7 @@ class _Blank:
 
 
 class Optimum:
-    """Cumulative value of the optimal sets at each checkpoint, `values` (C,), added up episode by episode.
-
-    Added up episode by episode, as the `Agent`'s loop does, so that the last digits are the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from matroid_bandits.compiled import Optimum
-    >>> optimum = Optimum(np.array([2, 4]))
-    >>> optimum.add(np.array([0.75]), 1, 2)  # the first two episodes
-    >>> optimum.add(np.array([0.25]), 3, 2)
-    >>> optimum.values
-    array([1.5, 2. ])
-    """
+    """Cumulative value of the optimal sets at each checkpoint, `values` (C,), added up episode by episode."""
 
     def __init__(self, checkpoints: IntArray) -> None:
         self.values: FloatArray = np.empty(checkpoints.size)
@@ -475,16 +341,7 @@ class Optimum:
 
 
 def powers_of(forms: ProblemForms, policy: Policy, n_episodes: int) -> FloatArray:
-    """Return the discount factors after 0, 1, ... episodes, as in `DiscountedThompson`; (1,) for other policies.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import ProblemForms, powers_of
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> powers_of(ProblemForms(problem), mb.DiscountedThompson(0.5), 2)
-    array([1.  , 0.5 , 0.25])
-    """
+    """Return the discount factors after 0, 1, ... episodes, as in `DiscountedThompson`; (1,) for other policies."""
     form = forms.schedule(policy).form
     n = n_episodes + 1 if form.kind == FADING else 1
     powers: FloatArray = forms.once(

@@ -149,10 +149,7 @@ def wait(policy, row, state, total, everything, items, t):
 
 @called
 def answer(policy, row, past, state, total, everything, items, gains, is_cost, seed, then, t, run):
-    """Count the gains of plays of episode `then` that waited, as `kernels.statistics.answer` and `observe` do.
-
-    Of a policy that keeps something besides.
-    """
+    """Count the gains of plays of episode `then` that waited, as `kernels.statistics.answer` and `observe` do."""
     kind, length, n = policy[0], policy[2], items.shape[0]
     sums, counts, means, radii, _, waiting, _, cells, _, _ = state
     for k in range(n):

@@ -31,26 +31,7 @@ _MOST_ROWS = 2**18
 
 
 def play(slice: Slice, settings: Settings, tick: Callable[[int], bool]) -> Part:
-    """Play one policy in some runs, whole episodes in compiled code, with the same results as an `Agent`.
-
-    `tick` is called with the episodes played since the last call, and says whether to stop.
-
-    Raises
-    ------
-    Misfit
-        Something has no compiled form.
-    Stopped
-        `tick` said so.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import Settings, Slice, play
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> settings = Settings(problem, 4, 2, seed=1, start="observe", checkpoints=np.array([4]))
-    >>> part = play(Slice("OMM", mb.OMM(), 0, 2), settings, lambda n: False)  # doctest: +SKIP
-    """
+    """Play one policy in some runs, whole episodes in compiled code, with the same results as an `Agent`."""
     forms, n_episodes, points = settings.forms, settings.n_episodes, settings.checkpoints
     family, n_items = check_cpu(forms, slice.policy, n_episodes), settings.problem.n_items
     form, moves = forms.schedule(slice.policy).form, any(world.moves for world in forms.worlds)

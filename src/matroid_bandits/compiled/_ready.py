@@ -36,8 +36,5 @@ def folder_of(name: str) -> Path | None:
 
 
 def call(name: str, *arguments: Any) -> int:
-    """Call a kernel, compiled.
-
-    Returns what the kernel does: -1, or the number of a run that failed.
-    """
+    """Call a kernel, compiled."""
     return int(KERNELS[name].compiled(*arguments))

@@ -27,45 +27,16 @@ _MOST_TOTAL = 1e140
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that all slices of a simulation share.
-
-    Attributes
-    ----------
-    problem : Problem
-        What is learnt.
-    n_episodes, n_runs : int
-        Number of episodes, and number of independent runs.
-    seed : int
-        Of the random numbers, in [0, 2**64).
-    start : "observe" or "explore"
-        As in `simulate`.
-    checkpoints : int64 array (C,)
-        The episodes at which totals are kept, ascending; the last is `n_episodes`.
-    engine : str, or class
-        How decisions are found, as in `simulate`.
-    by_run : bool
-        Whether the choices of every run are kept apart.
-    until : StoppingRule, or None
-        When runs end; None for all of them in the last episode.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import Settings
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.2, 0.5, 0.8]))
-    >>> Settings(problem, 9, 50, seed=1, start="observe", checkpoints=np.array([9])).engine
-    'auto'
-    """
+    """Settings that all slices of a simulation share."""
 
     problem: Problem
     n_episodes: int
     n_runs: int
-    seed: int
+    seed: int  # in [0, 2**64)
     start: Start
-    checkpoints: IntArray
+    checkpoints: IntArray  # (C,): the episodes at which totals are kept, ascending; the last is `n_episodes`
     engine: EngineChoice = "auto"
-    by_run: bool = False
+    by_run: bool = False  # whether the choices of every run are kept apart
     until: StoppingRule | None = None
 
     @cached_property
@@ -79,15 +50,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Slice:
-    """Unit of work of a simulation: one policy, by name, on the runs from `first` up to, not including, `last`.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import Slice
-    >>> Slice("OMM", mb.OMM(), 20, 50).n_runs
-    30
-    """
+    """Unit of work of a simulation: one policy, by name, on the runs from `first` up to, not including, `last`."""
 
     name: str
     policy: Policy
@@ -105,106 +68,40 @@ class Slice:
 
 @dataclass(frozen=True)
 class Part:
-    """Result of one slice on its runs from `first` up to `last`.
-
-    Attributes
-    ----------
-    first, last : int
-        Which runs.
-    returns, regret : float64 arrays (R, C)
-        Cumulative return and regret of each run at each checkpoint.
-    choices : int64 array (L,), or unsigned array (R, L)
-        How often each item was chosen, over these runs; with `Settings.by_run` in each of them, in as few bytes as
-        hold one for each episode.
-    surplus : float64 array (R,)
-        How much more, in all, the best available sets were worth than the best set of all items.
-    optimum : float64 array (R, C), or None
-        What the best sets of each run were worth by each checkpoint, where means change.
-    alarms, item_alarms : int64 arrays, or None
-        How often items started anew, by run and checkpoint (R, C), and by item as the choices are; None where the
-        policy has no detector.
-    engine : str
-        What found the decisions: "compiled", where whole episodes are played in compiled code, or "agent".
-    endings : Endings, or None
-        When and with which set each run ended; None where all end in the last episode.
-    seconds : float
-        How long it took, added up over the threads that played it; NaN where that is not known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from matroid_bandits.compiled import Part
-    >>> Part(0, 2, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(3, int), np.zeros(2)).engine
-    'agent'
-    """
+    """Result of one slice on its runs from `first` up to `last`."""
 
     first: int
     last: int
-    returns: FloatArray
+    returns: FloatArray  # (R, C), cumulative, at the checkpoints, as the regret
     regret: FloatArray
-    choices: IntArray
-    surplus: FloatArray
-    optimum: FloatArray | None = None
-    alarms: IntArray | None = None
-    item_alarms: IntArray | None = None
+    choices: IntArray  # (L,); `by_run`, (R, L) in as few bytes as hold one for each episode
+    surplus: FloatArray  # (R,): how much more the best available sets were worth than the best set of all items
+    optimum: FloatArray | None = None  # (R, C): what the best sets were worth, where means change
+    alarms: IntArray | None = None  # (R, C): how often items started anew; None without a detector
+    item_alarms: IntArray | None = None  # by item, as the choices
     engine: str = "agent"
-    endings: Endings | None = None
-    seconds: float = math.nan
+    endings: Endings | None = None  # None where all runs end in the last episode
+    seconds: float = math.nan  # added up over the threads that played it; NaN where not known
 
 
 class Stopped(Exception):
-    """Error that ends a slice after another slice failed or the user interrupted.
-
-    Examples
-    --------
-    >>> from matroid_bandits.compiled import Stopped
-    >>> issubclass(Stopped, Exception)
-    True
-    """
+    """Error that ends a slice after another slice failed or the user interrupted."""
 
 
 def described(name: str, first: int, last: int) -> str:
-    """Return a short description of a slice, for messages.
-
-    Examples
-    --------
-    >>> from matroid_bandits.compiled import described
-    >>> described("OMM", 3, 4)
-    "policy 'OMM', run 3"
-    """
+    """Return a short description of a slice, for messages."""
     return f"policy {name!r}, " + (f"run {first}" if last - first == 1 else f"runs {first} to {last - 1}")
 
 
 def check_totals(environment: Environment, totals: FloatArray, t: int) -> None:
-    """Raise `InvalidEnvironmentError` where returns by episode t are larger than finite weights allow.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import check_totals
-    >>> check_totals(mb.BernoulliEnvironment([0.5]), np.array([1e141]), t=3)
-    Traceback (most recent call last):
-    ...
-    matroid_bandits.exceptions.InvalidEnvironmentError: <BernoulliEnvironment: 1 items, means 0.5 to 0.5>: ...
-    """
+    """Raise `InvalidEnvironmentError` where returns by episode t are larger than finite weights allow."""
     if not (np.abs(totals) <= _MOST_TOTAL).all():
         which = f"weights of at most {MOST_WEIGHT:g} in size" if np.isfinite(totals).all() else "finite weights"
         raise InvalidEnvironmentError(f"{environment!r}: expected {which}; got others by episode {t}")
 
 
 def check_returns(slice: Slice, settings: Settings, returns: FloatArray) -> None:
-    """Raise `InvalidEnvironmentError` where returns (n, C) at checkpoints are larger than finite weights allow.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import Settings, Slice, check_returns
-    >>> problem = mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.2, 0.5]))
-    >>> settings = Settings(problem, 4, 1, seed=1, start="observe", checkpoints=np.array([4]))
-    >>> check_returns(Slice("OMM", mb.OMM(), 0, 1), settings, np.array([[3.0]]))
-    """
+    """Raise `InvalidEnvironmentError` where returns (n, C) at checkpoints are larger than finite weights allow."""
     if (np.abs(returns) <= _MOST_TOTAL).all():
         return
     for point, t in enumerate(settings.checkpoints.tolist()):

@@ -14,17 +14,7 @@ from matroid_bandits.problem import Problem
 
 
 def prepare(problem: Problem, policy: Policy) -> None:
-    """Compile the kernel that plays whole episodes of a policy, or load it from disk; `warm_up` is for users.
-
-    An episode is played, unless the kernel is there, or the policy has no compiled form.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> from matroid_bandits.compiled import prepare
-    >>> problem = mb.Problem(mb.UniformMatroid(3, 1), mb.BernoulliEnvironment([0.9, 0.5, 0.1]))
-    >>> prepare(problem, mb.FixedSet([0]))  # has no compiled form
-    """
+    """Compile the kernel that plays whole episodes of a policy, or load it from disk; `warm_up` is for users."""
     forms = ProblemForms(problem)
     if _ready.is_interpreted():
         return

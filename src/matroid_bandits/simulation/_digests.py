@@ -30,20 +30,7 @@ _CHUNK = 2**20
 
 
 def problem_digest(problem: Problem) -> str:
-    """The digest of a problem: equal for problems whose items, constraint, weights and direction are the same.
-
-    Raises
-    ------
-    SerializationError
-        Part of it is code that has no name.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> pair = [mb.Problem(mb.UniformMatroid(2, 1), mb.BernoulliEnvironment([0.9, p])) for p in (0.1, 0.1, 0.2)]
-    >>> problem_digest(pair[0]) == problem_digest(pair[1]), problem_digest(pair[0]) == problem_digest(pair[2])
-    (True, False)
-    """
+    """The digest of a problem: equal for problems whose items, constraint, weights and direction are the same."""
     return digest([problem.constraint, problem.environment, problem.minimize])
 
 

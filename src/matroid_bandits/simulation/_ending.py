@@ -43,17 +43,7 @@ def check_forgets(policy: Policy) -> None:
 
 
 class Ending:
-    """Looks at the runs of a game after every episode, and keeps what those have found that end.
-
-    Attributes
-    ----------
-    rows : int64 array (n,)
-        The runs that are still played, by their places in the slice.
-    goes_on : bool array (n,)
-        Which of these have not ended.
-    asked, surplus
-        What `Score` and `State` had of each run when it ended, (R, L) and (R,).
-    """
+    """Looks at the runs of a game after every episode, and keeps what those have found that end."""
 
     def __init__(self, settings: Settings, n_runs: int) -> None:
         problem = settings.problem

@@ -37,22 +37,8 @@ def run_jobs(
 
     The parts of a job are disjoint intervals of its runs that cover them all, in any order and of any size; what they
     hold does not depend on how they were cut. At most two slices per worker are under way, so that memory is what the
-    caller makes of the parts. Closing the iterator, or an error or Ctrl-C in it, ends what is under way.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        What to play, of one problem or of many.
-    executor : None, int, Executor, Dask Client or "ray"
-        Where, as in `simulate`.
-    report : Reporter, optional
-        Who is told of the episodes played.
-    seconds : float, optional
-        About how long a slice should take. By default three; on threads, where nothing is lost, as long as it takes.
-
-    Yields
-    ------
-    (Job, Part)
+    caller makes of the parts. Closing the iterator, or an error or Ctrl-C in it, ends what is under way. A slice
+    takes about `seconds`: by default three; on threads, where nothing is lost, as long as it takes.
     """
     count = (lambda n: None) if report is None else report.add
     workers = workers_of(executor, jobs, count)

@@ -22,21 +22,7 @@ _WAIT_S = 1.5e-4
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One policy on the runs from `first` up to `last` of a problem.
-
-    Attributes
-    ----------
-    key : hashable
-        Whatever the caller knows the job by; jobs may share one.
-    settings : Settings
-        The problem and how it is played. Jobs of one problem share one object: it travels once.
-    name : str
-        What the policy is called in messages.
-    policy : Policy
-        Who plays.
-    first, last : int
-        Which runs.
-    """
+    """One policy on the runs from `first` up to `last` of a problem."""
 
     key: Hashable
     settings: Settings
@@ -61,15 +47,6 @@ class Queue:
     - An `Agent`'s episodes enter Python, and threads wait for each other's turns, 0.15 ms an episode for each thread
       more. At most s / 0.15 ms slices whose episodes take s seconds are played at once, and a job is cut into as many
       slices as that allows; compiled slices use the other threads.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        What is to be played, first things first.
-    n_workers : int
-        How many slices can be played at once.
-    are_threads : bool
-        Whether these are threads of this process.
     """
 
     def __init__(self, jobs: Sequence[Job], n_workers: int, are_threads: bool) -> None:

@@ -264,13 +264,7 @@ def _described(ranges: Sequence[RunRange]) -> str:
 
 
 def seeds_of(ranges: Sequence[RunRange]) -> str:
-    """The seeds of runs, and where runs begin, for the line that says what was played.
-
-    Examples
-    --------
-    >>> seeds_of([(0, 0, 5)]), seeds_of([(0, 100, 5), (7, 0, 5)])
-    ('seed 0', 'seed 0 from run 100 and seed 7')
-    """
+    """The seeds of runs, and where runs begin, for the line that says what was played."""
     first_ones = [f"seed {seed} from run {first}" if first else f"seed {seed}" for seed, first, _ in ranges[:3]]
     more = [f"{len(ranges) - 3} more"] if len(ranges) > 3 else []
     return " and ".join([*first_ones, *more])

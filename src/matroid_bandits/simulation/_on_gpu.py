@@ -21,15 +21,7 @@ DeviceChoice = Literal["cpu", "gpu", "auto"]
 
 
 def choose_device(device: Any, named: Mapping[str, Policy], settings: Settings, executor: ExecutorChoice) -> str:
-    """Where to play a simulation, "cpu" or "gpu".
-
-    Raises
-    ------
-    SimulationError
-        `device` is none of the words, or settings of the CPU are given for a GPU.
-    DeviceError
-        A GPU was asked for, and a policy or the problem does not fit on it.
-    """
+    """Where to play a simulation, "cpu" or "gpu"."""
     cpu_only = "executor" if executor is not None else "engine" if settings.engine != "auto" else None
     if settings.until is not None:
         cpu_only = "until"
@@ -44,15 +36,7 @@ def choose_device(device: Any, named: Mapping[str, Policy], settings: Settings, 
 
 
 def jobs_for_gpu(device: Any, jobs: Sequence[Job], executor: ExecutorChoice) -> set[Hashable]:
-    """The keys of those jobs of a sweep that are played on a GPU.
-
-    With "gpu" these are all, and with "auto" those that fit, where there is a GPU and they are enough to pay.
-
-    Raises
-    ------
-    SimulationError, DeviceError
-        As `choose_device` does; a job that does not fit is named.
-    """
+    """The keys of those jobs of a sweep that are played on a GPU."""
     if not _may_use_gpu(device, None if executor is None else "executor"):
         return set()
     if device == "gpu":

@@ -134,16 +134,7 @@ class Parts(NamedTuple):
 
 
 def interval(values: FloatArray, method: Method = "t", level: float = 0.95) -> tuple[float, float]:
-    """A confidence interval of the mean of independent values: Student's t, or a bootstrap that follows skewness.
-
-    The bootstrap is BCa (Efron 1987), of 4,000 resamples that are the same whenever it is asked for.
-
-    Examples
-    --------
-    >>> low, high = interval(np.array([1.0, 2.0, 3.0, 4.0]))
-    >>> round(low, 3), round(high, 3)
-    (0.446, 4.554)
-    """
+    """A confidence interval of the mean of independent values: Student's t, or a bootstrap that follows skewness."""
     level = check_level(level)
     if method not in ("t", "bootstrap"):
         raise SimulationError(f'expected method to be "t" or "bootstrap", got {method!r}')
@@ -226,13 +217,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def skewness(values: FloatArray) -> float:
-    """The adjusted sample skewness G1; 0 where all values are equal, NaN of fewer than three.
-
-    Examples
-    --------
-    >>> skewness(np.array([0.0, 0.0, 0.0, 1.0]))
-    2.0
-    """
+    """The adjusted sample skewness G1; 0 where all values are equal, NaN of fewer than three."""
     n = values.size
     if n < 3:
         return math.nan
@@ -266,14 +251,7 @@ def enough_runs(values: FloatArray) -> int:
 
 
 def tail_warning(policy: str, values: FloatArray, what: str = "regret", unit: str = "runs") -> str:
-    """What is to be said where a few values dominate the mean; empty where they do not.
-
-    Examples
-    --------
-    >>> print(tail_warning("OMM", np.array([1.0] * 19 + [100.0])))  # doctest: +NORMALIZE_WHITESPACE
-    OMM is skewed: a few runs dominate the mean; see quantiles (regret of 20 runs: median 1, mean 5.95, largest 100;
-    some 500 runs would be enough for ±).
-    """
+    """What is to be said where a few values dominate the mean; empty where they do not."""
     needed = enough_runs(values)
     if not needed:
         return ""
@@ -298,16 +276,7 @@ def quantiles(values: FloatArray, probabilities: ArrayLike) -> FloatArray:
 
 
 def parts(problem: str, policy: str, values: FloatArray) -> Parts:
-    """The variance of values (W, R) split into worlds and runs, as one-way analysis of variance has it.
-
-    The variance of the world means is that of the worlds plus 1 / R of that of the runs; what is left after taking
-    the latter away is the worlds', at least 0.
-
-    Examples
-    --------
-    >>> parts("law", "OMM", np.array([[1.0, 3.0], [7.0, 9.0]])).worlds ** 2  # 18 between the means, less 2 / 2
-    17.0
-    """
+    """The variance of values (W, R) split into worlds and runs, as one-way analysis of variance has it."""
     n_worlds, n_runs = values.shape
     means = values.mean(axis=1)
     within = float(values.var(axis=1, ddof=1).mean()) if n_runs > 1 else math.nan

@@ -45,15 +45,7 @@ Interval = tuple[int, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """One policy on one problem with one set of settings: what is stored under one digest.
-
-    Attributes
-    ----------
-    digest : str
-        The name of its folder, made of all that decides its numbers.
-    about : dict
-        What it is, as plain data, for people, and for messages that say what has changed.
-    """
+    """One policy on one problem with one set of settings: what is stored under one digest."""
 
     digest: str
     about: dict[str, Any]
@@ -81,17 +73,8 @@ class Store:
     """A folder that `sweep` reads and adds to; several processes may do so at once.
 
     A file is written whole or not at all, and never changed. A cell is claimed by the process that plays it, for as
-    long as that lives; another process that wants it waits, and reads what is there then.
-
-    Parameters
-    ----------
-    folder : path
-        Made when it is not there. What is there must be a store, or empty.
-
-    Raises
-    ------
-    SimulationError
-        The folder holds something else.
+    long as that lives; another process that wants it waits, and reads what is there then. What is in the folder must
+    be a store, or nothing.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -240,13 +223,7 @@ def _read_json(path: Path) -> Any:
 
 
 def covered(intervals: Iterable[Interval], n_runs: int) -> list[tuple[Interval, Interval]]:
-    """Each stored interval that is needed for the first runs, and which of its runs to take, none of them twice.
-
-    Examples
-    --------
-    >>> covered([(0, 4), (2, 9), (20, 30)], 8)
-    [((0, 4), (0, 4)), ((2, 9), (4, 8))]
-    """
+    """Each stored interval that is needed for the first runs, and which of its runs to take, none of them twice."""
     found, end = [], 0
     for first, last in sorted(intervals):
         lo, hi = max(first, end), min(last, n_runs)
@@ -257,13 +234,7 @@ def covered(intervals: Iterable[Interval], n_runs: int) -> list[tuple[Interval, 
 
 
 def missing(intervals: Iterable[Interval], n_runs: int) -> list[Interval]:
-    """The first runs that are in none of the intervals, as intervals.
-
-    Examples
-    --------
-    >>> missing([(2, 4), (3, 6)], 10)
-    [(0, 2), (6, 10)]
-    """
+    """The first runs that are in none of the intervals, as intervals."""
     found, end = [], 0
     for first, last in [*(taken for _, taken in covered(intervals, n_runs)), (n_runs, n_runs)]:
         if first > end:

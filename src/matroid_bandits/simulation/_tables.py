@@ -69,13 +69,7 @@ def timed(table: Table, seconds: FloatArray | None) -> Table:
 
 
 def second_texts(seconds: FloatArray) -> list[str]:
-    """Seconds with as many digits as the least of them needs to show two, up to four; a dash for what is not known.
-
-    Examples
-    --------
-    >>> second_texts(np.array([0.0123, 12.5, np.nan]))
-    ['0.012', '12.500', '-']
-    """
+    """Seconds with as many digits as the least of them needs to show two, up to four; a dash for unknown ones."""
     least = float(np.min(seconds[seconds > 0.0], initial=1.0))
     n_digits = min(4, max(1, 1 - math.floor(math.log10(least))))
     return ["-" if math.isnan(each) else f"{each:.{n_digits}f}" for each in seconds.tolist()]

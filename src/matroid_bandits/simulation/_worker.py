@@ -63,21 +63,7 @@ class _TooLong(Stopped):
 def work(
     version: str, token: str, source: bytes | str | None, policy: int, first: int, last: int, seconds: float
 ) -> Answer:
-    """Play a slice in a process that is not the caller's; errors are answers too, so that they are not retried.
-
-    Parameters
-    ----------
-    version : str
-        The caller's version of the package, which must be ours.
-    token : str
-        The name of a pickled `Group`, the same for the same bytes.
-    source : bytes, str or None
-        The group, or the file it is in; None where the worker is believed to know it.
-    policy, first, last : int
-        Which policy of the group, on which runs.
-    seconds : float
-        How long a slice should take; one of several runs that takes much longer is not played.
-    """
+    """Play a slice in a process that is not the caller's; errors are answers too, so that they are not retried."""
     try:
         if version != __version__:
             raise SimulationError(
