@@ -5,7 +5,7 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import DataError
-from matroid_bandits.specs import SimulationSpec, UniformSpec, WeightsSpec, json_schema, parse, read_simulation
+from matroid_bandits.specs import ConstraintSpec, SimulationSpec, WeightsSpec, json_schema, parse, read_simulation
 from matroid_bandits.stream import FEATURES, Stream
 from problem_files import HEAD, MEAN, OMM, UNIFORM, write_problem
 
@@ -13,7 +13,7 @@ ROWS = [
     {"item": "a", "mean": 0.5, "later": 0.25, "x": 1.0, "y": 0.0},
     {"item": "b", "mean": 0.25, "later": 0.75, "x": 0.0, "y": 2.0},
 ]
-GROUND = UniformSpec(kind="uniform", rows=ROWS, rank=1).ground()
+GROUND = parse(ConstraintSpec, {"kind": "uniform", "rows": ROWS, "rank": 1}).ground()
 COINS = {"family": "bernoulli", "mean": "mean"}
 CONTEXT = Stream(0, range(3), FEATURES)
 

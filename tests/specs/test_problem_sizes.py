@@ -6,7 +6,8 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits._util.text import did_you_mean
-from matroid_bandits.specs import BernoulliSpec, ObservationsSpec, _environment
+from matroid_bandits.specs import _environment
+from matroid_bandits.specs._environment import BernoulliSpec, ObservationsSpec
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import Row, Sheet, _header

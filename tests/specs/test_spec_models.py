@@ -14,13 +14,13 @@ from matroid_bandits.exceptions import DataError
 from matroid_bandits.policies import POLICIES
 from matroid_bandits.specs import (
     CampaignSpec,
+    ConstrainedSpec,
     ConstraintSpec,
     PolicySpec,
     ProblemSpec,
     SimulationSpec,
     Spec,
     SweepSpec,
-    UniformSpec,
     WeightsSpec,
     json_schema,
     parse,
@@ -480,8 +480,26 @@ def test_the_core_needs_no_schema_library():
 
 
 def test_models_made_in_python():
-    spec = UniformSpec(kind="uniform", rows=["a", "b"], rank=1)
-    assert UniformSpec.model_validate(spec.model_dump(exclude_none=True)) == spec
+    spec = ConstrainedSpec(matroid={"kind": "uniform", "rows": ["a", "b"], "rank": 1})
+    assert ConstrainedSpec.model_validate(spec.model_dump(exclude_none=True)) == spec
+
+
+@pytest.mark.parametrize(
+    ("stored", "earlier", "rest"),
+    [
+        ("truncation", "truncate", {"of": TEN, "rank": 2}),
+        ("restriction", "restrict", {"of": TEN, "items": ["a", "b"]}),
+        ("contraction", "contract", {"of": TEN, "items": ["a"]}),
+        ("direct-sum", "direct_sum", {"parts": [TEN, TOPICS]}),
+        ("matroid-intersection", "intersection", {"parts": [TOPICS, TOPICS | {"category": "desk"}]}),
+        ("quota-intersection", "quotas", {"rows": ARTICLES, "most": {"topic": 2, "desk": 1}}),
+        ("explicit-sets", "sets", {"rows": [{"set": "one", "item": ["a", "b"]}]}),
+    ],
+)
+def test_kinds_have_the_names_of_stored_forms_and_earlier_ones(stored, earlier, rest):
+    one = matroid_of({"kind": stored, **rest})
+    assert one == matroid_of({"kind": earlier, **rest})
+    assert one.to_dict()["kind"] in (stored, "quota-intersection")
 
 
 WORLD = """

@@ -86,15 +86,7 @@ Share = Annotated[Number, WithJsonSchema({"type": "number", "minimum": 0, "maxim
 
 
 class HoldoutSpec(Spec):
-    """Which requests are answered by a control: by a random set, unless another is named.
-
-    Examples
-    --------
-    >>> HoldoutSpec(share=0.1, by="visitor").make()
-    Holdout(share=0.1, by='visitor', control=None, learns=True)
-    >>> HoldoutSpec(share=0.1, control={"policy": "FixedSet", "items": ["boots", "hats"]}).make().control
-    FixedSet(items=['boots', 'hats'])
-    """
+    """Which requests are answered by a control: by a random set, unless another is named."""
 
     share: Share = Field(0.0, description="Probability with which a request is answered by the control.")
     by: str | None = Field(None, description="The tag whose values are held out; null to draw each request.")
@@ -139,13 +131,7 @@ class CampaignTerms(Spec):
 
 
 def answers_of(answer_window: Any, default: Any) -> Answers:
-    """Return what answers tell of where that is not said: clicks where a window counts the rest as 0.
-
-    Examples
-    --------
-    >>> answers_of(3600, 0), answers_of(3600, None), answers_of(None, 0)
-    ('clicks', 'all', 'all')
-    """
+    """Return what answers tell of where that is not said: clicks where a window counts the rest as 0."""
     return "clicks" if answer_window is not None and default == 0 else "all"
 
 

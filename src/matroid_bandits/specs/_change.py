@@ -6,18 +6,14 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from matroid_bandits.environments import AutoregressiveEnvironment, DriftingEnvironment, RandomWalkEnvironment
+from matroid_bandits.specs._constructed import ConstructedSpec
 from matroid_bandits.specs._spec import Number, Spec, mistake
-from matroid_bandits.specs._values import NumberOrValues, Values
+from matroid_bandits.specs._values import NumberOrValues
 
 
 class DelaySpec(Spec):
-    """Delay of feedback: `episodes`, plus a geometric number of given `mean`, or `never` with a probability.
-
-    Examples
-    --------
-    >>> DelaySpec(episodes=10, never=0.1).mean
-    0.0
-    """
+    """Delay of feedback: `episodes`, plus a geometric number of given `mean`, or `never` with a probability."""
 
     episodes: NumberOrValues = Field(0.0, description="Whole episodes, one number or one for each item.")
     mean: NumberOrValues = Field(0.0, description="The mean of a geometric number of episodes more.")
@@ -25,13 +21,7 @@ class DelaySpec(Spec):
 
 
 class ListSpec(Spec):
-    """Sets that are shown as lists: read `until` a click or a failure, or with an `attention` for each place.
-
-    Examples
-    --------
-    >>> ListSpec(until="failure").order, ListSpec(attention=[1, 0.5]).until
-    ('best', None)
-    """
+    """Sets that are shown as lists: read `until` a click or a failure, or with an `attention` for each place."""
 
     until: Literal["click", "failure"] | None = Field(
         None, description="What ends the reading of a list from the top; what comes behind is not seen."
@@ -53,55 +43,22 @@ class ListSpec(Spec):
         return self
 
 
-class MoveSpec(Spec):
+class MoveSpec(ConstructedSpec):
     """How the means of a family move, with a number for all items or one for each."""
 
     @property
     def columns(self) -> list[str]:
         """The columns of the items' table that the drift uses."""
-        return [value for key in type(self).model_fields if isinstance(value := getattr(self, key), str)]
+        return [value for _, value in self if isinstance(value, str)]
 
 
-class DriftSpec(MoveSpec):
-    """Drift of means: linearly `to` other means `over` some episodes, and by `amplitude` with a `period`.
-
-    Examples
-    --------
-    >>> DriftSpec(amplitude=0.1, period=500).phase
-    0.0
-    """
-
-    amplitude: NumberOrValues = Field(0.0, description="How far a mean swings to either side.")
-    period: NumberOrValues = Field(1000.0, description="Episodes from one top to the next.")
-    phase: NumberOrValues = Field(0.0, description="Where in its period a mean begins; at 0.25 at the top.")
-    to: Values | None = Field(None, description="The column of means that they go to, or a number for each item.")
-    over: NumberOrValues = Field(1000.0, description="Episodes that this takes.")
+class DriftSpec(MoveSpec, of=DriftingEnvironment):
+    """Drift of means: linearly `to` other means `over` some episodes, and by `amplitude` with a `period`."""
 
 
-class WalkSpec(MoveSpec):
-    """Drifting means: random walks with normal steps, reflected at bounds.
-
-    Examples
-    --------
-    >>> WalkSpec(step=0.02).low is None
-    True
-    """
-
-    step: NumberOrValues = Field(0.01, description="The standard deviation of a step.")
-    low: Number | None = Field(None, description="Where walks are reflected; by default where the family needs it.")
-    high: Number | None = Field(None, description="The upper bound.")
+class WalkSpec(MoveSpec, of=RandomWalkEnvironment):
+    """Drifting means: random walks with normal steps, reflected at bounds."""
 
 
-class AutoregressiveSpec(MoveSpec):
-    """Drifting means: an AR(1) process around the usual mean for each item, clipped to bounds.
-
-    Examples
-    --------
-    >>> AutoregressiveSpec(deviation=0.2).correlation
-    0.99
-    """
-
-    deviation: NumberOrValues = Field(0.1, description="How far means are from usual, a standard deviation.")
-    correlation: NumberOrValues = Field(0.99, description="Of deviations in two episodes that follow each other.")
-    low: Number | None = Field(None, description="Where means are clipped; by default where the family needs it.")
-    high: Number | None = Field(None, description="The upper bound.")
+class AutoregressiveSpec(MoveSpec, of=AutoregressiveEnvironment):
+    """Drifting means: an AR(1) process around the usual mean for each item, clipped to bounds."""

@@ -68,7 +68,5 @@ def import_class(name: str, at: Place, expected: type[Any]) -> type[Any]:
 
 def parameters(kind: type[Any]) -> dict[str, Any]:
     """The parameters of a constructor, by name."""
-    listed = inspect.signature(kind).parameters
-    return {
-        name: about for name, about in listed.items() if about.kind not in (about.VAR_POSITIONAL, about.VAR_KEYWORD)
-    }
+    _, *listed = inspect.signature(kind.__init__).parameters.items()  # without self
+    return {name: about for name, about in listed if about.kind not in (about.VAR_POSITIONAL, about.VAR_KEYWORD)}

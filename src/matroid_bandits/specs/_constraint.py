@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
@@ -57,14 +57,7 @@ Rows = Annotated[list[str | dict[str, Any]], BeforeValidator(_check_rows), Field
 
 
 class TableSpec(Spec):
-    """A constraint whose items are listed in a table: a CSV `file`, or `rows` in the spec itself.
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import UniformSpec, parse
-    >>> isinstance(parse(UniformSpec, {"kind": "uniform", "rows": ["a", "b"], "rank": 1}), TableSpec)
-    True
-    """
+    """A constraint whose items are listed in a table: a CSV `file`, or `rows` in the spec itself."""
 
     file: FileName | None = Field(None, description="A CSV file with a header; its path is relative to the spec's.")
     rows: Rows | None = Field(None, description="Instead of a file: the items, each a table of its attributes.")
@@ -112,13 +105,7 @@ class ItemsSpec(TableSpec):
 
 
 class UniformSpec(ItemsSpec):
-    """Uniform matroid: any `rank` items.
-
-    Examples
-    --------
-    >>> UniformSpec(kind="uniform", rows=["a", "b", "c"], rank=2).ground().constraint
-    UniformMatroid(n_items=3, rank=2)
-    """
+    """Uniform matroid: any `rank` items."""
 
     kind: Literal["uniform"]
     rank: Count = Field(description="How many items.")
@@ -133,14 +120,7 @@ class UniformSpec(ItemsSpec):
 
 
 class PartitionSpec(ItemsSpec):
-    """Partition matroid: at most `capacity` items of each category.
-
-    Examples
-    --------
-    >>> rows = [{"item": "boots", "category": "shoes"}, {"item": "heels", "category": "shoes"}]
-    >>> PartitionSpec(kind="partition", rows=rows).ground().constraint.rank
-    1
-    """
+    """Partition matroid: at most `capacity` items of each category."""
 
     kind: Literal["partition"]
     category: str = Field("category", description="The column with each item's category.")
@@ -154,13 +134,7 @@ class PartitionSpec(ItemsSpec):
 
 
 class GroupSpec(Spec):
-    """A quota: some `items`, or each value of a column `category`, with a `capacity`.
-
-    Examples
-    --------
-    >>> GroupSpec(items=["boots", "heels"], capacity=1).capacity
-    1
-    """
+    """A quota: some `items`, or each value of a column `category`, with a `capacity`."""
 
     items: list[str] | None = Field(None, description="The items of one group.")
     category: str | None = Field(None, description="A column, each of whose values is a group.")
@@ -176,14 +150,7 @@ class GroupSpec(Spec):
 
 
 class LaminarSpec(ItemsSpec):
-    """Laminar matroid, nested quotas: any two groups are disjoint, or one contains the other.
-
-    Examples
-    --------
-    >>> spec = LaminarSpec(kind="laminar", rows=["a", "b", "c"], groups=[{"items": ["a", "b"], "capacity": 1}])
-    >>> spec.ground().constraint.rank
-    2
-    """
+    """Laminar matroid, nested quotas: any two groups are disjoint, or one contains the other."""
 
     kind: Literal["laminar"]
     groups: list[GroupSpec] = Field(description="The quotas.")
@@ -208,41 +175,38 @@ class LaminarSpec(ItemsSpec):
         return rows, lambda: LaminarMatroid(len(rows), groups, labels=rows)
 
 
-class GraphicSpec(TableSpec):
-    """Graphic matroid: sets of edges without a cycle, a row of the table for each edge.
+class PairsSpec(TableSpec):
+    """A table with a row for each pair of names."""
 
-    Examples
-    --------
-    >>> rows = [{"source": u, "target": v} for u, v in ("ab", "bc", "ca")]
-    >>> list(GraphicSpec(kind="graphic", rows=rows).ground().rows)
-    ['a-b', 'b-c', 'c-a']
-    """
+    label: str | None = Field(None, description="The column that names the items; by default 'first-second'.")
+    _equal: ClassVar[str] = "equal pairs"
+
+    def _pairs(self, sheet: Sheet, first: str, second: str) -> tuple[list[tuple[str, str]], dict[str, list[Row]]]:
+        """The pairs, and the row of each by its name."""
+        sheet.need(first, second, *([self.label] if self.label else []))
+        pairs = [(row.text(first), row.text(second)) for row in sheet.rows]
+        names = [
+            row.text(self.label) if self.label else f"{u}-{v}" for row, (u, v) in zip(sheet.rows, pairs, strict=True)
+        ]
+        hint = "" if self.label else f" (name {self._equal} apart in a column, and give it as label)"
+        return pairs, unique_rows(zip(names, sheet.rows, strict=True), hint)
+
+
+class GraphicSpec(PairsSpec):
+    """Graphic matroid: sets of edges without a cycle, a row of the table for each edge."""
 
     kind: Literal["graphic"]
     source: str = Field("source", description="The column with one end of each edge.")
     target: str = Field("target", description="The column with the other end.")
-    label: str | None = Field(None, description="The column that names the edges; by default 'source-target'.")
+    _equal = "parallel links"
 
     def _read(self, sheet: Sheet, place: Place, reserved: Collection[str]) -> Read:
-        sheet.need(self.source, self.target, *([self.label] if self.label else []))
-        ends = [(row.text(self.source), row.text(self.target)) for row in sheet.rows]
-        hint = "" if self.label else " (name parallel links apart in a column, and give it as label)"
-        names = [
-            row.text(self.label) if self.label else f"{u}-{v}" for row, (u, v) in zip(sheet.rows, ends, strict=True)
-        ]
-        rows = unique_rows(zip(names, sheet.rows, strict=True), hint)
+        ends, rows = self._pairs(sheet, self.source, self.target)
         return rows, lambda: GraphicMatroid(ends, labels=rows)
 
 
 class TransversalSpec(TableSpec):
-    """Transversal matroid: sets of items that can be matched to distinct partners, a row for each pair.
-
-    Examples
-    --------
-    >>> rows = [{"item": "ann", "partner": ["day", "night"]}, {"item": "bob", "partner": "day"}]
-    >>> TransversalSpec(kind="transversal", rows=rows).ground().constraint.rank
-    2
-    """
+    """Transversal matroid: sets of items that can be matched to distinct partners, a row for each pair."""
 
     kind: Literal["transversal"]
     item: str = Field("item", description="The column that names the items.")
@@ -265,14 +229,7 @@ class TransversalSpec(TableSpec):
 
 
 class LinearSpec(ItemsSpec):
-    """Linear matroid: sets of linearly independent feature vectors; integers are treated exactly.
-
-    Examples
-    --------
-    >>> rows = [{"item": "a", "x": 1, "y": 0}, {"item": "b", "x": 2, "y": 0}]
-    >>> LinearSpec(kind="linear", rows=rows).ground().constraint.rank
-    1
-    """
+    """Linear matroid: sets of linearly independent feature vectors; integers are treated exactly."""
 
     kind: Literal["linear"]
     features: Columns | None = Field(None, description="The columns of the vectors; by default all that are left.")
@@ -295,15 +252,7 @@ def _check_own(name: str, info: ValidationInfo) -> str:
 
 
 class OwnSpec(Spec):
-    """A constraint of a user's class: ``module:Class``, which is imported, and its constructor's arguments.
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import parse
-    >>> spec = parse(OwnSpec, {"kind": "matroid_bandits:UniformMatroid", "n_items": 3, "rank": 1}, allow_code=True)
-    >>> spec.ground().constraint
-    UniformMatroid(n_items=3, rank=1)
-    """
+    """A constraint of a user's class: ``module:Class``, which is imported, and its constructor's arguments."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -322,14 +271,7 @@ class OwnSpec(Spec):
 
 
 class StoredSpec(Spec):
-    """A constraint in the format of `Constraint.to_dict`; labels may be numbers and lists.
-
-    Examples
-    --------
-    >>> import matroid_bandits as mb
-    >>> StoredSpec(**mb.GraphicMatroid([("a", "b"), ("b", "c")]).to_dict()).ground().constraint.labels
-    (('a', 'b'), ('b', 'c'))
-    """
+    """A constraint in the format of `Constraint.to_dict`; labels may be numbers and lists."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -11,42 +11,32 @@ from pydantic import BeforeValidator, Field, model_validator
 from matroid_bandits._typing import FloatArray
 from matroid_bandits._util.text import did_you_mean, shown
 from matroid_bandits.environments import (
-    AutoregressiveEnvironment,
     AvailabilityEnvironment,
     BernoulliEnvironment,
     BetaEnvironment,
     CascadeEnvironment,
     DelayedEnvironment,
-    DriftingEnvironment,
     Environment,
     ExponentialEnvironment,
     GaussianEnvironment,
     LinearEnvironment,
     PositionEnvironment,
-    RandomWalkEnvironment,
     RowEnvironment,
     SampleEnvironment,
     TraceEnvironment,
 )
 from matroid_bandits.exceptions import DataError, MatroidBanditsError
 from matroid_bandits.specs._change import AutoregressiveSpec, DelaySpec, DriftSpec, ListSpec, MoveSpec, WalkSpec
+from matroid_bandits.specs._constructed import ConstructedSpec
 from matroid_bandits.specs._ground import Ground, check_complete, check_known
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import LARGEST, Sheet, read_sheet
-from matroid_bandits.specs._spec import Columns, FileName, Number, Spec, check_number, mistake
+from matroid_bandits.specs._spec import FileName, Number, Spec, check_number, mistake
 from matroid_bandits.specs._values import NumberOrValues, Values, read_values
 
 
 class EnvironmentSpec(Spec):
-    """Distribution of the weights, availability of items, lists that are seen in part, and delay of feedback.
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import UniformSpec
-    >>> ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
-    >>> BernoulliSpec(family="bernoulli", mean={"a": 0.5, "b": 0.25}).environment(ground)
-    <BernoulliEnvironment: 2 items, means 0.25 to 0.5>
-    """
+    """Distribution of the weights, availability of items, lists that are seen in part, and delay of feedback."""
 
     availability: NumberOrValues | None = Field(
         None, description="The probability with which an item may be chosen in an episode, or a number for each item."
@@ -106,14 +96,6 @@ class EnvironmentSpec(Spec):
         return world
 
 
-#: What makes means move, by the key that says how.
-_MOVES: dict[str, Any] = {
-    "drift": DriftingEnvironment,
-    "walk": RandomWalkEnvironment,
-    "autoregressive": AutoregressiveEnvironment,
-}
-
-
 class _FamilySpec(EnvironmentSpec):
     """Weights of a family that is drawn around means, which may move."""
 
@@ -121,40 +103,36 @@ class _FamilySpec(EnvironmentSpec):
     walk: WalkSpec | None = Field(None, description="Means that are random walks.")
     autoregressive: AutoregressiveSpec | None = Field(None, description="Means that wander around the usual ones.")
 
+    @property
+    def _moves(self) -> dict[str, MoveSpec]:
+        """How means move, by the key that says so; one at most."""
+        known = {"drift": self.drift, "walk": self.walk, "autoregressive": self.autoregressive}
+        return {key: spec for key, spec in known.items() if spec is not None}
+
     @model_validator(mode="after")
     def _check_moves(self) -> Self:
-        moves = [key for key in _MOVES if getattr(self, key) is not None]
+        moves = list(self._moves)
         if len(moves) > 1:
-            raise mistake(f"expected one of {', '.join(_MOVES)}; got {' and '.join(moves)}", moves[1])
+            raise mistake(f"expected one of drift, walk, autoregressive; got {' and '.join(moves)}", moves[1])
         return self
 
     @property
-    def _move(self) -> tuple[str, MoveSpec] | None:
-        """How means move, and the key that says so."""
-        return next(((key, spec) for key in _MOVES if (spec := getattr(self, key)) is not None), None)
-
-    @property
     def columns(self) -> list[str]:
-        return [] if self._move is None or getattr(self, "file", None) is not None else self._move[1].columns
+        return [column for spec in self._moves.values() for column in spec.columns]
 
     def _own(self, place: Place) -> tuple[Sheet, str] | None:
         """A table of its own with a row for each item, and its column of items."""
         return None
 
     def _moved(self, world: Environment, ground: Ground, place: Place) -> Environment:
-        if self._move is None:
-            return world
-        (key, spec), own = self._move, self._own(place)
-        at = place.at(key)
-        found: dict[str, Any] = {
-            name: value if isinstance(value, float) else read_values(value, ground, at.at(name), own)
-            for name in type(spec).model_fields
-            if (value := getattr(spec, name)) is not None
-        }
-        try:
-            return cast(Environment, _MOVES[key](world, **found))
-        except MatroidBanditsError as error:
-            raise at.error(str(error)) from error
+        for key, spec in self._moves.items():
+            try:
+                world = spec.made(ground, place.at(key), self._own(place), environment=world)
+            except DataError:
+                raise
+            except MatroidBanditsError as error:
+                raise place.at(key).error(str(error)) from error
+        return world
 
 
 class _ValuesSpec(_FamilySpec):
@@ -169,6 +147,11 @@ class _ValuesSpec(_FamilySpec):
             raise mistake("unknown key without a file of means", "item")
         return self
 
+    @property
+    def columns(self) -> list[str]:
+        named = (getattr(self, key, None) for key in ("mean", "noise", "alpha", "beta"))
+        return [] if self.file is not None else super().columns + [each for each in named if isinstance(each, str)]
+
     def _read(self, key: str, ground: Ground, place: Place, low: float = -np.inf, high: float = np.inf) -> FloatArray:
         return read_values(getattr(self, key), ground, place.at(key), self._own(place), low, high)
 
@@ -179,19 +162,9 @@ class _ValuesSpec(_FamilySpec):
 class _MeansSpec(_ValuesSpec):
     mean: Values = Field(description="The column of mean weights, or a number for each item.")
 
-    @property
-    def columns(self) -> list[str]:
-        return super().columns + ([self.mean] if isinstance(self.mean, str) and self.file is None else [])
-
 
 class BernoulliSpec(_MeansSpec):
-    """Weights 0 or 1, with the mean as probability of a 1.
-
-    Examples
-    --------
-    >>> BernoulliSpec(family="bernoulli", mean="click_rate").columns
-    ['click_rate']
-    """
+    """Weights 0 or 1, with the mean as probability of a 1."""
 
     family: Literal["bernoulli"]
 
@@ -200,13 +173,7 @@ class BernoulliSpec(_MeansSpec):
 
 
 class ExponentialSpec(_MeansSpec):
-    """Weights mean - 1 + Exp(1), the paper's latencies.
-
-    Examples
-    --------
-    >>> ExponentialSpec(family="exponential", mean=[3.0, 2.0]).mean
-    [3.0, 2.0]
-    """
+    """Weights mean - 1 + Exp(1), the paper's latencies."""
 
     family: Literal["exponential"]
 
@@ -215,26 +182,15 @@ class ExponentialSpec(_MeansSpec):
 
 
 class GaussianSpec(_MeansSpec):
-    """Normal weights.
-
-    Examples
-    --------
-    >>> GaussianSpec(family="gaussian", mean="gain").noise
-    1.0
-    """
+    """Normal weights."""
 
     family: Literal["gaussian"]
     noise: NumberOrValues = Field(1.0, description="The standard deviation of every weight, or of each item's.")
 
     @model_validator(mode="after")
     def _check_noise(self) -> Self:
-        if isinstance(self.noise, float):
-            check_noise(self.noise)
+        check_noise(self.noise)
         return self
-
-    @property
-    def columns(self) -> list[str]:
-        return super().columns + ([self.noise] if isinstance(self.noise, str) and self.file is None else [])
 
     def _make(self, ground: Ground, place: Place) -> Environment:
         noise = self.noise if isinstance(self.noise, float) else self._read("noise", ground, place, 0.0)
@@ -242,24 +198,13 @@ class GaussianSpec(_MeansSpec):
 
 
 class BetaSpec(_ValuesSpec):
-    """Weights between 0 and 1 from beta distributions: by `mean` and `concentration`, or by `alpha` and `beta`.
-
-    Examples
-    --------
-    >>> BetaSpec(family="beta", alpha=[1, 3], beta=[1, 1]).beta
-    [1.0, 1.0]
-    """
+    """Weights between 0 and 1 from beta distributions: by `mean` and `concentration`, or by `alpha` and `beta`."""
 
     family: Literal["beta"]
     mean: Values | None = Field(None, description="The column of mean weights, or a number for each item.")
     concentration: Number = Field(10.0, description="With mean: alpha + beta; larger is closer to the mean.")
     alpha: Values | None = Field(None, description="Instead of mean: the first parameters.")
     beta: Values | None = Field(None, description="Instead of mean: the second parameters.")
-
-    @property
-    def columns(self) -> list[str]:
-        named = (self.mean, self.alpha, self.beta)
-        return super().columns + [key for key in named if isinstance(key, str) and self.file is None]
 
     @model_validator(mode="after")
     def _check_which(self) -> Self:
@@ -285,31 +230,20 @@ class BetaSpec(_ValuesSpec):
         return BetaEnvironment(means * self.concentration, (1.0 - means) * self.concentration)
 
 
-class LinearWeightsSpec(_FamilySpec):
-    """Normal weights whose means are the items' features times `theta`.
-
-    Examples
-    --------
-    >>> LinearWeightsSpec(family="linear", features=["x", "y"], theta=[0.5, 2]).noise
-    0.1
-    """
+class LinearWeightsSpec(_FamilySpec, ConstructedSpec, of=LinearEnvironment):
+    """Normal weights whose means are the items' features times `theta`."""
 
     family: Literal["linear"]
-    features: Columns = Field(description="The columns of features.")
     theta: list[Number] = Field(description="A coefficient for each of them.")
-    noise: Number = Field(0.1, description="The standard deviation of every weight.")
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
-        if len(self.theta) != len(self.features):
-            raise mistake(f"expected {len(self.features)}, one per feature; got {len(self.theta)}", "theta")
-        check_noise(self.noise)
+        check_linear(self)
         return self
 
     def _make(self, ground: Ground, place: Place) -> Environment:
-        features = ground.features(self.features).astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            return LinearEnvironment(features, self.theta, self.noise)
+            return cast(Environment, self.made(ground, place))
 
 
 def _check_matrix(value: Any) -> Any:
@@ -325,47 +259,25 @@ def _check_matrix(value: Any) -> Any:
 
 
 class RowsSpec(EnvironmentSpec):
-    """Weights drawn from rows that hold a weight for every item, in the items' order or by name, one row per episode.
-
-    Examples
-    --------
-    >>> len(RowsSpec(family="rows", rows=[[0, 1], {"a": 1, "b": 0}]).rows)
-    2
-    """
+    """Weights drawn from rows with a weight for every item, in the items' order or by name, one row per episode."""
 
     family: Literal["rows"]
     rows: Annotated[list[list[float] | dict[str, float]], BeforeValidator(_check_matrix)]
 
     def _make(self, ground: Ground, place: Place) -> Environment:
+        kind = RowEnvironment if self.family == "rows" else TraceEnvironment
         at = place.at("rows")
-        return RowEnvironment([read_values(row, ground, at.at(number)) for number, row in enumerate(self.rows)])
+        return kind([read_values(row, ground, at.at(number)) for number, row in enumerate(self.rows)])
 
 
-class TraceSpec(EnvironmentSpec):
-    """Weights played from rows in order, one row per episode; after the last row the first comes again.
+class TraceSpec(RowsSpec):
+    """Weights played from rows in order, one row per episode; after the last row the first comes again."""
 
-    Examples
-    --------
-    >>> len(TraceSpec(family="trace", rows=[[0, 1], {"a": 1, "b": 0}]).rows)
-    2
-    """
-
-    family: Literal["trace"]
-    rows: Annotated[list[list[float] | dict[str, float]], BeforeValidator(_check_matrix)]
-
-    def _make(self, ground: Ground, place: Place) -> Environment:
-        at = place.at("rows")
-        return TraceEnvironment([read_values(row, ground, at.at(number)) for number, row in enumerate(self.rows)])
+    family: Literal["trace"]  # type: ignore[assignment]
 
 
 class SamplesSpec(EnvironmentSpec):
-    """Independent weights, each drawn from its item's own past weights.
-
-    Examples
-    --------
-    >>> SamplesSpec(family="samples", samples={"a": [1, 0, 1], "b": [0.5]}).samples["b"]
-    [0.5]
-    """
+    """Independent weights, each drawn from its item's own past weights."""
 
     family: Literal["samples"]
     samples: dict[str, list[Number]] = Field(description="The past weights of each item.")
@@ -379,14 +291,7 @@ class SamplesSpec(EnvironmentSpec):
 
 
 class ObservationsSpec(EnvironmentSpec):
-    """Past weights from a CSV file: independent by item ("long"), or all items in one row ("wide").
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import parse
-    >>> parse(ObservationsSpec, {"observations": "past.csv"}, allow_files=True).layout
-    'long'
-    """
+    """Past weights from a CSV file: independent by item ("long"), or all items in one row ("wide")."""
 
     observations: FileName = Field(description="A CSV file of past weights.")
     layout: Literal["long", "wide"] = "long"
@@ -430,7 +335,16 @@ def _sample_environment(ground: Ground, pairs: Iterable[tuple[str, float]], wher
     return SampleEnvironment(list(samples.values()))
 
 
-def check_noise(noise: float) -> None:
+def check_noise(noise: Any) -> None:
     """Raise when a number is no standard deviation."""
-    if not 0 <= noise <= LARGEST:
+    if isinstance(noise, float) and not 0 <= noise <= LARGEST:
         raise mistake(f"expected a standard deviation, 0 or more; got {noise:g}", "noise")
+
+
+def check_linear(spec: Any, *sized: str) -> None:
+    """Raise unless some keys have a number per feature, and the noise is a standard deviation."""
+    for key in ("theta", *sized):
+        values = getattr(spec, key)
+        if isinstance(values, list) and len(values) != len(spec.features):
+            raise mistake(f"expected {len(spec.features)}, one per feature; got {len(values)}", key)
+    check_noise(spec.noise)

@@ -32,8 +32,8 @@ class Ground:
 
     Examples
     --------
-    >>> from matroid_bandits.specs import UniformSpec, parse
-    >>> spec = parse(UniformSpec, {"kind": "uniform", "rows": ["boots", "hats", "bags"], "rank": 2})
+    >>> from matroid_bandits.specs import ConstraintSpec, parse
+    >>> spec = parse(ConstraintSpec, {"kind": "uniform", "rows": ["boots", "hats", "bags"], "rank": 2})
     >>> ground = spec.ground()
     >>> list(ground.rows), ground.constraint
     (['boots', 'hats', 'bags'], UniformMatroid(n_items=3, rank=2))

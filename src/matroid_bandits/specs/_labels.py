@@ -14,13 +14,7 @@ _DEEPEST = 4
 
 
 def read_label(value: Any, depth: int = 0) -> Any:
-    """A label from its JSON form: a string or number as it is, a list as a tuple.
-
-    Examples
-    --------
-    >>> read_label(["a", 1]), read_label("boots")
-    (('a', 1), 'boots')
-    """
+    """A label from its JSON form: a string or number as it is, a list as a tuple."""
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)) and depth < _DEEPEST:
@@ -33,13 +27,7 @@ def read_label(value: Any, depth: int = 0) -> Any:
 
 
 def read_pairs(value: Any, what: str) -> dict[Any, Any]:
-    """Values by label, from an object or from a list of pairs.
-
-    Examples
-    --------
-    >>> read_pairs([[["a", "b"], 1.5], ["c", 2.0]], "a weight")
-    {('a', 'b'): 1.5, 'c': 2.0}
-    """
+    """Values by label, from an object or from a list of pairs."""
     if isinstance(value, dict):
         return {read_label(key): entry for key, entry in value.items()}
     if not isinstance(value, list):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from matroid_bandits._util.text import shown
 from matroid_bandits.constraints import MatroidIntersection, QuotaIntersection
@@ -34,153 +34,109 @@ from matroid_bandits.specs._shapes import (
 from matroid_bandits.specs._spec import Count, Spec, closest, mistake
 
 
-class OperationSpec(Spec):
-    """A matroid made from another one, given under `of`.
-
-    Examples
-    --------
-    >>> issubclass(TruncateSpec, OperationSpec)
-    True
-    """
+class _OperationSpec(Spec):
+    """A matroid made from another one, given under `of`, by the method that is called as the operation."""
 
     of: ConstraintSpec
+    _method: ClassVar[str]
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
         """Build the matroid with its items and their table rows; `reserved` columns are not features."""
         place = Place() if place is None else place
         base = self.of.ground(place.at("of"), reserved)
+        matroid = base.matroid(place.at("of"))
+        given = {key: value for key, value in self if key not in ("kind", "of")}
+        if "items" in given:
+            given["items"] = base.numbers(given["items"], place.at("items"))
         try:
-            made = self._make(base, place)
+            made = getattr(matroid, self._method)(**given)
         except MatroidBanditsError as error:
             raise place.error(str(error)) from error
         return Ground(base.name, {name: base.rows[name] for name in map(str, made.labels)}, made)
 
-    def _make(self, base: Ground, place: Place) -> Matroid:
-        raise NotImplementedError
 
+class TruncateSpec(_OperationSpec):
+    """Truncation of another matroid to sets of at most `rank` items."""
 
-class TruncateSpec(OperationSpec):
-    """Truncation of another matroid to sets of at most `rank` items.
-
-    Examples
-    --------
-    >>> six = {"kind": "partition", "category": "topic", "capacity": 2, "rows": [{"item": "a", "topic": "x"}]}
-    >>> TruncateSpec(kind="truncate", rank=6, of=six).ground().constraint.rank
-    1
-    """
-
-    kind: Literal["truncate"]
+    kind: Literal["truncation", "truncate"]
     rank: Count = Field(description="Maximum number of items.")
-
-    def _make(self, base: Ground, place: Place) -> Matroid:
-        return base.matroid(place.at("of")).truncate(self.rank)
+    _method = "truncate"
 
 
-class DualSpec(OperationSpec):
-    """Dual of another matroid: its bases are the complements of the original ones.
-
-    Examples
-    --------
-    >>> DualSpec(kind="dual", of={"kind": "uniform", "rows": ["a", "b", "c"], "rank": 1}).ground().constraint.rank
-    2
-    """
+class DualSpec(_OperationSpec):
+    """Dual of another matroid: its bases are the complements of the original ones."""
 
     kind: Literal["dual"]
-
-    def _make(self, base: Ground, place: Place) -> Matroid:
-        return base.matroid(place.at("of")).dual()
+    _method = "dual"
 
 
-class RestrictSpec(OperationSpec):
-    """Restriction of another matroid to some of its items.
+class RestrictSpec(_OperationSpec):
+    """Restriction of another matroid to some of its items."""
 
-    Examples
-    --------
-    >>> of = {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2}
-    >>> list(RestrictSpec(kind="restrict", items=["c", "a"], of=of).ground().rows)
-    ['a', 'c']
-    """
-
-    kind: Literal["restrict"]
+    kind: Literal["restriction", "restrict"]
     items: list[str] = Field(description="The items that stay.")
-
-    def _make(self, base: Ground, place: Place) -> Matroid:
-        return base.matroid(place.at("of")).restrict(base.numbers(self.items, place.at("items")))
+    _method = "restrict"
 
 
-class ContractSpec(OperationSpec):
-    """Contraction of another matroid: its other items, given that some are taken.
+class ContractSpec(_OperationSpec):
+    """Contraction of another matroid: its other items, given that some are taken."""
 
-    Examples
-    --------
-    >>> of = {"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2}
-    >>> ContractSpec(kind="contract", items=["a"], of=of).ground().constraint.rank
-    1
-    """
-
-    kind: Literal["contract"]
+    kind: Literal["contraction", "contract"]
     items: list[str] = Field(description="The items that are taken.")
-
-    def _make(self, base: Ground, place: Place) -> Matroid:
-        return base.matroid(place.at("of")).contract(base.numbers(self.items, place.at("items")))
+    _method = "contract"
 
 
-class DirectSumSpec(Spec):
-    """Direct sum of several matroids, whose items have different names.
+class _PartsSpec(Spec):
+    """A constraint made of several, given under `parts`."""
 
-    Examples
-    --------
-    >>> ads, news = ({"kind": "uniform", "rows": names, "rank": 1} for names in (["a", "b"], ["c", "d"]))
-    >>> DirectSumSpec(kind="direct_sum", parts=[ads, news]).ground().constraint.rank
-    2
-    """
-
-    kind: Literal["direct_sum"]
     parts: list[ConstraintSpec]
 
     def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Build the direct sum with its items and their table rows; `reserved` columns are not features."""
+        """Build the constraint with its items and their table rows; `reserved` columns are not features."""
         place = (Place() if place is None else place).at("parts")
         grounds = [part.ground(place.at(number), reserved) for number, part in enumerate(self.parts)]
+        matroids = [ground.matroid(place.at(number)) for number, ground in enumerate(grounds)]
+        return self._made(grounds, matroids, place)
+
+    def _made(self, grounds: Sequence[Ground], matroids: Sequence[Matroid], place: Place) -> Ground:
+        raise NotImplementedError
+
+
+class DirectSumSpec(_PartsSpec):
+    """Direct sum of several matroids, whose items have different names."""
+
+    kind: Literal["direct-sum", "direct_sum"]
+
+    def _made(self, grounds: Sequence[Ground], matroids: Sequence[Matroid], place: Place) -> Ground:
         part_of: dict[str, int] = {}
         for number, ground in enumerate(grounds):
             for name in ground.rows:
                 if (other := part_of.setdefault(name, number)) != number:
                     raise place.at(number).error(f"item {shown(name)} is already in parts[{other}]")
         rows = {name: row for ground in grounds for name, row in ground.rows.items()}
-        return Ground(
-            " and ".join(dict.fromkeys(ground.name for ground in grounds)),
-            rows,
-            direct_sum(*(ground.matroid(place.at(number)) for number, ground in enumerate(grounds))),
-        )
+        return Ground(" and ".join(dict.fromkeys(ground.name for ground in grounds)), rows, direct_sum(*matroids))
 
 
-class IntersectionSpec(Spec):
-    """Intersection of two matroids on the same items, such as quotas per topic and quotas per seller.
+def _check_two(parts: list[Any]) -> list[Any]:
+    if len(parts) != 2:
+        why = ": the best sets of three matroids are NP-hard to find; list small families as sets"
+        raise mistake(f"expected two matroids, got {len(parts)}{why if len(parts) > 2 else ''}")
+    return parts
 
-    Examples
-    --------
-    >>> rows = [{"item": "a", "topic": "x", "seller": "u"}, {"item": "b", "topic": "x", "seller": "v"}]
-    >>> parts = [{"kind": "partition", "category": category, "rows": rows} for category in ("topic", "seller")]
-    >>> IntersectionSpec(kind="intersection", parts=parts).ground().constraint
-    QuotaIntersection(n_items=2)
-    """
 
-    kind: Literal["intersection"]
-    parts: list[ConstraintSpec] = Field(description="Two matroids with the same items in the same order.")
+class IntersectionSpec(_PartsSpec):
+    """Intersection of two matroids on the same items, such as quotas per topic and quotas per seller."""
 
-    def ground(self, place: Place | None = None, reserved: Collection[str] = ()) -> Ground:
-        """Build the intersection with its items and their table rows; `reserved` columns are not features."""
-        place = (Place() if place is None else place).at("parts")
-        if len(self.parts) != 2:
-            why = ": the best sets of three matroids are NP-hard to find; list small families as sets"
-            raise place.error(f"expected two matroids, got {len(self.parts)}{why if len(self.parts) > 2 else ''}")
-        grounds = [part.ground(place.at(number), reserved) for number, part in enumerate(self.parts)]
-        one, two = (ground.matroid(place.at(number)) for number, ground in enumerate(grounds))
+    kind: Literal["matroid-intersection", "intersection"]
+    parts: Annotated[list[ConstraintSpec], AfterValidator(_check_two)] = Field(
+        description="Two matroids with the same items in the same order."
+    )
+
+    def _made(self, grounds: Sequence[Ground], matroids: Sequence[Matroid], place: Place) -> Ground:
         if list(grounds[0].rows) != list(grounds[1].rows):
             raise place.at(1).error("expected the items of parts[0] in the same order, got others")
-        is_quotas = one.quotas() is not None and two.quotas() is not None
-        made = QuotaIntersection(one, two) if is_quotas else MatroidIntersection(one, two)
+        is_quotas = all(matroid.quotas() is not None for matroid in matroids)
+        made = (QuotaIntersection if is_quotas else MatroidIntersection)(*matroids)
         return Ground(grounds[0].name, grounds[0].rows, made)
 
 

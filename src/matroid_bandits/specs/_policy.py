@@ -64,8 +64,8 @@ class PolicySpec(Spec):
 
     Examples
     --------
-    >>> from matroid_bandits.specs import UniformSpec, parse
-    >>> ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
+    >>> from matroid_bandits.specs import ConstraintSpec, parse
+    >>> ground = parse(ConstraintSpec, {"kind": "uniform", "rows": ["a", "b"], "rank": 1}).ground()
     >>> parse(PolicySpec, {"policy": "OMM", "scale": 2}).make(ground)
     OMM(scale=2.0)
     """
@@ -120,14 +120,7 @@ class PolicySpec(Spec):
 
 
 class DetectorSpec(Spec):
-    """A change detector: its name and its constructor's parameters.
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import parse
-    >>> parse(DetectorSpec, {"kind": "CUSUM", "threshold": 10}).make()
-    CUSUM(n_first=200, tolerance=0.1, threshold=10.0, width=1.0)
-    """
+    """A change detector: its name and its constructor's parameters."""
 
     model_config = ConfigDict(extra="allow")
 

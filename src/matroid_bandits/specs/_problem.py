@@ -7,17 +7,38 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from matroid_bandits._util.styles import OPTIMAL
+from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import check_fit
 from matroid_bandits.specs._ground import Ground
-from matroid_bandits.specs._numbers import RANGES, out_of_range
 from matroid_bandits.specs._operations import ConstrainedSpec
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec, unknown_policy
 from matroid_bandits.specs._spec import Spec, mistake
 from matroid_bandits.specs._weights import WeightsSpec
+
+#: The least and the largest of each, and the largest in words: no machine gets to the end of more.
+RANGES = {
+    "episodes": (1, 10**9, "1,000,000,000"),
+    "runs": (1, 10**6, "1,000,000"),
+    "seed": (0, 2**64 - 1, "2**64 - 1"),
+}
+
+
+def out_of_range(name: str, value: int) -> str:
+    """Return what is wrong with a number of episodes, of runs, or a seed, as text; empty when nothing is.
+
+    Examples
+    --------
+    >>> out_of_range("runs", 0)
+    'expected an integer from 1 to 1,000,000, got 0'
+    >>> out_of_range("runs", 100)
+    ''
+    """
+    low, high, words = RANGES[name]
+    return "" if low <= value <= high else f"expected an integer from {low} to {words}, got {shown(value)}"
 
 
 class ProblemSpec(ConstrainedSpec):
@@ -79,13 +100,7 @@ def limited(name: str) -> Any:
 
 
 class RunsSpec(Spec):
-    """Number of episodes and runs of a simulation, its seed and its name.
-
-    Examples
-    --------
-    >>> RunsSpec(episodes=100).runs
-    20
-    """
+    """Number of episodes and runs of a simulation, its seed and its name."""
 
     episodes: Annotated[int, *limited("episodes")] = Field(description="Episodes of a run.")
     runs: Annotated[int, *limited("runs")] = Field(20, description="Runs of each policy.")

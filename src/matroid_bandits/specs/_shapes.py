@@ -18,38 +18,14 @@ from matroid_bandits.constraints import (
     QuotaIntersection,
 )
 from matroid_bandits.matroids import PartitionMatroid
-from matroid_bandits.specs._constraint import Capacity, ItemsSpec, Read, TableSpec, capacity_of, categories
-from matroid_bandits.specs._ground import unique_rows
+from matroid_bandits.specs._constraint import Capacity, ItemsSpec, PairsSpec, Read, TableSpec, capacity_of, categories
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._sheet import Row, Sheet
 from matroid_bandits.specs._spec import Count, mistake
 
 
-class _PairsSpec(TableSpec):
-    """A table with a row for each pair of names."""
-
-    label: str | None = Field(None, description="The column that names the items; by default 'first-second'.")
-
-    def _pairs(self, sheet: Sheet, first: str, second: str) -> tuple[list[tuple[str, str]], dict[str, list[Row]]]:
-        """The pairs, and the row of each by its name."""
-        sheet.need(first, second, *([self.label] if self.label else []))
-        pairs = [(row.text(first), row.text(second)) for row in sheet.rows]
-        names = [
-            row.text(self.label) if self.label else f"{u}-{v}" for row, (u, v) in zip(sheet.rows, pairs, strict=True)
-        ]
-        hint = "" if self.label else " (name equal pairs apart in a column, and give it as label)"
-        return pairs, unique_rows(zip(names, sheet.rows, strict=True), hint)
-
-
-class AssignmentSpec(_PairsSpec):
-    """Matchings of rows and columns, a row of the table for each pair that is allowed.
-
-    Examples
-    --------
-    >>> rows = [{"row": "ann", "column": "x"}, {"row": "ann", "column": "y"}, {"row": "bob", "column": "x"}]
-    >>> list(AssignmentSpec(kind="assignment", rows=rows).ground().rows)
-    ['ann-x', 'ann-y', 'bob-x']
-    """
+class AssignmentSpec(PairsSpec):
+    """Matchings of rows and columns, a row of the table for each pair that is allowed."""
 
     kind: Literal["assignment"]
     row: str = Field("row", description="The column with one side of each pair, such as couriers.")
@@ -60,15 +36,8 @@ class AssignmentSpec(_PairsSpec):
         return rows, lambda: AssignmentConstraint(pairs, sides=(self.row, self.column), labels=rows)
 
 
-class PathSpec(_PairsSpec):
-    """Paths from one vertex to another, a row of the table for each arc.
-
-    Examples
-    --------
-    >>> rows = [{"source": u, "target": v} for u, v in ("ab", "bc", "ac")]
-    >>> PathSpec(kind="path", rows=rows, begin="a", end="c").ground().constraint
-    PathConstraint(n_items=3, source='a', target='c')
-    """
+class PathSpec(PairsSpec):
+    """Paths from one vertex to another, a row of the table for each arc."""
 
     kind: Literal["path"]
     begin: str = Field(description="The vertex where paths begin.")
@@ -82,15 +51,8 @@ class PathSpec(_PairsSpec):
         return rows, lambda: PathConstraint(pairs, self.begin, self.end, self.n_paths, labels=rows)
 
 
-class ArborescenceSpec(_PairsSpec):
-    """Directed trees from a root to all other vertices, a row of the table for each arc.
-
-    Examples
-    --------
-    >>> rows = [{"source": u, "target": v} for u, v in ("ab", "bc", "ac")]
-    >>> ArborescenceSpec(kind="arborescence", rows=rows, root="a").ground().constraint
-    ArborescenceConstraint(n_items=3, root='a')
-    """
+class ArborescenceSpec(PairsSpec):
+    """Directed trees from a root to all other vertices, a row of the table for each arc."""
 
     kind: Literal["arborescence"]
     root: str = Field(description="The vertex that all others are reached from.")
@@ -110,17 +72,9 @@ def _check_most(value: dict[str, Capacity]) -> dict[str, Capacity]:
 
 
 class QuotasSpec(ItemsSpec):
-    """Quotas in two columns at once, such as at most two of each section and one of each brand.
+    """Quotas in two columns at once, such as at most two of each section and one of each brand."""
 
-    Examples
-    --------
-    >>> rows = [{"item": "a", "section": "x", "brand": "u"}, {"item": "b", "section": "x", "brand": "v"}]
-    >>> spec = QuotasSpec(kind="quotas", rows=rows, most={"section": 2, "brand": 1}, total=6)
-    >>> spec.ground().constraint.in_words()
-    'at most 2 of each section, at most 1 of each brand, 6 in all'
-    """
-
-    kind: Literal["quotas"]
+    kind: Literal["quota-intersection", "quotas"]
     most: Annotated[dict[str, Capacity], AfterValidator(_check_most)] = Field(
         description="For two columns of categories: how many items of each category a set may have."
     )
@@ -137,14 +91,7 @@ class QuotasSpec(ItemsSpec):
 
 
 class KnapsackSpec(ItemsSpec):
-    """Sets within a budget of whole costs, such as passages of at most 4,000 tokens.
-
-    Examples
-    --------
-    >>> rows = [{"item": "intro", "cost": 30}, {"item": "faq", "cost": 50}, {"item": "table", "cost": 60}]
-    >>> KnapsackSpec(kind="knapsack", rows=rows, budget=100, unit="tokens").ground().constraint.in_words()
-    'items that cost at most 100 tokens'
-    """
+    """Sets within a budget of whole costs, such as passages of at most 4,000 tokens."""
 
     kind: Literal["knapsack"]
     budget: Annotated[int, Field(ge=0)] = Field(description="The most that a set may cost, a whole number.")
@@ -172,16 +119,9 @@ class KnapsackSpec(ItemsSpec):
 
 
 class SetsSpec(TableSpec):
-    """Explicit list of allowed sets, a row of the table for each item of each set.
+    """Explicit list of allowed sets, a row of the table for each item of each set."""
 
-    Examples
-    --------
-    >>> rows = [{"set": "lunch", "item": ["soup", "bread"]}, {"set": "dinner", "item": "pasta"}]
-    >>> SetsSpec(kind="sets", rows=rows).ground().constraint
-    ExplicitSets(n_items=3, n_sets=2)
-    """
-
-    kind: Literal["sets"]
+    kind: Literal["explicit-sets", "sets"]
     set: str = Field("set", description="The column with the name of each set.")
     item: str = Field("item", description="The column with an item, or in rows a list of items.")
 

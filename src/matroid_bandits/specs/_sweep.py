@@ -31,14 +31,7 @@ _MOST_COMBINATIONS = 10_000
 
 
 class ProblemFileSpec(Spec):
-    """The problem of another file: its matroid, weights and direction, without its policies and sizes.
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import parse
-    >>> parse(ProblemFileSpec, {"file": "graph.toml"}, allow_files=True).file
-    'graph.toml'
-    """
+    """The problem of another file: its matroid, weights and direction, without its policies and sizes."""
 
     file: FileName = Field(description="A problem file, TOML or JSON; its path is relative to this one's.")
 
@@ -54,15 +47,7 @@ class ProblemFileSpec(Spec):
 
 
 class FamilySpec(PolicySpec):
-    """A policy, by its name and parameters, or a family of them: one for every value of what ``vary`` names.
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import UniformSpec, parse
-    >>> ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
-    >>> parse(FamilySpec, {"policy": "OMM", "vary": {"scale": [0.5, 1]}}).make_all(ground)
-    [OMM(scale=0.5), OMM(scale=1.0)]
-    """
+    """A policy, by its name and parameters, or a family of them: one for every value of what ``vary`` names."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: add_parameters(schema, is_family=True))
 
@@ -116,17 +101,7 @@ def _which_problem(value: Any) -> str:
 
 
 class DrawnSpec(ProblemSpec):
-    """A problem with random numbers, ``mean = { draw = "uniform" }``; with `worlds`, a distribution of problems.
-
-    Examples
-    --------
-    >>> DrawnSpec(
-    ...     matroid={"kind": "uniform", "rows": ["a", "b", "c"], "rank": 2},
-    ...     weights={"family": "bernoulli", "mean": {"draw": "uniform"}},
-    ...     worlds=20,
-    ... ).worlds
-    20
-    """
+    """A problem with random numbers, ``mean = { draw = "uniform" }``; with `worlds`, a distribution of problems."""
 
     worlds: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
         None, description="How many worlds to draw; by default the problem is one that is not drawn."

@@ -28,14 +28,7 @@ def _check_values(value: Any) -> Any:
 
 
 class LawSpec(Spec):
-    """Distribution of a number for each item, drawn anew for every world of a sweep: uniform, normal or beta.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> LawSpec(draw="uniform", low=0.2, high=0.4).numbers(3, np.random.default_rng(0)).round(2)
-    array([0.33, 0.25, 0.21])
-    """
+    """Distribution of a number for each item, drawn anew for every world of a sweep: uniform, normal or beta."""
 
     draw: Literal["uniform", "normal", "beta"]
     low: Number = Field(0.0, description="Uniform: the lower end.")

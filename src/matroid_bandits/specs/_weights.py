@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
-import numpy as np
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from matroid_bandits._util.literature import other_word
@@ -15,6 +14,7 @@ from matroid_bandits.environments import (
     PhasesEnvironment,
     PiecewiseEnvironment,
 )
+from matroid_bandits.specs._constructed import ConstructedSpec
 from matroid_bandits.specs._environment import (
     BernoulliSpec,
     BetaSpec,
@@ -26,27 +26,18 @@ from matroid_bandits.specs._environment import (
     RowsSpec,
     SamplesSpec,
     TraceSpec,
-    check_noise,
+    check_linear,
 )
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._spec import Columns, Count, Number, Spec, closest, mistake
+from matroid_bandits.specs._spec import Count, Spec, closest, mistake
 
 _WITHOUT_MEANS = ("linear", "rows", "samples", "trace", "piecewise", "phases", "contextual")
 _FAMILIES = ("bernoulli", "exponential", "gaussian", "beta", *_WITHOUT_MEANS)
 
 
 class PiecewiseSpec(EnvironmentSpec):
-    """Piecewise-stationary weights: one of `pieces` after the other, switched at given episodes.
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import UniformSpec
-    >>> ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
-    >>> pieces = [{"family": "bernoulli", "mean": [0.9, 0.1]}, {"family": "bernoulli", "mean": [0.1, 0.9]}]
-    >>> PiecewiseSpec(family="piecewise", pieces=pieces, changes=[101]).environment(ground)
-    <PiecewiseEnvironment: 2 items, 2 pieces>
-    """
+    """Piecewise-stationary weights: one of `pieces` after the other, switched at given episodes."""
 
     family: Literal["piecewise"]
     pieces: list[WeightsSpec] = Field(description="Where the weights come from, in the order of time.")
@@ -62,64 +53,27 @@ class PiecewiseSpec(EnvironmentSpec):
         return PiecewiseEnvironment(pieces, self.changes)
 
 
-class PhasesSpec(EnvironmentSpec):
-    """Bernoulli weights whose means alternate between two levels in growing phases; some items are always better.
-
-    Examples
-    --------
-    >>> from matroid_bandits.specs import UniformSpec
-    >>> ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
-    >>> PhasesSpec(family="phases", best=["b"]).environment(ground)
-    <PhasesEnvironment: 2 items, 1 better by 0.1>
-    """
+class PhasesSpec(EnvironmentSpec, ConstructedSpec, of=PhasesEnvironment):
+    """Bernoulli weights whose means alternate between two levels in growing phases; some items are always better."""
 
     family: Literal["phases"]
-    best: list[str] = Field(description="The best items, by name.")
-    gap: Number = Field(0.1, description="By how much they are better.")
-    growth: Number = Field(1.6, description="How much longer each phase is than the one before.")
 
     def _make(self, ground: Ground, place: Place) -> Environment:
-        items = ground.numbers(self.best, place.at("best"))
-        return PhasesEnvironment(ground.constraint.n_items, items, self.gap, self.growth)
+        return cast(Environment, self.made(ground, place))
 
 
-class ContextualSpec(EnvironmentSpec):
-    """Weights with means linear in features that are drawn anew for each item in each episode.
-
-    Examples
-    --------
-    >>> ContextualSpec(family="contextual", features=["x", "y"], theta=[0.5, 2], spread=[0, 1]).noise
-    0.1
-    """
+class ContextualSpec(EnvironmentSpec, ConstructedSpec, of=ContextualEnvironment):
+    """Weights with means linear in features that are drawn anew for each item in each episode."""
 
     family: Literal["contextual"]
-    features: Columns = Field(description="The columns of what is usual for each item.")
-    theta: list[Number] = Field(description="A coefficient for each of them.")
-    spread: Number | list[Number] = Field(
-        1.0, description="How far features go to either side of the usual: one for all, or one for each feature."
-    )
-    noise: Number = Field(0.1, description="The standard deviation of a Gaussian weight.")
-    distribution: Literal["gaussian", "bernoulli"] = Field(
-        "gaussian", description="Normal weights around the means, or 0 and 1 with the means as probabilities."
-    )
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
-        sized: list[tuple[str, Any]] = [("theta", self.theta), ("spread", self.spread)]
-        for key, values in sized:
-            if isinstance(values, list) and len(values) != len(self.features):
-                raise mistake(f"expected {len(self.features)}, one per feature; got {len(values)}", key)
-        check_noise(self.noise)
+        check_linear(self, "spread")
         return self
 
     def _make(self, ground: Ground, place: Place) -> Environment:
-        return ContextualEnvironment(
-            ground.features(self.features).astype(np.float64),
-            self.theta,
-            self.spread,
-            noise=self.noise,
-            distribution=self.distribution,
-        )
+        return cast(Environment, self.made(ground, place))
 
 
 def _check_family(data: Any) -> Any:
