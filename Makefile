@@ -9,7 +9,7 @@ endif
 BIN := $(VENV)/bin
 
 # Tests that `make test` leaves to targets of their own.
-APART := long or cluster or browser or gpu
+APART := long or torture or cluster or browser or gpu
 # One process per core, each of which takes tests from the others when it has none left.
 SPREAD := -n logical --dist worksteal
 
@@ -30,7 +30,7 @@ help:
 	@echo "make format      let ruff rewrite what it can"
 	@echo "make bench       speed against what one would write by hand; also by name: scaling, service, executors, gpu, ..."
 	@echo "make science     regret at full size beside known figures, a script for each topic in science/ (minutes)"
-	@echo "make torture     servers killed under load (KILLS=200), statements that fail (EXAMPLES=500)"
+	@echo "make torture     servers killed under load (KILLS=200), statements that fail (EXAMPLES=500), odd bodies (FUZZ=3000)"
 	@echo "make soak        a campaign that ages by a year: changes, settings, retention, restarts (DAYS=365)"
 	@echo "make docs        the documentation site, docs/_build/html/index.html"
 	@echo "make release-check   build the packages, install them into empty environments, try the core and each extra (ARGS='--only core')"
@@ -70,7 +70,7 @@ api: $(VENV)/.serve
 	$(BIN)/python tools/check_api.py $(SCHEMATHESIS)/bin/schemathesis --phases $(PHASES)
 
 long: $(VENV)/.test
-	$(BIN)/python -m pytest $(SPREAD) -m long tests
+	$(BIN)/python -m pytest $(SPREAD) -m "long and not torture" tests
 
 cluster: $(VENV)/.test,dask,ray
 	$(BIN)/python -m pytest -m cluster tests/simulation
@@ -114,15 +114,17 @@ science: $(VENV)/.test
 	@for script in science/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 # Kill servers under load, KILLS times for each database; EXAMPLES random histories of two servers whose statements
-# fail; and FAULTS times each fault of the holder of a lease, which stops for each of STOP_S seconds in turns.
+# fail; FAULTS times each fault of the holder of a lease, which stops for each of STOP_S seconds in turns; and FUZZ
+# requests that nobody would send.
 KILLS ?= 200
 EXAMPLES ?= 500
 FAULTS ?= 3
 STOP_S ?= 2,10,60
+FUZZ ?= 3000
 torture: $(VENV)/.test
 	MATROID_BANDITS_KILLS=$(KILLS) MATROID_BANDITS_EXAMPLES=$(EXAMPLES) MATROID_BANDITS_FAULTS=$(FAULTS) \
-	  MATROID_BANDITS_STOP_S=$(STOP_S) $(BIN)/python -m pytest -s tests/service/test_service_kills.py \
-	  tests/service/test_service_model.py tests/service/test_service_servers.py tests/service/test_service_moves.py
+	  MATROID_BANDITS_STOP_S=$(STOP_S) MATROID_BANDITS_FUZZ=$(FUZZ) $(BIN)/python -m pytest $(SPREAD) -rP \
+	  $(patsubst %,tests/service/test_service_%.py,kills moves model fuzz)
 
 # A campaign that ages by DAYS simulated days, on both databases.
 DAYS ?= 365

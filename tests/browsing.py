@@ -21,7 +21,7 @@ _FLAGS = (
     "--disable-component-update --disable-sync"
 )
 _COMMAND = "from matroid_bandits.cli import main; main()"
-_WAIT = 60.0
+_WAIT = 240.0
 
 #: Texts whose contrast with what is behind them is too low, and by how much a page is wider than the screen.
 FAINT = """() => {
@@ -159,7 +159,7 @@ def watched(chromium: Any, is_inside: Callable[[str], bool]) -> Iterator[tuple[C
 
     def new_page(width: int = 1280, **options: Any) -> Any:
         context = chromium.new_context(viewport={"width": width, "height": 800}, **options)
-        context.set_default_timeout(120_000)
+        context.set_default_timeout(240_000)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
@@ -202,7 +202,7 @@ def _is_inside(url: str, site: Site) -> bool:
     return url.startswith((site.address + "/", "data:", "about:"))
 
 
-def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 240.0) -> None:
     """Wait for something that a page does not show."""
     end = time.monotonic() + seconds
     while not condition():

@@ -1,5 +1,6 @@
 """Settings and fixtures that tests of several rooms share."""
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -15,12 +16,14 @@ sys.path.insert(0, str(Path(__file__).parent))  # the oracles and strategies bes
 
 from archive_server import server  # noqa: F401 - a fixture
 from browsing import chromium, site, visit  # noqa: F401 - fixtures
+from matroid_bandits.compiled import _choice
 from matroid_bandits.kernels import compiling, notice
 from service_databases import postgres, url  # noqa: F401 - fixtures
 
 # Kernels are compiled where a test asks for it, not by a child process when the clock says that it pays.
 os.environ.setdefault("MATROID_BANDITS_BACKGROUND", "0")
 
+_choice.playing_time = lambda: 0.0  # whether simulations are compiled depends on estimates alone
 notice.LONG_S = 1e6  # what a test reads on standard error does not depend on the machine's speed
 
 # Fixed examples: a failure seen once is seen again, and the time a run takes does not depend on luck.
@@ -36,6 +39,15 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """Tests run in the tier that the environment names."""
     compiling._tier = compiling._chosen_tier()
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> None:
+    """Loggers are as when the process began, whatever servers an earlier test has run in it."""
+    for logger in map(logging.getLogger, ("matroid_bandits", "uvicorn", "alembic", "sqlalchemy", "py.warnings")):
+        if logger.handlers or not logger.propagate:
+            logger.handlers, logger.propagate = [], True
+            logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ class Nursery:
         for pid in list(self._alive):
             self.end(pid)
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(240)
         self._process.stdout.close()
 
 
@@ -68,7 +68,7 @@ def nursery():
         found.close()
 
 
-def wait_until_ready(port, seconds=120.0):
+def wait_until_ready(port, seconds=240.0):
     """Wait until the server of a port has loaded its campaigns."""
     end = time.monotonic() + seconds
     while True:

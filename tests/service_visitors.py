@@ -16,23 +16,28 @@ from matroid_bandits.service import Database, export_campaign
 AT = "/v1/campaigns/ads"
 
 
-#: Below the ports that systems hand out, so that no connection takes one before its server does; processes that test
-#: at the same time begin at different ones.
+#: Below the ports that systems hand out; processes that test at the same time begin at different ones.
 _ports = itertools.count(20_000 + 37 * os.getpid() % 12_000)
 
 
 def free_ports(n):
-    """Ports that are free and stay so."""
-    return [*itertools.islice(filter(_is_free, _ports), n)]
+    """Ports in a row that a server can listen on, again and again; nothing else takes them until this process ends.
 
-
-def _is_free(port):
-    with socket.socket() as taken:
+    Each is bound here, by a socket that does not listen. That keeps others out, but for those who say SO_REUSEADDR.
+    """
+    held = []
+    while len(held) < n:
+        held.append(holder := socket.socket())
         try:
-            taken.bind(("127.0.0.1", port))
+            holder.bind(("127.0.0.1", next(_ports)))
         except OSError:
-            return False
-    return True
+            while held:
+                held.pop().close()
+    ports = [holder.getsockname()[1] for holder in held]
+    for holder in held:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.detach()
+    return ports
 
 
 class Visitor(threading.Thread):

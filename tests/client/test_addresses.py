@@ -12,6 +12,7 @@ import matroid_bandits as mb
 from matroid_bandits import exceptions
 from matroid_bandits.client import _client, _deadline
 from service_kit import create, serving
+from service_visitors import free_ports
 
 
 @contextlib.contextmanager
@@ -23,17 +24,16 @@ def silent():
 
 def refusing():
     """An address at which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_ports(1)[0]}"
 
 
-def waited(learner):
-    """The seconds of every attempt that the client allowed, by its deadline."""
+def waited(learner, alive=None):
+    """The seconds of every attempt that the client allowed, by its deadline; a server that is alive has more."""
     seconds, send = [], learner._send
 
     def noted(url, step, deadline):
         seconds.append(deadline.left())
-        return send(url, step, deadline)
+        return send(url, step, _deadline.Deadline(240.0) if url == alive else deadline)
 
     learner._send = noted
     return seconds
@@ -50,8 +50,8 @@ def test_a_dead_server_costs_under_a_second(tmp_path, dead):
             gone = str(
                 stack.enter_context(answering(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"))
             )
-        with mb.Client([gone, str(http.base_url)], "ads", timeout=30.0) as learner:
-            seconds = waited(learner)
+        with mb.Client([gone, str(http.base_url)], "ads", timeout=240.0) as learner:
+            seconds = waited(learner, str(http.base_url))
             first, second = learner.ask(), learner.ask()
             assert (first.id, second.id) == (1, 2)
             assert len(seconds) == 3  # the dead one, and twice the other
@@ -60,7 +60,7 @@ def test_a_dead_server_costs_under_a_second(tmp_path, dead):
             assert learner.n_decisions == 2
 
         async def visit():
-            async with mb.AsyncClient((gone, str(http.base_url)), "ads", timeout=30.0) as learner:
+            async with mb.AsyncClient((gone, str(http.base_url)), "ads", timeout=240.0) as learner:
                 return await learner.ask()
 
         assert asyncio.run(visit()).id == 3

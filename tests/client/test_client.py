@@ -17,6 +17,7 @@ import pytest
 
 import matroid_bandits as mb
 from matroid_bandits import exceptions
+from matroid_bandits.client import _client as client_module
 from matroid_bandits.client import _deadline as deadline_module
 from matroid_bandits.client import _exchange as exchange_module
 from matroid_bandits.client._exchange import asked_pause, error_of
@@ -327,12 +328,16 @@ def test_what_is_lost_on_the_way_happens_once(url):
         assert len(set(ids)) == 2  # one for the ask, one for the tell
 
 
-def test_a_deadline_ends_the_attempts():
+def test_a_deadline_ends_the_attempts(monkeypatch):
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda seconds: now.insert(0, now[0] + seconds))
+    for module in (client_module, deadline_module):
+        monkeypatch.setattr(module, "time", clock)
     for fault, error in ((503, exceptions.UnavailableError), ("there", exceptions.UnavailableError)):
         flaky = Flaky(None, [fault] * 100)
         with httpx.Client(transport=flaky) as sender, pytest.raises(error):
-            mb.Client("http://nowhere", "ads", timeout=0.3, http=sender).ask()
-        assert 2 <= len(flaky.sent) < 20
+            mb.Client("http://nowhere", "ads", timeout=3.0, http=sender).ask()
+        assert 4 <= len(flaky.sent) < 20
 
 
 def test_a_stopped_campaign_is_not_asked_again():

@@ -77,7 +77,7 @@ def learn(client):
 
 @pytest.mark.parametrize("how", ["silent", "away"])
 def test_the_best_set_comes_in_time_and_the_decision_is_closed(site, how):
-    with mb.Client(site.proxy.url, "ads", timeout=60.0, fallback=30.0) as client:
+    with mb.Client(site.proxy.url, "ads", timeout=240.0, fallback=240.0) as client:
         learn(client)
         until(lambda: not client._later._tasks)
         client._best_until = 0.0
@@ -106,7 +106,7 @@ def test_the_best_set_comes_in_time_and_the_decision_is_closed(site, how):
             assert not second.is_full
             with pytest.raises(exceptions.UnavailableError):
                 client.ask(pinned=["boots"])  # which the best set has not
-            client._fallback = 30.0
+            client._fallback = 240.0
             site.proxy.is_away = False
             site.proxy.is_open.set()
             until(lambda: seen(site) >= n + 3 and not client._later._tasks)
@@ -126,7 +126,7 @@ def test_without_a_best_set_the_error_comes(site):
 
 
 def test_what_the_server_refuses_is_an_error(site):
-    with mb.Client(site.proxy.url, "ads", fallback=5.0) as client:
+    with mb.Client(site.proxy.url, "ads", fallback=240.0) as client:
         learn(client)
         with pytest.raises(exceptions.ItemError):
             client.ask(exclude=["sandals"])
@@ -137,7 +137,7 @@ def test_what_the_server_refuses_is_an_error(site):
 
 def test_the_async_client_does_the_same(site):
     async def visit():
-        async with mb.AsyncClient(site.proxy.url, "ads", timeout=60.0, fallback=30.0) as client:
+        async with mb.AsyncClient(site.proxy.url, "ads", timeout=240.0, fallback=240.0) as client:
             for _ in range(6):
                 decision = await client.ask()
                 await client.tell(decision, {label: float(label in ("heels", "beret")) for label in decision.labels})
@@ -152,7 +152,7 @@ def test_the_async_client_does_the_same(site):
             assert all(each.is_fallback and each.labels == ("heels", "beret") for each in found)
             await client.tell(found[0], [1.0, 1.0])
             await client.tell_batch([(each, [1.0, 1.0]) for each in found])
-            client._fallback = 30.0
+            client._fallback = 240.0
             site.proxy.is_open.set()
             while seen(site) < n + 3 or client._later._tasks:
                 await asyncio.sleep(0.02)

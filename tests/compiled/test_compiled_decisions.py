@@ -13,7 +13,7 @@ from episode_cases import DELAYS, DIRECTIONS, FAMILIES, POLICIES, STARTS, WORLDS
 from matroid_bandits.compiled import Misfit, Settings, _kernels, _late, _ready
 from matroid_bandits.compiled._families import kernel_of
 from matroid_bandits.exceptions import InvalidMatroidError
-from matroid_bandits.kernels import selection
+from matroid_bandits.kernels import compiling, selection
 
 
 @pytest.mark.parametrize("case", crossed(pairwise(), DELAYS), ids=lambda case: " ".join(map(str, case)))
@@ -115,7 +115,8 @@ def test_random_problems(case, n_items, n_episodes, n_runs, seed):
 
 
 def _interpreted(monkeypatch, name):
-    """Play a kernel in Python, so that what it calls can be replaced."""
+    """Play a kernel in Python, and what it calls, so that this can be replaced."""
+    monkeypatch.setattr(compiling, "_tier", "interpreted")
     kernel = _ready.KERNELS[name]
     monkeypatch.setitem(_ready.KERNELS, name, SimpleNamespace(compiled=getattr(kernel, "py_func", kernel)))
     monkeypatch.setattr(_ready, "is_interpreted", lambda: True)

@@ -17,7 +17,7 @@ AFTER = {"b": "left", "new": "left", "c": "left", "e": "right", "d": "right"}
 def test_kills_changes_late_answers_defaults_and_settings(tmp_path):
     (port,) = free_ports(1)
     url, rng = tmp_path / "campaigns.db", np.random.default_rng(0)
-    with nursery() as servers, mb.Client(f"http://127.0.0.1:{port}", "ads", timeout=120.0) as client:
+    with nursery() as servers, mb.Client(f"http://127.0.0.1:{port}", "ads", timeout=240.0) as client:
 
         def start():
             pid = servers.start(url, port, snapshot_every=40)

@@ -28,7 +28,7 @@ def expect(found):
     """Playwright's assertions, which wait; imported late, since not everybody has it."""
     from playwright.sync_api import expect as expecting
 
-    expecting.set_options(timeout=120_000)
+    expecting.set_options(timeout=240_000)
     return expecting(found)
 
 

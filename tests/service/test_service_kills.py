@@ -21,7 +21,7 @@ KILLS = int(os.environ.get("MATROID_BANDITS_KILLS", "2"))
 N_CLIENTS = 6
 
 
-@pytest.mark.long
+@pytest.mark.torture
 @pytest.mark.compiled
 def test_what_was_acknowledged_survives_kills(url):
     ports = free_ports(3 if url.startswith("postgresql") else 2)  # a SQLite file has one machine
@@ -49,13 +49,13 @@ def test_what_was_acknowledged_survives_kills(url):
         time.sleep(0.2)
         is_over.set()
         for each in visitors:
-            each.join(60.0)
+            each.join(240.0)
         assert [each.error for each in visitors] == [None] * N_CLIENTS
     n = check_log(url, visitors)
     print(f"{KILLS} kills, {n} acknowledged requests, none lost, none twice")
 
 
-@pytest.mark.long
+@pytest.mark.torture
 @pytest.mark.compiled
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers in /proc")
 def test_what_was_acknowledged_survives_kills_of_workers(url):
@@ -63,21 +63,21 @@ def test_what_was_acknowledged_survives_kills_of_workers(url):
     (port,), is_over, chance = free_ports(1), threading.Event(), random.Random(1)
     with nursery() as servers:
         parent = servers.start(url, port, workers=3, lease=1.0, snapshot_every=200)
-        wait_until_ready(port, 120.0)
+        wait_until_ready(port)
         with mb.Client(f"http://127.0.0.1:{port}", "ads") as client:
             client.create(mb.PartitionMatroid({f"ad {n}": n % 4 for n in range(20)}), mb.OMM(), seed=1)
         visitors = [Visitor([port], seed, is_over) for seed in range(N_CLIENTS)]
         for each in visitors:
             each.start()
         for kill in range(KILLS):
-            until(lambda: len(children(parent)) == 3, 240.0)
+            until(lambda: len(children(parent)) == 3)
             victim = chance.choice(children(parent))
             os.kill(victim, signal.SIGSTOP if kill % 20 == 1 else signal.SIGKILL)  # the parent waits for a minute
-            until(lambda victim=victim: victim not in children(parent), 240.0)
-        until(lambda: len(children(parent)) == 3, 240.0)
+            until(lambda victim=victim: victim not in children(parent))
+        until(lambda: len(children(parent)) == 3)
         is_over.set()
         for each in visitors:
-            each.join(60.0)
+            each.join(240.0)
         assert [each.error for each in visitors] == [None] * N_CLIENTS
         servers.end(parent, signal.SIGTERM)
     n = check_log(url, visitors)

@@ -266,7 +266,7 @@ class Process:
         (self.port,) = free_ports(1)
         self._nursery, self.n_again = nursery, 0
         self.pid = nursery.start(url, self.port, lease=0.5, snapshot_every=7)
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60.0)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=240.0)
         wait_until_ready(self.port)
 
     def post(self, path, **more):
@@ -277,7 +277,7 @@ class Process:
 
     def send(self, method, path, **more):
         """Send, and send again what was not served, as clients do."""
-        for self.n_again in range(200):
+        for self.n_again in range(4800):
             answer = self.client.request(method, path, **more)
             if answer.status_code != 503:
                 return answer
@@ -325,7 +325,7 @@ class Moves(Machine):
 
 
 @pytest.mark.compiled
-@pytest.mark.long
+@pytest.mark.torture
 @pytest.mark.filterwarnings("ignore::matroid_bandits.exceptions.ScaleWarning")
 def test_servers_whose_leases_move_do_what_a_plain_learner_does(postgres):
     with nursery() as Moves.nursery:

@@ -1,7 +1,7 @@
 """Three servers with leases that move, under load: killed, stopped, cut off, slow; nothing is lost or doubled.
 
 ``make torture`` tries every kind of fault some times (``MATROID_BANDITS_FAULTS``), with stops of up to a minute
-(``MATROID_BANDITS_STOP_S``); ``make test`` tries a few, once.
+(``MATROID_BANDITS_STOP_S``).
 """
 
 import contextlib
@@ -28,12 +28,12 @@ from service_visitors import Visitor, check_log, free_ports
 
 pytestmark = pytest.mark.compiled  # servers are processes of their own
 
-FAULTS = int(os.environ.get("MATROID_BANDITS_FAULTS", "0"))
+FAULTS = int(os.environ.get("MATROID_BANDITS_FAULTS", "1"))
 STOPS_S = [float(each) for each in os.environ.get("MATROID_BANDITS_STOP_S", "1.5").split(",")]
 LEASE_S = 1.0
 
 #: Seconds beyond the time of a lease after which an ask must have been answered; a machine that is busy takes most.
-SLACK_S = 30.0
+SLACK_S = 240.0
 N_CLIENTS = 6
 
 
@@ -192,10 +192,9 @@ KINDS = (
     kill, kill_and_replace, drain, die_between_commit_and_answer, stop, stop_inside_a_transaction, cut_off, slow_down,
     cut_the_way_back, steal_the_lease, slow_database, refuse_commits,
 )  # fmt: skip
-FEW = die_between_commit_and_answer, stop_inside_a_transaction, cut_off, steal_the_lease
 
 
-@pytest.mark.long
+@pytest.mark.torture
 @pytest.mark.compiled
 def test_what_was_acknowledged_survives_moves(postgres):
     """Every kind of fault happens to the holder in turns, under load; after each, every client is served again."""
@@ -224,7 +223,7 @@ def test_what_was_acknowledged_survives_moves(postgres):
             assert [each.error for each in visitors] == [None] * N_CLIENTS
             waits.append((time.monotonic() - began, fault.__name__))
 
-        faults = [fault for _ in range(FAULTS) for fault in chance.sample(KINDS, len(KINDS))] or FEW
+        faults = [fault for _ in range(FAULTS) for fault in chance.sample(KINDS, len(KINDS))]
         for fault in faults:
             holder = fleet.holder()
             time.sleep(chance.uniform(0.05, 0.4))
@@ -233,7 +232,7 @@ def test_what_was_acknowledged_survives_moves(postgres):
                 wait_until_ready(port)
         is_over.set()
         for each in visitors:
-            each.join(60.0)
+            each.join(240.0)
         assert [each.error for each in visitors] == [None] * N_CLIENTS
         n = check_log(url, visitors)
     seconds, name = max(waits)

@@ -75,7 +75,7 @@ def grow(client, url, at, n=60, answers=1.0):
         client.service.writer.replicas._background.put(
             lambda done=quiet: client.service.writer._checker.put(done.set)
         )
-        assert quiet.wait(60.0)  # after everything that was to be done
+        assert quiet.wait(240.0)  # after everything that was to be done
         cuts.add(first_kept(url))
     assert settled(url)
     assert len(cuts) > 2

@@ -106,7 +106,7 @@ class Site:
         quiet = threading.Event()
         writer = client.service.writer
         writer.replicas._background.put(lambda: writer._checker.put(quiet.set))
-        assert quiet.wait(60.0)
+        assert quiet.wait(240.0)
 
     def sizes(self, client):
         with client.service.database.reading() as connection:

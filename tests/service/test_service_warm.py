@@ -25,7 +25,7 @@ def finished():
     """Wait for the threads that talk to children."""
     for thread in threading.enumerate():
         if thread.name == "matroid-bandits-compiler":
-            thread.join(60.0)
+            thread.join(240.0)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ function check(holds: boolean, words: string): asserts holds {
 }
 
 async function main(): Promise<void> {
-  const bandits = new Bandits(address, { key, timeout: 60_000 });
+  const bandits = new Bandits(address, { key, timeout: 240_000 });
   check((await bandits.healthz()).status === "alive", "it lives");
   const spec: CampaignSpec = {
     name: "typed",
@@ -86,7 +86,7 @@ def test_a_client_made_from_the_document_asks_and_tells(tmp_path):
     (tmp_path / "program.ts").write_text(PROGRAM)
     options = ["--strict", "--target", "es2022", "--module", "commonjs", "--lib", "es2022,dom,dom.iterable"]
     options += ["--skipLibCheck", "--outDir", str(tmp_path / "out")]
-    done = subprocess.run([tsc, *options, "program.ts"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([tsc, *options, "program.ts"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout
     url = str(tmp_path / "campaigns.db")
     database = Database(url)
@@ -95,5 +95,5 @@ def test_a_client_made_from_the_document_asks_and_tells(tmp_path):
     database.close()
     with serving(url, key) as client:
         program = [node, str(Path("out") / "program.js"), str(client.base_url), key]
-        done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout) == (0, "all is well\n"), done.stderr

@@ -435,7 +435,7 @@ def test_ctrl_c_ends_a_simulation(n_threads, monkeypatch):
             pass
         while not is_over.is_set():
             signal.raise_signal(signal.SIGINT)
-            is_over.wait(3.0)
+            is_over.wait(60.0)
 
     keyboard = threading.Thread(target=press)
     keyboard.start()

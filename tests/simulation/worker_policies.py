@@ -92,7 +92,7 @@ def ctrl_c_once(folder, n_workers=1):
             if is_over.wait(0.02):
                 return
         signal.raise_signal(signal.SIGINT)
-        while not is_over.wait(3.0):  # what is raised inside a garbage collector's callback is lost
+        while not is_over.wait(60.0):  # what is raised inside a garbage collector's callback is lost
             signal.raise_signal(signal.SIGINT)
 
     keyboard = threading.Thread(target=press)
