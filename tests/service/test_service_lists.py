@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import matroid_bandits as mb
-from matroid_bandits.exceptions import DecisionClosedError, FeedbackError
+from matroid_bandits.exceptions import DecisionClosedError
 from matroid_bandits.service._history import ASKED, EXPIRED, SHARE, TOLD, WEIGHT
 from matroid_bandits.service._operation import Turn
 from matroid_bandits.service._replica import Replica
