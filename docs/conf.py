@@ -69,6 +69,7 @@ sphinx_gallery_conf = {
             "sensor_placement",
             "crawl_schedule",
             "couriers",
+            "reliable_routes",
             "colourful_trees",
             "drifting_prices",
             "visitors_with_features",

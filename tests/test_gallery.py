@@ -57,6 +57,11 @@ CLAIMS = {
         x["found"] == tuple((c, o) for c, o in zip(x["couriers"], x["orders"], strict=True))
         and x["first"] < x["start"] < x["end"]
     ),
+    "reliable_routes": lambda x: (
+        len(x["results"]) == 6
+        and all(it.regret[1, -1] < it.regret[0, -1] for it in x["results"].values())
+        and all(it.policies[:2] == ("OMM, scale 0.1", "Thompson") for it in x["results"].values())
+    ),
     "colourful_trees": lambda x: (
         len(x["links"]) == 56
         and np.bincount(x["supplier"][x["problem"].optimal_basis]).max() == 8

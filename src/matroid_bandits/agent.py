@@ -326,8 +326,8 @@ class Agent:
     def close(self, plays: Iterable[tuple[Play, IntArray]], were_unseen: bool = False) -> None:
         """Stop waiting for feedback on the choices at the given positions of some plays.
 
-        Choices that `were_unseen`, since nobody looked at them, leave no trace but in `State.asked`: an item that was
-        never seen stays so. Others count as lost.
+        Choices that `were_unseen`, in a place of a list that was not looked at, leave no trace but in `State.asked`:
+        an item that was never seen stays so. Others count as lost.
         """
         self.settle()
         dropped = []

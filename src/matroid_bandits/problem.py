@@ -94,8 +94,9 @@ class Problem(Immutable):
 
     @cached_property
     def solver(self) -> Constraint:
-        """The constraint whose best set for some weights is the one of largest worth: `constraint`, unless sets are
-        lists and it is no matroid (see `constraints.ProductConstraint`).
+        """The constraint whose best set for some weights is the one of largest worth.
+
+        It is `constraint`, unless sets are lists and that is no matroid; see `constraints.ProductConstraint`.
 
         Raises
         ------

@@ -509,9 +509,27 @@ def test_availability_and_delays_from_a_file(tmp_path):
     assert 0 < (delays < 0).mean() < 0.3
 
 
+def test_lists_from_a_file(tmp_path):
+    path = tmp_path / "lists.toml"
+    path.write_text(WORLD + 'lists = { until = "failure", order = "explore" }\ndelay = { episodes = 3 }\n')
+    lists = read_simulation(path).problem.environment.lists
+    assert isinstance(lists, mb.CascadeEnvironment)
+    assert (lists.until, lists.worst_first) == ("failure", True)
+    path.write_text(WORLD.replace("OMM = {}", 'OMM = { policy = "PositionBias", base = { policy = "OMM" } }')
+                    + "lists = { attention = [1, 0.5] }\n")  # fmt: skip
+    plan = read_simulation(path)
+    assert plan.problem.environment.lists.attention.tolist() == [1.0, 0.5]
+    assert plan.policies == {"OMM": mb.PositionBias(mb.OMM())}
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
+        ("lists = { }", "weights.lists.until: expected until, or attention; got neither"),
+        ('lists = { until = "click", attention = [1] }', "expected until, or attention; got both"),
+        ('lists = { until = "clack" }', "weights.lists.until"),
+        ('lists = { attention = [1], order = "best" }', "weights.lists.order: unknown key with attention"),
+        ("lists = { attention = [1, 2] }", r"weights.lists: expected attention in \[0, 1\]"),
         ("availability = 1.5", "weights: .*availability"),
         ("availability = [0.5]", "weights.availability"),
         ("delay = { episodes = 0.5 }", "weights.delay.episodes: expected whole numbers of episodes"),

@@ -51,6 +51,12 @@ POLICIES = (
     Entry(("Random", "RandomPolicy"), "UniformRandom"),
     Entry(("KL-OSM", "OSM"), "KLOSM", "", "Talebi and Proutiere, AAMAS 2016"),
     Entry(("KL-UCB",), "KLOSM", "for sets of any size", "Garivier and Cappe, COLT 2011"),
+    Entry(("CascadeUCB1", "CombCascade"), "OMM(scale=sqrt(0.75))", "in a CascadeEnvironment",
+          "Kveton, Szepesvari, Wen and Ashkan, ICML 2015; Kveton, Wen, Ashkan and Szepesvari, NIPS 2015"),
+    Entry(("CascadeKL-UCB",), "KLOSM(c=3)", "in a CascadeEnvironment",
+          "Kveton, Szepesvari, Wen and Ashkan, ICML 2015"),
+    Entry(("PBM-UCB", "position bias", "position-based model"), "PositionBias",
+          "around a policy, with attention= where it is known", "Lagree, Vernade and Cappe, NIPS 2016"),
     Entry(("KL-UCB++",), "KLUCBPlusPlus", "without a horizon", "Menard and Garivier, ALT 2017"),
     Entry(("UCB-V",), "UCBV", "for sets", "Audibert, Munos and Szepesvari, 2009"),
     Entry(("MOSS-anytime",), "MOSS", "for sets", "Degenne and Perchet, ICML 2016"),
@@ -122,6 +128,10 @@ ENVIRONMENTS = (
     Entry(("dataset environment",), "RowEnvironment", words=("rows",)),
     Entry(("replay", "adversarial environment", "adversarial"), "TraceEnvironment", words=("trace",)),
     Entry(("delayed feedback",), "DelayedEnvironment", "around another environment"),
+    Entry(("cascading bandits", "cascade model", "cascade"), "CascadeEnvironment", "around another environment",
+          "Kveton, Szepesvari, Wen and Ashkan, ICML 2015"),
+    Entry(("position-based click model", "PBM"), "PositionEnvironment", "around another environment",
+          "Lagree, Vernade and Cappe, NIPS 2016"),
     Entry(("contextual bandit",), "ContextualEnvironment", words=("contextual",)),
 )  # fmt: skip
 

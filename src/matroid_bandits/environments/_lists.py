@@ -151,7 +151,7 @@ class CascadeEnvironment(ListEnvironment):
 
     @property
     def until(self) -> str:
-        """What ends the reading of a list."""
+        """The event that ends the reading of a list, "click" or "failure"."""
         return self._until
 
     def look(

@@ -32,7 +32,7 @@ def simulation_record(
     >>> record["optimum"], record["optimal_basis"], list(record["policies"])
     (0.9, [0], ['OMM'])
     """
-    is_fixed = problem.environment.is_stationary  # otherwise there is no one optimum
+    is_fixed = problem.environment.is_stationary and not problem.no_regret  # otherwise there is no one optimum
     return {
         "data": name,
         "source": source,

@@ -51,7 +51,7 @@ def simulation_chapter(
         *map(Text, result.tail_warnings("regret" if result.is_regret_known else "returns")),
         curve_plot(result, name, title, "Bands are 95% confidence intervals."),
     ]
-    if problem.environment.is_stationary:
+    if problem.environment.is_stationary and not problem.no_regret:
         blocks.append(basis_table(problem, result, "basis", "The optimal basis"))
     facts = {"items": problem.n_items, "rank": problem.rank}
     return Chapter(
