@@ -74,6 +74,7 @@ sphinx_gallery_conf = {
             "drifting_prices",
             "visitors_with_features",
             "late_conversions",
+            "news_list",
             "stopping_when_sure",
         )
     ),

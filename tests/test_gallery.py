@@ -81,6 +81,11 @@ CLAIMS = {
         and np.ptp(lost_late(x, name, 2)) < np.ptp(lost_late(x, name, 1)) / 2
         for name in x["policies"]
     ),
+    "news_list": lambda x: (
+        x["lost"]["first click, worst first"][-1]
+        < 0.8 * x["lost"]["first click, best first"][-1]
+        < 0.8 * x["lost"]["all others count as 0"][-1]
+    ),
     "stopping_when_sure": lambda x: (
         all(it.n_errors == 0 for it in x["found"].values())
         and x["found"][0.001].endings.mean_rounds < 1.6 * x["found"][0.1].endings.mean_rounds

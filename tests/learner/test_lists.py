@@ -407,3 +407,104 @@ def test_a_file_with_wrong_places_is_refused(tmp_path):
     learner.save(tmp_path / "file")
     with pytest.raises(SerializationError, match="expected every place of a list once"):
         mb.Learner.load(tmp_path / "file")
+
+
+# Clicks by place
+
+
+def site(n, seed, policy=None, **more):
+    """A learner of clicks by place on a simulated site, told in random order and late; and what it was told."""
+    rng, attention = np.random.default_rng(seed), [1.0, 0.5, 0.25]
+    chances = dict(zip("abcde", (0.8, 0.6, 0.5, 0.3, 0.2), strict=True))
+    learner = fresh("clicks-by-place", policy or mb.PositionBias(mb.OMM(0.2)), **more)
+    clicks, shows, waiting = np.zeros((5, 10)), np.zeros((5, 10)), []
+    for _ in range(n):
+        waiting.append(learner.ask())
+        if len(waiting) > 5 or rng.random() < 0.3:
+            decision = waiting.pop(int(rng.integers(len(waiting))))
+            places = range(len(decision.order))
+            clicked = [k for k in places if rng.random() < attention[k] * chances[decision.order[k]]]
+            for k in rng.permutation(clicked).tolist():
+                learner.tell(decision.id, {decision.order[k]: 1.0})
+            if len(clicked) < len(places):
+                learner.close(decision)
+            for k in places:
+                e = "abcde".index(decision.order[k])
+                shows[e, k] += 1.0
+                clicks[e, k] += k in clicked
+    return learner, clicks, shows
+
+
+def test_clicks_count_at_the_place_where_they_were_shown(tmp_path):
+    log = []
+    learner, clicks, shows = site(600, 3, record=log.append, holdout=0.2)
+    extra = learner._agent.state.extra
+    assert extra["clicks_at"][0].tolist() == clicks.tolist()
+    assert extra["shown_at"][0].tolist() == shows.tolist()
+    assert learner.attention[:3] == pytest.approx([1.0, 0.5, 0.25], abs=0.12)
+    assert learner.estimates().attention.tolist() == learner.attention.tolist()
+    assert mb.Estimates.from_dict(learner.estimates().to_dict()).attention.tolist() == learner.attention.tolist()
+    why = learner.explain("a")
+    assert why.attention.tolist() == learner.attention[:3].tolist()
+    assert f"attention by place 1, {learner.attention[1]:.3g}, {learner.attention[2]:.3g}" in str(why)
+    assert mb.Learner.replay(json.loads(json.dumps(log))).has_state_of(learner)
+    learner.save(tmp_path / "file")
+    again = mb.Learner.load(tmp_path / "file")
+    assert again.has_state_of(learner)
+    assert again.ask().order == learner.ask().order
+
+
+def test_a_late_click_on_an_item_that_has_left_counts_at_its_place():
+    learner = fresh("clicks-by-place", mb.PositionBias(mb.OMM()))
+    decision = learner.ask()
+    left = decision.order[2]
+    staying = [label for label in "abcdefg" if label != left]
+    learner.change(mb.UniformMatroid(6, 3, labels=staying))
+    learner.tell(decision.id, {left: 1.0})
+    with pytest.raises(DecisionClosedError):
+        learner.tell(decision.id, {left: 1.0})
+    learner.close(decision.id)
+    learner.change(mb.UniformMatroid(7, 3, labels="abcdefg"))
+    extra = learner._agent.state.extra
+    for place, label in enumerate(decision.order):
+        e = "abcdefg".index(label)
+        assert extra["shown_at"][0, e].tolist() == [float(k == place) for k in range(10)]
+        assert extra["clicks_at"][0, e].sum() == float(label == left)
+
+
+def test_kinds_are_refused_by_policies_in_words():
+    with pytest.raises(PolicyError, match=r"takes no clicks by place.*PositionBias\(OMM\(...\)\) does"):
+        fresh("clicks-by-place", mb.OMM())
+    with pytest.raises(PolicyError, match="takes no lists that are seen in part"):
+        fresh("first-click", mb.PositionBias(mb.OMM()))
+    with pytest.raises(PolicyError, match="takes no lists that are seen in part"):
+        fresh("first-click", mb.FPL(100))
+    with pytest.raises(PolicyError, match="takes no clicks by place"):
+        fresh("clicks-by-place", mb.PositionBias(mb.OMM()), holdout=mb.Holdout(0.1, control=mb.KLOSM()))
+    learner = fresh("clicks", mb.FPL(100))
+    with pytest.raises(PolicyError, match="takes no lists that are seen in part"):
+        learner.tell(learner.ask(), examined=[])
+    assert learner.n_outstanding == 1
+    learner = fresh("first-click")
+    for settings in ({"policy": mb.PositionBias(mb.OMM())}, {"answers": "clicks-by-place"}):
+        with pytest.raises(PolicyError):
+            learner.configure(**settings)
+        with pytest.raises(PolicyError):
+            learner.configure_form(**settings)
+    learner.configure(policy=mb.PositionBias(mb.OMM()), answers="clicks-by-place")
+    assert learner.ask().order is not None
+
+
+def test_items_that_were_not_looked_at_are_as_new_as_before(tmp_path):
+    """Items at the end of a list that is never read to its end come first again, also after a file."""
+    learner = fresh("first-click", mb.ExposureFloors(mb.OMM(), 0.1))
+    for _ in range(30):
+        learner.tell(decision := learner.ask(), clicked=decision.order[0])
+        learner.save(tmp_path / "file")
+        again = mb.Learner.load(tmp_path / "file")
+        assert again.has_state_of(learner)
+        assert again.preview().order == learner.preview().order
+    found = fresh("first-click", mb.OMM())
+    first = found.ask()
+    found.tell(first, clicked=first.order[0])
+    assert found.ask().order[:2] == first.order[1:]

@@ -187,6 +187,7 @@ def _explanation(
         missing=missing,
         forced=forced,
         about=learner.constraint.about(item),
+        attention=None if (found := attention(learner)) is None else found[: learner.constraint.largest_size],
     )
 
 

@@ -310,6 +310,8 @@ class Explanation:
     about : str
         What the constraint says that the item takes of its limits, such as "cost 40 of 100 tokens"; empty where that
         is nothing.
+    attention : float64 array, or None
+        With `PositionBias`, the chance that each place of a list is looked at; the mean is of looks.
 
     Examples
     --------
@@ -336,6 +338,7 @@ class Explanation:
     forced: Forced | None = None
     confidence: Confidence | None = None
     about: str = ""
+    attention: FloatArray | None = None
 
     @property
     def is_chosen(self) -> bool:
@@ -364,6 +367,7 @@ class Explanation:
             "missing": self.missing,
             "forced": None if self.forced is None else self.forced.to_dict(),
             "about": self.about,
+            "attention": None if self.attention is None else self.attention.tolist(),
         } | ({} if self.confidence is None else {"confidence": self.confidence.to_dict()})
 
     @classmethod
@@ -386,6 +390,7 @@ class Explanation:
             None if form["forced"] is None else Forced.from_dict(form["forced"]),
             Confidence.from_dict(form["confidence"]) if "confidence" in form else None,
             form.get("about", ""),
+            None if form.get("attention") is None else np.array(form["attention"], np.float64),
         )
 
     def __str__(self) -> str:
@@ -412,6 +417,8 @@ class Explanation:
         is_said = self.forced is not None and bool(self.forced.enters) and self.standing == "out" and not self.missing
         if self.about and (not is_said or self.is_held_out):
             known += f", {self.about}"
+        if self.attention is not None:
+            known += f", attention by place {', '.join(f'{chance:.3g}' for chance in self.attention)}"
         if self.last_alarm:
             known += f", started anew after decision {self.last_alarm}"
         if self.is_held_out and not (self.missing and self.standing == "unavailable"):

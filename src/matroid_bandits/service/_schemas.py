@@ -457,6 +457,9 @@ class ExplanationAnswer(BaseModel):
     about: str = Field(
         description="What the item takes of the constraint's limits, such as its cost; empty where that is nothing."
     )
+    attention: list[float] | None = Field(
+        description="The chance that each place of a list is looked at; null where it is not learnt."
+    )
     text: str
 
 
