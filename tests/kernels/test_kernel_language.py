@@ -30,12 +30,19 @@ def has_slice(target):
 
 
 def array_assignments(function):
-    """Lines that put an array into a slice of another: Numba compiles the text of an error message with each."""
+    """Lines that put an array into a slice or a row of another: Numba compiles an error's text with each."""
+    subscripts = [node for node in ast.walk(function) if isinstance(node, ast.Subscript)]
+    tables = {ast.unparse(each.value) for each in subscripts if isinstance(each.slice, ast.Tuple)}
+
+    def is_row(value):
+        is_one = isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Tuple)
+        return is_one and ast.unparse(value.value) in tables
+
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 into = target.elts if isinstance(target, ast.Tuple) else [target]
-                is_array = has_slice(node.value) and isinstance(target, ast.Subscript)
+                is_array = (has_slice(node.value) or is_row(node.value)) and isinstance(target, ast.Subscript)
                 if is_array or (any(map(has_slice, into)) and not is_constant(node.value)):
                     yield node.lineno
 
@@ -84,6 +91,7 @@ def test_the_rules_find_what_they_are_for():
         return sorted(line - 2 for line in rule(function))
 
     assert lines(array_assignments, "a[:] = b", "a[:n] = b[:n]", "a[n] = b[:n]", "a[1, n:] = b * 2") == [1, 2, 3, 4]
+    assert lines(array_assignments, "a[n] = b[n]", "a[n] = b[0, n]", "a[n, 1] = b[n]") == [1, 3]
     assert lines(array_assignments, "a[:] = 0", "a[n:] = -1.0", "a[:] = FAR", "a[:] = np.nan", "x = a[:n]") == []
     assert lines(other_bits, "a = np.log(b)", "a = b**2", "a = math.lgamma(b)", "a **= 2", "a = a @ b") == [
         1,

@@ -199,22 +199,13 @@ class _Group:
         n_trees = n_runs if uses_trees(self._settings.forms, policy) else 0
         has_heaps = uses_heaps(self._settings.forms, policy)
         n, n_cells = (n_items, starts.size - 1) if has_heaps else (0, 0)
-        heaps = (
-            np.empty((n_runs, n, 4), np.int32),
-            np.empty((n_runs, n)),
-            np.empty((n_runs, n), np.int32),
-            np.empty((n_runs, n + 1)),
-            np.empty((n_runs, n + 1, 3), np.int32),
-            np.empty((n_runs, n_cells), np.int32),
-            np.empty((n_runs, 2), np.int32),
-        )
         return (
             marks,
             np.empty((n_runs, 6)),
             np.empty((n_trees, n_items), bool),
             np.empty((n_trees, int(tree_starts[-1]), 4)),
             np.empty((n_trees, int(reserve_starts[-1])), np.int64),
-            heaps,
+            CountClassesEngine.heaps(n_runs, n, n_cells),
             float(CountClassesEngine.items_per_look(policy)) if has_heaps else 0.0,
         )
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from matroid_bandits._typing import BoolArray, FloatArray, IntArray
+from matroid_bandits._typing import AnyArray, BoolArray, FloatArray, IntArray
 from matroid_bandits._util.arrays import offsets
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.engines._resting import QuotaEngine
@@ -80,18 +80,23 @@ class CountClassesEngine(QuotaEngine):
         #: Whether no group lies in another: then the best of the cells are the basis.
         self._is_flat = self._width == constraint.rank
         self._is_built = False
-        self._heaps = (
+        self._heaps = self.heaps(n_runs, n_items, sizes.size)
+        self._space = np.empty((2, n_items + 1)), np.empty((2, n_items + 1), np.int64)
+        self._most_looks = max(64, n_items // self.items_per_look(policy))
+        self._most_work = self.WATCHED * n_runs * self._most_looks if may_rest else np.inf
+
+    @staticmethod
+    def heaps(n_runs: int, n_items: int, n_cells: int) -> tuple[AnyArray, ...]:
+        """Return room for the heaps of each run, as `kernels.classes` takes it."""
+        return (
             np.empty((n_runs, n_items, 4), np.int32),
             np.empty((n_runs, n_items)),
             np.empty((n_runs, n_items), np.int32),
             np.empty((n_runs, n_items + 1)),
             np.empty((n_runs, n_items + 1, 3), np.int32),
-            np.empty((n_runs, sizes.size), np.int32),
+            np.empty((n_runs, n_cells), np.int32),
             np.empty((n_runs, 2), np.int32),
         )
-        self._space = np.empty((2, n_items + 1)), np.empty((2, n_items + 1), np.int64)
-        self._most_looks = max(64, n_items // self.items_per_look(policy))
-        self._most_work = self.WATCHED * n_runs * self._most_looks if may_rest else np.inf
 
     @classmethod
     def fits(cls, constraint: Constraint, policy: Policy) -> bool:

@@ -91,7 +91,8 @@ def best_arborescence(tails, heads, n_vertices, root, is_open, limbs, chosen):
             break
         for v in range(n_before):
             if above[v] >= n_before:
-                worth[v] = limbs[best[v]]
+                for i in range(n_words):
+                    worth[v, i] = limbs[best[v], i]
         for e in range(L):
             v = node[heads[e]]
             if above[v] < n_before or not is_open[e]:

@@ -426,33 +426,17 @@ class _Twins:
         twin = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__, cells or None)
         twin.__module__, twin.__doc__ = function.__module__, function.__doc__
         twin.__qualname__ = _qualname(function)
-        self._fill(space, function)
+        for name in _names_in(function.__code__):
+            if name in function.__globals__ and name not in space:
+                space[name] = self._replaced(function.__globals__[name])
         return twin if decorate is None else decorate(twin)
 
-    def _fill(self, space, function):
-        names = _names_in(function.__code__)
-        for name in names:
-            if name in function.__globals__:
-                value = function.__globals__[name]
-                if name not in space:
-                    space[name] = self._replaced(value)
-                if _is_ours(value):
-                    for inner in names:
-                        if hasattr(value, inner) and not hasattr(space[name], inner):
-                            setattr(space[name], inner, self._replaced(getattr(value, inner)))
-
     def _replaced(self, value):
-        if isinstance(value, Kernel):
-            return self._form(value)
-        return types.ModuleType(value.__name__) if _is_ours(value) else value
+        return self._form(value) if isinstance(value, Kernel) else value
 
 
 _plain_twins = _Twins(lambda each: each._plain)
 _compiled_twins = _Twins(lambda each: each.dispatcher)
-
-
-def _is_ours(value):
-    return isinstance(value, types.ModuleType) and value.__name__.startswith("matroid_bandits")
 
 
 def _names_in(code):
@@ -545,10 +529,8 @@ def _identity(each):
                 found.append(value)
                 digest.update(_qualname(value).encode())
                 add_code(value.__code__)
-                names = _names_in(value.__code__)
-                for known in [*_enclosed(value), *(value.__globals__.get(name) for name in names)]:
-                    for each in [getattr(known, inner, None) for inner in names] if _is_ours(known) else [known]:
-                        add(each)
+                for known in [*_enclosed(value), *map(value.__globals__.get, _names_in(value.__code__))]:
+                    add(known)
         elif not isinstance(value, types.ModuleType | types.BuiltinFunctionType | None):
             word = value.tobytes() if isinstance(value, np.ndarray) else repr(value).split(" at 0x")[0].encode()
             digest.update(word)

@@ -169,7 +169,8 @@ def augment(gains, in_set, is_free1, circuits1, n_members1, is_free2, circuits2,
             u = enters[place] if in_set[v] else circuits2[v, place]
             if by[u] != -2 and not _is_shorter(lengths, v, u, gains[u], sign, n_arcs):
                 continue
-            lengths[u] = lengths[v]
+            for word in range(lengths.shape[1]):
+                lengths[u, word] = lengths[v, word]
             lengths[u, 0] += sign * gains[u]
             lengths[u, 1 + u // BITS] += sign * (np.int64(1) << (BITS - 1 - u % BITS))
             n_arcs[u], by[u] = n_arcs[v] + 1, v
