@@ -9,7 +9,7 @@ import matroid_bandits as mb
 from matroid_bandits._util import literature
 from matroid_bandits._util.literature import CONSTRAINTS, ENTRIES, ENVIRONMENTS, POLICIES, known_as
 from matroid_bandits.exceptions import DataError, SerializationError
-from matroid_bandits.specs import ConstraintSpec, PolicySpec, UniformSpec, WeightsSpec, parse
+from matroid_bandits.specs import ConstraintSpec, PolicySpec, WeightsSpec, parse
 
 PAGE = Path(__file__).parents[2] / "docs" / "names.md"
 
@@ -41,7 +41,7 @@ def test_stored_forms_and_problem_files():
         mb.policy_from_dict({"policy": "LLR"})
     with pytest.raises(SerializationError, match=r"import it$"):  # a constraint is no policy
         mb.policy_from_dict({"policy": "top-k"})
-    ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
+    ground = parse(ConstraintSpec, {"kind": "uniform", "rows": ["a", "b"], "rank": 1}).ground()
     with pytest.raises(DataError, match=r"; KL-UCB\+\+ is KLUCBPlusPlus here, without a horizon$"):
         parse(PolicySpec, {"policy": "kl-ucb++"}).make(ground)
     with pytest.raises(DataError, match=r"; spanning tree is 'graphic' here$"):

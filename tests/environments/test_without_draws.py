@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 import matroid_bandits as mb
 from matroid_bandits.exceptions import DataError, InvalidEnvironmentError
-from matroid_bandits.specs import UniformSpec, WeightsSpec
+from matroid_bandits.specs import ConstraintSpec, WeightsSpec, parse
 
 ROWS = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.25, 0.0, 1.0], [0.0, 0.0, 0.0]])
 STREAM = mb.Stream(seed=3, runs=[4, 0])
@@ -90,7 +90,7 @@ def test_mistakes(make, message):
 
 
 def test_specs():
-    ground = UniformSpec(kind="uniform", rows=["a", "b"], rank=1).ground()
+    ground = parse(ConstraintSpec, {"kind": "uniform", "rows": ["a", "b"], "rank": 1}).ground()
     read = TypeAdapter(WeightsSpec).validate_python
     trace = read({"family": "trace", "rows": [[0, 1], {"a": 1, "b": 0.5}]}).environment(ground)
     assert np.array_equal(trace.rows, [[0, 1], [1, 0.5]])
