@@ -30,13 +30,7 @@ _MOST_INFLATION, _MOST_HEADER_INFLATION = 1032, 64
 
 
 class Layout(NamedTuple):
-    """What an array is before its numbers are known: its type and its shape.
-
-    Examples
-    --------
-    >>> print(Layout.of(np.zeros((2, 3))))
-    float64 of shape (2, 3)
-    """
+    """What an array is before its numbers are known: its type and its shape."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -107,24 +101,7 @@ def save(
 
 @contextlib.contextmanager
 def reading(path: str | PathLike[str], format: str, version: int) -> Iterator[Archive]:
-    """A file that `save` wrote, opened, with its header read and its kind checked.
-
-    Raises
-    ------
-    SerializationError
-        The file is truncated, damaged, foreign, padded, of another format, or of a newer version; what the block
-        raises of this kind gets the file's name too. A missing file is the usual FileNotFoundError, and a disk that
-        fails the usual OSError.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "numbers"
-    >>> save(path, "numbers", 1, {"unit": "ms"}, {"times": np.arange(3.0)})
-    >>> with reading(path, "numbers", 1) as archive:
-    ...     archive.header, archive.layouts, archive.read()
-    ({'unit': 'ms'}, {'times': Layout(dtype=dtype('float64'), shape=(3,))}, {'times': array([0., 1., 2.])})
-    """
+    """A file that `save` wrote, opened, with its header read and its kind checked."""
     what = f"not a complete {format} file"
     with open(path, "rb") as file, contextlib.ExitStack() as stack:
         try:
@@ -146,16 +123,7 @@ def reading(path: str | PathLike[str], format: str, version: int) -> Iterator[Ar
 
 @contextlib.contextmanager
 def malformed(what: str) -> Iterator[None]:
-    """Whatever is wrong with a thing's parts, as a SerializationError that says so; an error of the disk stays one.
-
-    Examples
-    --------
-    >>> with malformed("learner"):
-    ...     raise ValueError("expected a seed")
-    Traceback (most recent call last):
-    ...
-    matroid_bandits.exceptions.SerializationError: malformed learner: expected a seed
-    """
+    """What is wrong with a thing's parts, as a SerializationError; an error of the disk stays one."""
     try:
         yield
     except (SerializationError, OSError):

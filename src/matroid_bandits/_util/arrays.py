@@ -15,13 +15,7 @@ def frozen(array: AnyArray) -> AnyArray:
 
 
 def offsets(sizes: IntArray) -> IntArray:
-    """Where each of consecutive pieces starts, and where the last ends.
-
-    Examples
-    --------
-    >>> offsets(np.array([2, 0, 3]))
-    array([0, 2, 2, 5])
-    """
+    """Where each of consecutive pieces starts, and where the last ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 

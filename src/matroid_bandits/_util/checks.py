@@ -19,17 +19,7 @@ MOST_FEATURE: Final = 1e50
 
 
 def as_index(value: Any) -> int:
-    """An integer of any type as an int; a TypeError for all else, booleans and floats included.
-
-    Examples
-    --------
-    >>> as_index(np.int32(3))
-    3
-    >>> as_index(True)
-    Traceback (most recent call last):
-    ...
-    TypeError: expected an integer, got True
-    """
+    """An integer of any type as an int; a TypeError for all else, booleans and floats included."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"expected an integer, got {value!r}")
     return operator.index(value)
@@ -38,17 +28,7 @@ def as_index(value: Any) -> int:
 def as_integer(
     what: str, value: Any, low: int = 0, high: int | None = None, *, error: type[Exception] = ValueError
 ) -> int:
-    """`value` as an int in [low, high]; booleans are no integers.
-
-    Examples
-    --------
-    >>> as_integer("n_runs", np.int32(3), 1)
-    3
-    >>> as_integer("n_runs", 0, 1)
-    Traceback (most recent call last):
-    ...
-    ValueError: expected n_runs to be an integer of at least 1, got 0
-    """
+    """`value` as an int in [low, high]; booleans are no integers."""
     try:
         n = as_index(value)
         is_wrong = n < low or (high is not None and n > high)
@@ -63,17 +43,7 @@ def as_integer(
 def as_number(
     what: str, value: Any, low: float = -math.inf, high: float = math.inf, *, error: type[Exception] = ValueError
 ) -> float:
-    """`value` as a finite float in [low, high]; booleans are no numbers.
-
-    Examples
-    --------
-    >>> as_number("epsilon", 1, 0.0, 1.0)
-    1.0
-    >>> as_number("epsilon", float("nan"), 0.0, 1.0)
-    Traceback (most recent call last):
-    ...
-    ValueError: expected epsilon to be a number in [0, 1], got nan
-    """
+    """`value` as a finite float in [low, high]; booleans are no numbers."""
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
     try:
         number = float(value) if is_number else math.nan
@@ -89,32 +59,14 @@ def as_number(
 
 
 def as_flag(what: str, value: Any, *, error: type[Exception] = ValueError) -> bool:
-    """`value` as a bool; nothing but True and False is one, so that a word such as "false" is not taken for true.
-
-    Examples
-    --------
-    >>> as_flag("minimize", np.True_)
-    True
-    >>> as_flag("minimize", "false")
-    Traceback (most recent call last):
-    ...
-    ValueError: expected minimize to be True or False, got 'false'
-    """
+    """`value` as a bool; nothing but True and False is one, so that a word such as "false" is not taken for true."""
     if not isinstance(value, (bool, np.bool_)):
         raise error(f"expected {what} to be True or False, got {shown(value)}")
     return bool(value)
 
 
 def check_features(features: Any, names: Sequence[Any], *, error: type[Exception] = ValueError) -> None:
-    """Raise where an array (L, d) has a number that is not finite, or larger than `MOST_FEATURE`.
-
-    Examples
-    --------
-    >>> check_features(np.array([[1.0, np.nan]]), ["boots"])
-    Traceback (most recent call last):
-    ...
-    ValueError: expected finite features, got nan as feature 1 of item 'boots'
-    """
+    """Raise where an array (L, d) has a number that is not finite, or larger than `MOST_FEATURE`."""
     is_wrong = ~(np.abs(features) <= MOST_FEATURE)  # of NaN too
     if is_wrong.any():
         e, k = np.argwhere(is_wrong)[0].tolist()
@@ -124,14 +76,7 @@ def check_features(features: Any, names: Sequence[Any], *, error: type[Exception
 
 
 def check_rows(who: str, items: Any, sizes: Any, n_runs: int, *, error: type[Exception] = ValueError) -> None:
-    """Check that `who` returned sets as items (R, K) and sizes (R,), int64, a row for each run.
-
-    Examples
-    --------
-    >>> check_rows("best_sets", np.array([[0, 1]]), np.array([3]), 1)
-    Traceback (most recent call last):
-    ValueError: expected best_sets to return sizes in 0..2, got [3]
-    """
+    """Check that `who` returned sets as items (R, K) and sizes (R,), int64, a row for each run."""
     for name, array, n_axes in (("items", items, 2), ("sizes", sizes, 1)):
         is_array = isinstance(array, np.ndarray) and array.dtype == np.int64
         if not is_array or array.ndim != n_axes or array.shape[0] != n_runs:

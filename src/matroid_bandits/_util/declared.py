@@ -9,22 +9,10 @@ _PLAIN = frozenset({"_abc_impl", "kind"})
 
 
 def override(thing: object, declaration: str, free: Collection[str] = ()) -> str | None:
-    """The name of what a subclass has overridden since its base declared something; None where nothing was.
-
-    The declaration is a method. It holds for the class that wrote it, and for subclasses that override nothing of
-    that class; names in `free` may be overridden, since the declaration itself goes by them or nothing depends on
-    them.
-
-    Examples
-    --------
-    >>> class Base:
-    ...     def draw(self): return 1
-    ...     def compiled(self): return "one"
-    >>> class Other(Base):
-    ...     def draw(self): return 2
-    >>> override(Base(), "compiled"), override(Other(), "compiled")
-    (None, 'draw')
-    """
+    """The name of what a subclass has overridden since its base declared something; None where nothing was."""
+    # The declaration is a method. It holds for the class that wrote it, and for subclasses that override nothing of
+    # that class; names in `free` may be overridden, since the declaration itself goes by them or nothing depends on
+    # them.
     for kind in type(thing).__mro__:
         if declaration in vars(kind):
             return None

@@ -21,11 +21,10 @@ _METADATA: dict[str, dict[str, None]] = {
 
 
 class StyledFigure(Figure):
-    """A figure that is no part of pyplot, that notebooks show, and whose files keep their text as text.
+    """A figure that is no part of pyplot, that notebooks show, and whose files keep their text as text."""
 
-    matplotlib reads the kind of fonts when a file is written, so `savefig` sets what `SETTINGS` says: text in PDF is
-    of TrueType fonts, as journals ask, and the same figure is the same bytes.
-    """
+    # matplotlib reads the kind of fonts when a file is written, so `savefig` sets what `SETTINGS` says: text in PDF
+    # is of TrueType fonts, as journals ask, and the same figure is the same bytes.
 
     def savefig(self, fname: Any, **options: Any) -> None:
         """Write a file, as in matplotlib."""

@@ -22,49 +22,23 @@ _N_PLACES = 8
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Replace a file with this content, and make the folders above it where they are not there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "report" / "index.html"
-    >>> write_file(path, "<p>Done.</p>")
-    >>> path.read_text()
-    '<p>Done.</p>'
-    """
+    """Replace a file with this content, and make the folders above it where they are not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 def check_not_device(path: Path) -> None:
-    """Raise where a path leads to a device, such as ``/dev/zero``, which has no end; files and pipes have one.
-
-    Raises
-    ------
-    OSError
-        It is a device, or cannot be looked at.
-    """
+    """Raise where a path leads to a device, such as ``/dev/zero``, which has no end; files and pipes have one."""
     mode = path.stat().st_mode
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise OSError(errno.EINVAL, "a device, not a file")
 
 
 def claim(path: Path) -> Callable[[], None] | None:
-    """Lock an empty file for this process, and return what releases it; None where another process holds it.
-
-    A claim ends with its process, however that ends. Where a system has no locks, each process gets it: a claim saves
-    work, and nothing may depend on it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "lock"
-    >>> give_back = claim(path)
-    >>> claim(path) is None
-    True
-    >>> give_back()
-    """
+    """Lock an empty file for this process, and return what releases it; None where another process holds it."""
+    # A claim ends with its process, however that ends. Where a system has no locks, each process gets it: a claim
+    # saves work, and nothing may depend on it.
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     if fcntl is not None:
         try:
@@ -104,17 +78,12 @@ if hasattr(os, "register_at_fork"):
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file to write to, which takes the place of `path` when the block ends and vanishes when it fails.
-
-    The file that is replaced keeps its mode, and a link to it stays a link. What is neither a file nor missing, such
-    as a device, is written to as it is.
-
-    Notes
-    -----
-    Until it is complete, the new file lies beside the old one under a name made from the old one's, locked by the
-    process that writes it. A lock ends with its process, so the next save to the same path knows what a crash
-    has left behind, and removes it; nothing needs to list the folder.
-    """
+    """A new file to write to, which takes the place of `path` when the block ends and vanishes when it fails."""
+    # The file that is replaced keeps its mode, and a link to it stays a link. What is neither a file nor missing,
+    # such as a device, is written to as it is.
+    # Until it is complete, the new file lies beside the old one under a name made from the old one's, locked by the
+    # process that writes it. A lock ends with its process, so the next save to the same path knows what a crash has
+    # left behind, and removes it; nothing needs to list the folder.
     try:
         old = os.stat(path)
     except FileNotFoundError:
@@ -181,10 +150,8 @@ def _remove_leftover(place: Path) -> None:
 
 
 def _lock(handle: int, place: Path, *, without_locks: bool) -> bool:
-    """Whether the open file is now locked, for as long as it is open, and still has that name.
-
-    Where the system has no locks, the answer is `without_locks`.
-    """
+    """Whether the open file is now locked, for as long as it is open, and still has that name."""
+    # Where the system has no locks, the answer is `without_locks`.
     if fcntl is None:
         return without_locks
     try:

@@ -154,11 +154,5 @@ def _is_number(text: str) -> bool:
 
 
 def escaped(text: str) -> str:
-    r"""Return text with the signs that LaTeX reads as commands escaped.
-
-    Examples
-    --------
-    >>> print(escaped("50% of OMM_1 ± 2"))
-    50\% of OMM\_1 $\pm$ 2
-    """
+    """Return text with the signs that LaTeX reads as commands escaped."""
     return "".join(_SIGNS.get(sign, sign) for sign in text)

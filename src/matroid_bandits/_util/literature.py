@@ -139,22 +139,7 @@ ENTRIES = POLICIES + CONSTRAINTS + ENVIRONMENTS
 
 
 def known_as(name: object, entries: Sequence[Entry] = ENTRIES) -> str:
-    """A sentence that says what a name of the literature is called here; empty where there is nothing to say.
-
-    Parameters
-    ----------
-    name : object
-        What was asked for; what is no text has no other name.
-    entries : sequence of Entry
-        What it may be; by default anything.
-
-    Examples
-    --------
-    >>> known_as("CTS"), known_as("comb-ucb1")
-    ('CTS is ThompsonSampling here', 'CombUCB1 is OMM(scale=sqrt(0.75)) here')
-    >>> known_as("OMM")
-    ''
-    """
+    """A sentence that says what a name of the literature is called here; empty where there is nothing to say."""
     found = _find(name, entries)
     if found is None:
         return ""
@@ -163,13 +148,7 @@ def known_as(name: object, entries: Sequence[Entry] = ENTRIES) -> str:
 
 
 def other_word(name: object, words: Iterable[str]) -> str:
-    """A hint at the word of a file that a name of the literature stands for, or at the closest word there is.
-
-    Examples
-    --------
-    >>> other_word("spanning-tree", ["graphic", "uniform"]), other_word("grafic", ["graphic", "uniform"])
-    ("; spanning tree is 'graphic' here", "; did you mean 'graphic'?")
-    """
+    """A hint at the word of a file that a name of the literature stands for, or at the closest word there is."""
     listed, found = list(words), _find(name, ENTRIES)
     word = next((word for word in found[1].words if word in listed), None) if found else None
     return did_you_mean(name, listed) if found is None or word is None else f"; {found[0]} is {shown(word)} here"

@@ -19,24 +19,12 @@ _CAMPAIGN = re.compile(CAMPAIGN_NAME)
 
 
 def is_campaign_name(name: str) -> bool:
-    """Whether a campaign may have this name: letters, digits, ``-_.``, at most 64, the first a letter or digit.
-
-    Examples
-    --------
-    >>> is_campaign_name("front-page"), is_campaign_name("-"), is_campaign_name("a b")
-    (True, False, False)
-    """
+    """Whether a campaign may have this name: letters, digits, ``-_.``, at most 64, the first a letter or digit."""
     return _CAMPAIGN.fullmatch(name) is not None
 
 
 def plain(value: Any) -> Any:
-    """A name without NumPy's scalars, so that it prints, compares and serialises as expected.
-
-    Examples
-    --------
-    >>> plain((np.int64(3), np.str_("a")))
-    (3, 'a')
-    """
+    """A name without NumPy's scalars, so that it prints, compares and serialises as expected."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, tuple):
@@ -47,13 +35,7 @@ def plain(value: Any) -> Any:
 def codes_of(
     values: Iterable[Hashable], what: str, error: type[Exception] = InvalidMatroidError
 ) -> tuple[IntArray, tuple[Hashable, ...]]:
-    """Number hashable values by first appearance; the numbers, then the names. Arrays need no Python loop.
-
-    Examples
-    --------
-    >>> codes_of("abca", "vertex")
-    (array([0, 1, 2, 0]), ('a', 'b', 'c'))
-    """
+    """Number hashable values by first appearance; the numbers, then the names. Arrays need no Python loop."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         found, first, by_value = np.unique(values, return_index=True, return_inverse=True)
         by_appearance = np.argsort(first)
@@ -69,15 +51,7 @@ def codes_of(
 
 
 def pairs_of(value: Any) -> tuple[list[Any], list[Any]] | None:
-    """The keys and the values of a mapping, or of what has both, as a pandas Series does; None for all else.
-
-    Examples
-    --------
-    >>> pairs_of({"a": 1, "b": 2})
-    (['a', 'b'], [1, 2])
-    >>> pairs_of(np.ones(2)) is None
-    True
-    """
+    """The keys and the values of a mapping, or of what has both, as a pandas Series does; None for all else."""
     if not isinstance(value, Mapping) and not (hasattr(value, "keys") and hasattr(value, "items")):
         return None
     pairs = list(value.items())
@@ -85,26 +59,14 @@ def pairs_of(value: Any) -> tuple[list[Any], list[Any]] | None:
 
 
 def rows_of(value: Any) -> tuple[list[Any], list[Any]] | None:
-    """The names and the rows of a mapping, or of a pandas DataFrame by its index; None for all else.
-
-    Examples
-    --------
-    >>> rows_of({"a": [1, 2]})
-    (['a'], [[1, 2]])
-    """
+    """The names and the rows of a mapping, or of a pandas DataFrame by its index; None for all else."""
     if hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "to_numpy"):
         return list(value.index), list(value.to_numpy())
     return pairs_of(value)
 
 
 def encode(value: Any, what: str) -> Any:
-    """A hashable name as JSON: strings, numbers, booleans, None, and tuples of them (as lists).
-
-    Examples
-    --------
-    >>> encode(("a", 1), "label")
-    ['a', 1]
-    """
+    """A hashable name as JSON: strings, numbers, booleans, None, and tuples of them (as lists)."""
     if type(value) is str:  # nearly always
         return value
     if value is None or isinstance(value, (str, int, bool)) or (isinstance(value, float) and math.isfinite(value)):
@@ -115,24 +77,12 @@ def encode(value: Any, what: str) -> Any:
 
 
 def encode_all(values: Iterable[Any], what: str) -> list[Any]:
-    """Each of some names as JSON.
-
-    Examples
-    --------
-    >>> encode_all(["a", ("a", 1)], "label")
-    ['a', ['a', 1]]
-    """
+    """Each of some names as JSON."""
     return [value if type(value) is str else encode(value, what) for value in values]
 
 
 def decode(value: Any) -> Any:
-    """The name that `encode` wrote: lists become tuples again.
-
-    Examples
-    --------
-    >>> decode(["a", 1])
-    ('a', 1)
-    """
+    """The name that `encode` wrote: lists become tuples again."""
     if isinstance(value, list):
         return tuple(decode(part) for part in value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -142,14 +92,7 @@ def decode(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Foreign:
-    """A name that is no JSON, such as a date or an enum, as a file knows it: by its type and what it prints.
-
-    Examples
-    --------
-    >>> import datetime
-    >>> Foreign.of(datetime.date(2024, 2, 29))
-    Foreign(kind='datetime.date', text='datetime.date(2024, 2, 29)')
-    """
+    """A name that is no JSON, such as a date or an enum, as a file knows it: by its type and what it prints."""
 
     kind: str
     text: str

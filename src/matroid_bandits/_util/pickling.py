@@ -5,13 +5,7 @@ from typing import Any
 
 
 def pickler() -> Any:
-    """The module that pickles: cloudpickle, which takes classes of notebooks and scripts, where it is installed.
-
-    Examples
-    --------
-    >>> pickle.loads(pickler().dumps([1, 2]))
-    [1, 2]
-    """
+    """The module that pickles: cloudpickle, which takes classes of notebooks and scripts, where it is installed."""
     for name in ("cloudpickle", "joblib.externals.cloudpickle"):
         try:
             return __import__(name, fromlist=["dumps"])

@@ -102,23 +102,7 @@ def draw_panel(
     n_points: int | None = None,
     is_small: bool = False,
 ) -> None:
-    """Draw a panel on matplotlib axes: the curves, each with its band, the optimum, and what the axes show.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-        Where to draw.
-    panel : Panel
-        What to draw.
-    styles : mapping of label to Style
-        As `curve_styles` chose them.
-    optimum : str
-        What the level of the optimum is called.
-    n_points : int, optional
-        How many points of each curve to draw, evenly spaced on the axis; all of them by default.
-    is_small : bool, default False
-        Whether the label of the vertical axis is to be of short lines.
-    """
+    """Draw a panel on matplotlib axes: the curves, each with its band, the optimum, and what the axes show."""
     places = _spread(panel, n_points)
     x = panel.x[places]
     is_tried = panel.x_label != EPISODES and len(panel.x) <= 30  # a few values, one by one
@@ -201,10 +185,8 @@ def _scale_x(axes: Any, panel: Panel) -> None:
 
 
 def add_legend(target: Any, lines: Sequence[Any], *, ncols: int = 1, **options: Any) -> None:
-    """A legend of lines by their labels, on axes or a figure; lines in order are side by side, row after row.
-
-    matplotlib itself goes down columns, and drops names that begin with "_".
-    """
+    """A legend of lines by their labels, on axes or a figure; lines in order are side by side, row after row."""
+    # matplotlib itself goes down columns, and drops names that begin with "_".
     rows = [line for column in range(ncols) for line in lines[column::ncols]]
     legend = target.legend(rows, ["-"] * len(rows), frameon=False, ncols=ncols, **options)
     for text, line in zip(legend.get_texts(), rows, strict=True):
@@ -220,13 +202,7 @@ def in_order(axes: Iterable[Any], labels: Iterable[str]) -> list[Any]:
 
 
 def figure_size(width: Any, height: Any, error: type[Exception]) -> tuple[float | None, float | None]:
-    """The width and the height of a figure in inches, checked; None where they are not given.
-
-    Examples
-    --------
-    >>> figure_size("column", 2, ValueError)
-    (3.25, 2.0)
-    """
+    """The width and the height of a figure in inches, checked; None where they are not given."""
     if isinstance(width, str):
         if width not in WIDTHS:
             raise error(f'expected width to be "column", "page" or a number of inches, got {shown(width)}')
@@ -241,11 +217,9 @@ def figure_size(width: Any, height: Any, error: type[Exception]) -> tuple[float 
 def new_figure(
     n_panels: int, labels: Sequence[str], width: float | None = None, height: float | None = None
 ) -> tuple[Any, Any, int]:
-    """A figure for panels side by side, up to three in a row, with room for a legend of these labels under them.
-
-    Returns the figure, the axes in order, and the number of columns that the legend has. Call it within `rc_context`,
-    of `SMALL` where a width is given.
-    """
+    """A figure for panels side by side, up to three in a row, with room for a legend of these labels under them."""
+    # Returns the figure, the axes in order, and the number of columns that the legend has. Call it within
+    # `rc_context`, of `SMALL` where a width is given.
     Figure, _ = matplotlib_parts()
     n_columns = 2 if n_panels == 4 else min(3, n_panels)
     if width is not None:

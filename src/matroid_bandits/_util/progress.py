@@ -48,15 +48,9 @@ class Bar:
 
 
 class Lines:
-    """Lines on stderr, one every ten seconds at most, with the share done and the time left.
+    """Lines on stderr, one every ten seconds at most, with the share done and the time left."""
 
-    What is done sooner writes nothing. The end is a line too, where there was one before it.
-
-    Parameters
-    ----------
-    title : str, optional
-        What it is that goes on; the lines begin with it.
-    """
+    # What is done sooner writes nothing. The end is a line too, where there was one before it.
 
     def __init__(self, title: str = "") -> None:
         self.title = title
@@ -90,11 +84,5 @@ def time_left(began: float, share: float) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as minutes and seconds.
-
-    Examples
-    --------
-    >>> clock(3725.9)
-    '62:05'
-    """
+    """Seconds as minutes and seconds."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

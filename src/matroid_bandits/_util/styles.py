@@ -83,13 +83,7 @@ Styles = Mapping[str, Style]
 
 
 def by_family(labels: Iterable[str]) -> dict[str, list[str]]:
-    """Labels by the family that they name first: "OMM, scale=2", "OMM(scale=2.0)" and "OMM" are of OMM.
-
-    Examples
-    --------
-    >>> by_family(["OMM", "KLOSM", "OMM, tuned"])
-    {'OMM': ['OMM', 'OMM, tuned'], 'KLOSM': ['KLOSM']}
-    """
+    """Labels by the family that they name first: "OMM, scale=2", "OMM(scale=2.0)" and "OMM" are of OMM."""
     groups: dict[str, list[str]] = {}
     for label in dict.fromkeys(labels):
         groups.setdefault(re.split(r", |\(", label, maxsplit=1)[0], []).append(label)
@@ -97,20 +91,10 @@ def by_family(labels: Iterable[str]) -> dict[str, list[str]]:
 
 
 def curve_styles(groups: Mapping[str, Sequence[str]]) -> dict[str, Style]:
-    """The style of each curve, by label, families together: a family has one colour, from light to full.
-
-    No two curves have both the dash and the marker in common, so a figure can be read in grey. A curve that has the
-    family's own name is in full colour, and the first of the family; where no curve has, the name has a style for
-    figures that draw one curve for the whole family.
-
-    Examples
-    --------
-    >>> styles = curve_styles({"OMM": ["OMM, scale=1", "OMM, scale=2"], "KLOSM": ["KLOSM"]})
-    >>> styles["OMM, scale=1"], styles["OMM, scale=2"]
-    (Style(color='#80b9d9', dash=(), marker=''), Style(color='#0072b2', dash=(), marker='o'))
-    >>> styles["OMM"], styles["KLOSM"].dash
-    (Style(color='#0072b2', dash=(), marker=''), (4.0, 1.6))
-    """
+    """The style of each curve, by label, families together: a family has one colour, from light to full."""
+    # No two curves have both the dash and the marker in common, so a figure can be read in grey. A curve that has the
+    # family's own name is in full colour, and the first of the family; where no curve has, the name has a style for
+    # figures that draw one curve for the whole family.
     styles: dict[str, Style] = {}
     taken: set[tuple[tuple[float, ...], str]] = set()
     for (family, labels), place in zip(groups.items(), _places(groups), strict=True):
@@ -128,13 +112,7 @@ def curve_styles(groups: Mapping[str, Sequence[str]]) -> dict[str, Style]:
 
 
 def bound_styles(labels: Iterable[str]) -> dict[str, Style]:
-    """The styles of bounds, which are beside the curves of policies.
-
-    Examples
-    --------
-    >>> bound_styles(["Theorem 2"])
-    {'Theorem 2': Style(color='#888888', dash=(12.0, 4.0), marker='')}
-    """
+    """The styles of bounds, which are beside the curves of policies."""
     return {label: Style("#888888", _BOUNDS[i % len(_BOUNDS)]) for i, label in enumerate(labels)}
 
 
@@ -157,11 +135,5 @@ def _lighter(color: str, share: float) -> str:
 
 
 def legend_label(label: str) -> str:
-    """A label as a legend shows it, in a line; the middle of a long one is left out.
-
-    Examples
-    --------
-    >>> legend_label("OMM"), len(legend_label("Restarting(" + "x" * 100 + ")"))
-    ('OMM', 48)
-    """
+    """A label as a legend shows it, in a line; the middle of a long one is left out."""
     return in_a_line(label, _LONGEST)

@@ -38,39 +38,20 @@ _ZERO = 1e-12
 
 
 def counted(n: int, noun: str) -> str:
-    """A number and its noun, in the plural where it should be.
-
-    Examples
-    --------
-    >>> counted(1, "run"), counted(2000, "run")
-    ('1 run', '2,000 runs')
-    """
+    """A number and its noun, in the plural where it should be."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names one after the other, in quotation marks where some of them could be taken for several or for none.
-
-    Examples
-    --------
-    >>> listed(["OMM", "KLOSM"]), listed(["OMM, scale=1", "KLOSM"]), listed([])
-    ('OMM, KLOSM', "'OMM, scale=1', 'KLOSM'", 'none')
-    """
+    """Names one after the other, in quotation marks where some of them could be taken for several or for none."""
     given = list(names)
     is_plain = all(name == printable(name).strip() and name and not set(name) & set(",;'\"") for name in given)
     return ", ".join(given if is_plain else map(repr, given)) or "none"
 
 
 def did_you_mean(word: Any, words: Iterable[Any]) -> str:
-    """A hint at the known word closest to an unknown one; empty where none is close.
-
-    Of very many words the first are looked at, and of a very long one nothing is said: a hint is not worth seconds.
-
-    Examples
-    --------
-    >>> did_you_mean("grafic", ["graphic", "linear"])
-    "; did you mean 'graphic'?"
-    """
+    """A hint at the known word closest to an unknown one; empty where none is close."""
+    # Of very many words the first are looked at, and of a very long one nothing is said: a hint is not worth seconds.
     if not isinstance(word, str) or len(word) > _LONGEST:
         return ""
     matcher = difflib.SequenceMatcher(b=word.lower())
@@ -96,15 +77,7 @@ def did_you_mean(word: Any, words: Iterable[Any]) -> str:
 
 
 def shown(value: Any) -> str:
-    """What was given, short enough for a message.
-
-    Examples
-    --------
-    >>> shown("ten"), shown(np.float64(0.5)), shown(10**400)
-    ("'ten'", '0.5', 'an integer of more than 100 digits')
-    >>> shown([16**5000])
-    'a list that is too large to show'
-    """
+    """What was given, short enough for a message."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, int) and abs(value) >= 10**_MOST:
@@ -117,42 +90,21 @@ def shown(value: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text short enough for a message; what is left out is marked.
-
-    Examples
-    --------
-    >>> shortened("boots"), len(shortened("boots" * 1000))
-    ('boots', 100)
-    """
+    """A text short enough for a message; what is left out is marked."""
     return text if len(text) <= _MOST else text[: _MOST - 1] + "…"
 
 
 def in_a_line(text: str, most: int = _MOST) -> str:
-    """Return a name as tables and legends show it: printable, with the middle of a long one left out.
-
-    Examples
-    --------
-    >>> in_a_line("OMM"), in_a_line("Restarting(base=OMM(scale=2.0), memory=5)", 20)
-    ('OMM', 'Restarting…memory=5)')
-    """
+    """Return a name as tables and legends show it: printable, with the middle of a long one left out."""
     text = printable(text)
     end = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
 def common_spec(numbers: Iterable[tuple[float, float]], spec: str) -> str | None:
-    """Return the format for all numbers of a column, each with its error or NaN: `spec`, or one with more decimals.
-
-    Every number is then within 2% of what it is, unless its error is larger, and no error looks like zero. None where
-    `spec` is no format of decimals, or where that would take too many of them.
-
-    Examples
-    --------
-    >>> common_spec([(12.0, math.nan), (0.012, math.nan)], ".1f"), common_spec([(3.0, 0.02)], ",.1f")
-    ('.3f', ',.2f')
-    >>> common_spec([(0.5, math.nan), (0.25, math.nan)], "g"), common_spec([(1e9, math.nan), (1e-9, math.nan)], ".1f")
-    ('.2f', None)
-    """
+    """The format for all numbers of a column, each with its error or NaN: `spec`, or one with more decimals."""
+    # Every number is then within 2% of what it is, unless its error is larger, and no error looks like zero. None
+    # where `spec` is no format of decimals, or where that would take too many of them.
     known = [pair for pair in numbers if math.isfinite(pair[0])]
     if re.fullmatch(r",?(\.\d+)?g", spec):
         texts = [format(mean, spec) for mean, _ in known]
@@ -180,13 +132,7 @@ def _is_shown(mean: float, error: float, spec: str) -> bool:
 
 
 def number(value: float, spec: str) -> str:
-    """A number written by a format, or to three digits where the format would change it by more than 2%.
-
-    Examples
-    --------
-    >>> number(12.3456, ".3f"), number(0.0006, ".3f"), number(0.00042, ".1%")
-    ('12.346', '0.0006', '0.042%')
-    """
+    """A number written by a format, or to three digits where the format would change it by more than 2%."""
     text, unit = format(value, spec), "%" if spec.endswith("%") else ""
     exact = 100.0 * value if unit else value
     if not math.isfinite(value) or abs(value) < _ZERO:
@@ -196,16 +142,9 @@ def number(value: float, spec: str) -> str:
 
 
 def with_error(mean: float, error: float, spec: str) -> str:
-    """A mean and its standard error, as every table writes them; one run has no error.
-
-    The error is written like the mean, but to two digits where it would look like zero. A no-break space holds it to
-    its sign.
-
-    Examples
-    --------
-    >>> with_error(3.14159, 0.25, ".2f").replace("\xa0", " "), with_error(1.0, float("nan"), ".2f")
-    ('3.14 ± 0.25', '1.00')
-    """
+    """A mean and its standard error, as every table writes them; one run has no error."""
+    # The error is written like the mean, but to two digits where it would look like zero. A no-break space holds it
+    # to its sign.
     if math.isnan(error):
         return number(mean, spec)
     text = format(error, spec)
@@ -215,13 +154,7 @@ def with_error(mean: float, error: float, spec: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A name as pages, figures and terminals can show it: control characters and what is no character are escaped.
-
-    Examples
-    --------
-    >>> printable("ε-greedy\a $1"), printable("\ufffe\n")
-    ('ε-greedy\\x07 $1', '\\ufffe\\n')
-    """
+    """A name as pages, figures and terminals can show it: control characters and what is no character are escaped."""
     return "".join(c.encode("unicode_escape").decode() if _is_hidden(c) else c for c in text)
 
 

@@ -10,13 +10,7 @@ from matroid_bandits._version import __version__
 
 
 def versions(*libraries: str) -> dict[str, str]:
-    """Versions of the package, of Python, NumPy and Numba, and of other libraries where they are installed.
-
-    Examples
-    --------
-    >>> list(versions())
-    ['matroid-bandits', 'python', 'numpy', 'numba']
-    """
+    """Versions of the package, of Python, NumPy and Numba, and of other libraries where they are installed."""
     found = {"matroid-bandits": __version__, "python": platform.python_version()}
     for name in ("numpy", "numba", *libraries):
         try:

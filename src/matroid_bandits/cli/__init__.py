@@ -39,10 +39,9 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the standard streams that the caller has closed, which Python leaves as None.
-
-    Writing to standard output is then an error, as to a full disk; and no file that is opened later takes its place.
-    """
+    """Open the standard streams that the caller has closed, which Python leaves as None."""
+    # Writing to standard output is then an error, as to a full disk; and no file that is opened later takes its
+    # place.
     for name, mode, flag in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flag), mode))

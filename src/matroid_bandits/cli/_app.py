@@ -25,10 +25,8 @@ def complain(sentence: str) -> None:
 
 @contextlib.contextmanager
 def flushed() -> Iterator[None]:
-    """Write out what was printed before the program ends, and say in a sentence when that is impossible.
-
-    Python would do it later, with a traceback.
-    """
+    """Write out what was printed before the program ends, and say in a sentence when that is impossible."""
+    # Python would do it later, with a traceback.
     code: int | str | None = 0
     try:
         yield

@@ -53,10 +53,8 @@ New = Annotated[bool, typer.Option("--new", metavar="", help="Create the databas
 
 @contextlib.contextmanager
 def opened(db: str | None, config: Path | None, is_new: bool | None = None) -> Iterator[Database]:
-    """The database that a command is about, created only where the command was told so.
-
-    `is_new` is what its option ``--new`` says; None for a command without it.
-    """
+    """The database that a command is about, created only where the command was told so."""
+    # `is_new` is what its option `--new` says; None for a command without it.
     from matroid_bandits.service import Database
 
     database = Database(read_settings(config, {"db": db}).db)

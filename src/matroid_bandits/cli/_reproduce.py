@@ -144,7 +144,7 @@ def _science() -> Any:
     if not (root / "science" / "beyond").is_dir():
         raise DataError(
             "experiments beyond the paper are played from a clone of the repository, by its folder science/beyond:"
-            " expected an installation of the clone (pip install -e .), got one of the package alone"
+            " expected an installation of the clone, got the package alone"
         )
     sys.path.append(str(root))  # and there it stays, for what is sent to other processes
     return importlib.import_module("science.beyond")

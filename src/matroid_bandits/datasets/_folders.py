@@ -149,11 +149,9 @@ def check(data: str | os.PathLike[str] | None = None) -> list[DatasetStatus]:
 
 
 def find(paths: list[str], data: str | os.PathLike[str] | None, standin: bool | None, source: Source) -> Path | None:
-    """The folder that holds the files of a data set, or None where the stand-in is to be used.
-
-    Nothing is guessed when a folder was named, when real data was asked for, or when a folder holds some of
-    the files but not all.
-    """
+    """The folder that holds the files of a data set, or None where the stand-in is to be used."""
+    # Nothing is guessed when a folder was named, when real data was asked for, or when a folder holds some of the
+    # files but not all.
     if standin:
         return None
     folders = existing_folders(data)

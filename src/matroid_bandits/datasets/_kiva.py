@@ -155,10 +155,8 @@ def read_loans(path: Path, n_loans: int) -> Loans:
 
 
 def join_lenders(loans: Loans) -> Lending:
-    """Join each partner to the top half of its supporters.
-
-    Of the m clusters with any support, ranked by support and then by number, the first floor(m / 2) are kept.
-    """
+    """Join each partner to the top half of its supporters."""
+    # Of the m clusters with any support, ranked by support and then by number, the first floor(m / 2) are kept.
     ranked = np.argsort(-loans.support, axis=1, kind="stable") + 1
     kept = np.count_nonzero(loans.support, axis=1) // 2
     clusters = [sorted(row[:m].tolist()) for row, m in zip(ranked, kept, strict=True)]

@@ -141,11 +141,9 @@ _RATING_FIELDS = re.compile(r"\d{1,9}::\d{1,9}::(.*)::\d{1,12}")
 
 
 def read_ratings(path: Path, movies: Movies) -> tuple[IntArray, IntArray, IntArray]:
-    """Read MovieLens's ``ratings.dat``: ``user::movie::rating::time`` a line.
-
-    Returns the person and the position in `movies` of each rating, and the user id of each person; persons are
-    numbered from 0.
-    """
+    """Read MovieLens's ``ratings.dat``: ``user::movie::rating::time`` a line."""
+    # Returns the person and the position in `movies` of each rating, and the user id of each person; persons are
+    # numbered from 0.
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -180,10 +178,8 @@ def read_ratings(path: Path, movies: Movies) -> tuple[IntArray, IntArray, IntArr
 def choose_movies(
     movies: Movies, person: IntArray, position: IntArray, users: IntArray, n_popular: int, n_obscure: int
 ) -> Audience:
-    """Keep the most rated movies and the least rated ones with any rating, ties by lowest id.
-
-    Movies with a colon in the title are left out: none is in the paper's list, though five would be.
-    """
+    """Keep the most rated movies and the least rated ones with any rating, ties by lowest id."""
+    # Movies with a colon in the title are left out: none is in the paper's list, though five would be.
     n_people = int(person.max(initial=-1)) + 1
     counts = np.bincount(position, minlength=movies.ids.size)
     plain = np.array([":" not in title for title in movies.titles], np.bool_)

@@ -69,10 +69,8 @@ def rocketfuel(asn: int | str, data: str | os.PathLike[str] | None = None, *, st
 
 
 def read_network(path: Path) -> Network:
-    """Read RocketFuel's ``latencies.intra``: ``node node latency`` a line, each link once in each direction.
-
-    Links are numbered in the order in which they first appear.
-    """
+    """Read RocketFuel's ``latencies.intra``: ``node node latency`` a line, each link once in each direction."""
+    # Links are numbered in the order in which they first appear.
     first_seen: dict[tuple[str, str], tuple[int, int]] = {}  # directed link -> line, latency
     for line, text in read_lines(path):
         fields = text.split(" ")

@@ -20,11 +20,9 @@ _COMPONENTS = {1221: 3, 6461: 2}
 
 
 def standin_network(asn: int) -> Network:
-    """A network with a row of Table 1: nodes, edges, least, largest and mean latency, and optimal cost.
-
-    A random forest is given the optimal cost, to the nearest whole millisecond as all latencies are whole,
-    and every further link at least the largest latency of the path that it closes, so the forest is optimal.
-    """
+    """A network with a row of Table 1: nodes, edges, least, largest and mean latency, and optimal cost."""
+    # A random forest is given the optimal cost, to the nearest whole millisecond as all latencies are whole, and
+    # every further link at least the largest latency of the path that it closes, so the forest is optimal.
     printed = _printed.NETWORKS[asn]
     rng = np.random.default_rng(asn)
     n_roots = _COMPONENTS.get(asn, 1)
@@ -87,11 +85,9 @@ def standin_lending() -> Lending:
 
 
 def standin_audience() -> Audience:
-    """100 movies around the printed twelve of Figure 3, and 6,040 people who rated them.
-
-    Each printed movie has a slightly less popular double of the same genres, which can never enter the
-    basis beside it. Film-Noir and Mystery only come together, so that the 18 genres have rank 17.
-    """
+    """100 movies around the printed twelve of Figure 3, and 6,040 people who rated them."""
+    # Each printed movie has a slightly less popular double of the same genres, which can never enter the basis beside
+    # it. Film-Noir and Mystery only come together, so that the 18 genres have rank 17.
     rng = np.random.default_rng(1_000_209)
     n_people = 6040
     titles = [movie.title for movie in _printed.MOVIES]

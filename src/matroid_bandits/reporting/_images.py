@@ -68,10 +68,8 @@ def draw(
 
 
 def to_svg(figure: Any, name: str) -> str:
-    """The figure as SVG: small, the same for the same figure, with ids that begin with its name.
-
-    Text is left as matplotlib wrote it; only the markup around it is changed.
-    """
+    """The figure as SVG: small, the same for the same figure, with ids that begin with its name."""
+    # Text is left as matplotlib wrote it; only the markup around it is changed.
     _, rc_context = matplotlib_parts()
     with rc_context({"svg.hashsalt": name}):
         raw = saved(figure, format="svg")
