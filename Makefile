@@ -8,6 +8,9 @@ VENV := .venv
 endif
 BIN := $(VENV)/bin
 
+# Bytecode is kept, wherever this is set: tests start many processes, each of which would compile the package anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Tests that `make test` leaves to targets of their own.
 APART := long or torture or cluster or browser or gpu
 # One process per core, each of which takes tests from the others when it has none left.
@@ -42,9 +45,9 @@ $(BIN)/python:
 	  { echo "matroid-bandits needs Python 3.11 or newer; choose one with PYTHON=python3.x" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# One stamp per set of extras, newer than pyproject.toml while it is up to date.
+# One stamp per set of extras, newer than pyproject.toml while it is up to date. What is never imported is not compiled.
 $(VENV)/.%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[$*]'
 	@touch $@
 
 reproduce: $(VENV)/.experiments

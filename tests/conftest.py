@@ -9,6 +9,11 @@ from pathlib import Path
 # interpreted where MATROID_BANDITS_KERNELS or NUMBA_DISABLE_JIT says so.
 os.environ.setdefault("MATROID_BANDITS_KERNELS", "compiled")
 
+# There is a process of tests for each core: threads of a BLAS would only wait for each other, and take time for that.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 
