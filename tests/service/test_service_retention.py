@@ -27,8 +27,8 @@ from matroid_bandits.service import (
     restore,
     verify_campaign,
 )
-from matroid_bandits.service._store import chained
 from matroid_bandits.service._remembered import MADE
+from matroid_bandits.service._store import chained
 from matroid_bandits.service._tables import campaigns, events, requests, snapshots
 from service_kit import create, serving, settings_for, until
 
