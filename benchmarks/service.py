@@ -1,12 +1,12 @@
 """The decision service under load, beside an endpoint that does nothing and one transaction per request.
 
-    python -m benchmarks.service [--tree CHECKOUT] [--machine NAME] [--only one|many] [--servers N,N]
+    python -m benchmarks.service [--tree CHECKOUT] [--machine NAME] [--only one|many|cost] [--servers N,N]
         [--seconds S] [--out FILE]
 
 ``make bench service`` runs it without options. Campaigns of 100 items, K = 10, OMM; keys and metrics on; every
 request with an id. Servers are processes of their own, started by the command that users start them with. Of one
 server: rates and latencies at 1, 16 and 64 clients, replays and restarts. Of many: see `benchmarks._fleet`; with
-``--tree`` they are compared with one server of that checkout.
+``--tree`` they are compared with one server of that checkout. Processor time of a request: see `benchmarks._cost`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ import sqlalchemy as sa
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import _fleet
+from benchmarks import _cost, _fleet
+from benchmarks._cost import Cost
 from benchmarks._fleet import Row
 from benchmarks._load import Load, put_load
 from benchmarks._machine import machine
@@ -55,6 +56,7 @@ class Figures:
     """What was measured: requests a second and latencies by database, server and clients; and what was expected."""
 
     loads: dict[tuple[str, str, int], Load] = field(default_factory=dict)
+    costs: list[Cost] = field(default_factory=list)
     fleets: list[tuple[str, list[Row], dict[str, float]]] = field(default_factory=list)
     expected: list[dict[str, Any]] = field(default_factory=list)
 
@@ -78,7 +80,8 @@ class Figures:
             {"database": database, "handed": own, "rows": [asdict(row) for row in rows]}
             for database, rows, own in self.fleets
         ]
-        return {"loads": loads, "fleets": fleets, "expected": self.expected}
+        costs = [asdict(cost) for cost in self.costs]
+        return {"loads": loads, "fleets": fleets, "costs": costs, "expected": self.expected}
 
 
 def run(
@@ -94,10 +97,13 @@ def run(
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="matroid-bandits-bench-")))
         urls = {"SQLite": str(folder / "bench.db"), "PostgreSQL": stack.enter_context(postgres())}
-        if only != "many":
+        if only in (None, "cost"):
+            figures.costs += _cost.measure(urls["PostgreSQL"], tree, seconds or 3.0, 1 if seconds else 2, console.log)
+            _show_costs(console, figures.costs)
+        if only in (None, "one"):
             _measure_one(figures, urls, folder)
             _show(console, figures)
-        if only != "one":
+        if only in (None, "many"):
             options: dict[str, Any] = {} if seconds is None else {"seconds": seconds, "rounds": 1}
             for database, url in reversed(urls.items()):
                 if servers and database == "SQLite":
@@ -202,6 +208,20 @@ def _show(console: Console, figures: Figures) -> None:
     console.print(table)
 
 
+def _show_costs(console: Console, costs: list[Cost]) -> None:
+    title = "Processor microseconds of a request by process, two workers on PostgreSQL"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in ("tree", "way", "campaigns", "requests/s", "passed on", "all", "each process"):
+        table.add_column(column, justify="left" if column in ("tree", "way") else "right", no_wrap=True)
+    for cost in costs:
+        each = ", ".join(f"{kind} {micros:.0f}" for kind, micros in cost.micros.items())
+        share = "" if cost.passed != cost.passed else f"{cost.passed:.2f}"
+        table.add_row(
+            cost.tree, cost.way, str(cost.n_campaigns), f"{cost.rate:,.0f}", share, f"{cost.total:.0f}", each
+        )
+    console.print(table)
+
+
 def _show_fleet(console: Console, database: str, rows: list[Row], own: dict[str, float]) -> None:
     title = f"Servers on one {database}, requests to any of them"
     table = Table(title=title, title_justify="left", title_style="bold")
@@ -231,7 +251,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.service", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--tree", type=Path, help="another checkout, one server of which is measured in the same run")
     parser.add_argument("--machine", help="what to call this machine; by default its processor")
-    parser.add_argument("--only", choices=("one", "many"), help="one server alone, or several")
+    parser.add_argument(
+        "--only", choices=("one", "many", "cost"), help="one server alone, several, or costs by process"
+    )
     parser.add_argument("--servers", default="", help="numbers of workers, as 2,8; PostgreSQL alone is measured then")
     parser.add_argument("--seconds", type=float, help="how long several servers are measured, each once")
     parser.add_argument("--out", type=Path, help="where figures go, as JSON")

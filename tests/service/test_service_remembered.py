@@ -9,14 +9,16 @@ import sqlalchemy as sa
 from pydantic_core import to_json
 
 import matroid_bandits as mb
-from matroid_bandits.service._remembered import short_decision, short_digest, short_id, whole
+from matroid_bandits.service._remembered import MADE, short_decision, short_digest, short_id, whole
 from matroid_bandits.service._tables import requests
 from service_kit import create, serving
 
 
-def stored(client):
+def stored(client, *, made=False):
+    """What is stored of requests whose clients gave them ids, or of those whose ids the server made."""
+    chosen = sa.select(requests).where(requests.c.id.startswith(MADE) == made).order_by(requests.c.at)
     with client.service.database.reading() as connection:
-        return connection.execute(sa.select(requests).order_by(requests.c.at)).all()
+        return connection.execute(chosen).all()
 
 
 @pytest.mark.parametrize("kind", ["uuid", "words"])
@@ -51,6 +53,16 @@ def test_answers_come_again_byte_for_byte(url, kind):
         assert len(rows[3].answer) < 15
     with serving(url) as client:
         assert [send(n).content for n in range(len(bodies))] == first
+
+
+def test_every_request_that_writes_has_an_id(url):
+    with serving(url) as client:
+        at = create(client)
+        assert client.post(f"{at}/ask").status_code == client.put(at, json={"title": "Ads"}).status_code == 200
+        assert client.post(f"{at}/tell", json={"decision": 1, "weights": [0.5, 0.5]}).status_code == 200
+        assert client.get(at).status_code == client.post(f"{at}/preview").status_code == 200
+        assert [row.status for row in stored(client, made=True)] == [201, 200, 200, 200]
+        assert stored(client) == []
 
 
 def test_a_damaged_answer_is_told_and_not_executed_again(url):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from matroid_bandits._util.names import decode, encode_all
+from matroid_bandits._util.names import encode_all
 from matroid_bandits._util.text import printable
 from matroid_bandits.constraint import Constraint
 from matroid_bandits.learner import Learner
@@ -16,7 +16,7 @@ from matroid_bandits.policies import policy_to_dict
 from matroid_bandits.service._limits import check_constraint
 from matroid_bandits.service._operation import Turn, action
 from matroid_bandits.service._reads import campaign_form
-from matroid_bandits.service._replica import Replica
+from matroid_bandits.service._replica import Replica, few
 from matroid_bandits.service._settings import Settings
 from matroid_bandits.specs import Plan, read_answers
 
@@ -50,7 +50,7 @@ def in_words(differences: list[dict[str, Any]]) -> list[str]:
     lines = []
     for each in differences:
         if each["setting"] == "items":
-            moved = [f"{_few(each[key])} {key}" for key in ("came", "went") if each[key]]
+            moved = [f"{few(each[key], _MOST_NAMED)} {key}" for key in ("came", "went") if each[key]]
             lines.append(f"items: {'; '.join(moved) or 'the rules differ, or the order'}")
         elif each["setting"] == "restart":
             lines.append("restart: what was learnt is forgotten")
@@ -133,8 +133,3 @@ def _adjust(terms: dict[str, Any], plan: Plan, learner: Learner) -> list[dict[st
         for key, value in plan.terms.items()
         if terms.get(key) != value and not (value == "" and terms.get(key) is None)
     ]
-
-
-def _few(labels: list[Any]) -> str:
-    named = ", ".join(printable(str(decode(label))) for label in labels[:_MOST_NAMED])
-    return named if len(labels) <= _MOST_NAMED else f"{named} and {len(labels) - _MOST_NAMED} more"

@@ -59,35 +59,13 @@ class Archive:
         self._place = place_of(os.fspath(folder))
 
     def open(self) -> None:
-        """Create the folder, accessible to its owner alone.
-
-        Raises
-        ------
-        DataError
-            It is no folder, or cannot be made.
-        """
+        """Create the folder, accessible to its owner alone."""
         self._place.open()
 
     def write(
         self, name: str, learner: str, before: str, first: int, last: int, events: Iterable[Event]
     ) -> tuple[str, str]:
-        """Write consecutive events to a file, atomically.
-
-        Parameters
-        ----------
-        name, learner : str
-            The campaign, and its learner's id, which tells it from another one of that name.
-        before : str
-            The digest of the log before the first event.
-        first, last : int
-            The numbers of the first and the last event.
-        events : iterable of (number, time, payload)
-            What is written.
-
-        Returns
-        -------
-        the file's name in the archive, and the digest of the log after the last event
-        """
+        """Write consecutive events to a file, atomically."""
         file_name = f"{name}-{learner[:12]}/{first:012}-{last:012}.jsonl.gz"
         header = {
             "format": FORMAT,
@@ -121,14 +99,7 @@ class Archive:
         return file_name, digest
 
     def read(self, file: str, before: str) -> Iterator[Event]:
-        """Yield the events of a file that follows a log with the digest `before`; the last one only after all are
-        checked.
-
-        Raises
-        ------
-        SerializationError
-            The file is damaged, of something else, or follows another log.
-        """
+        """Yield the events of a file that follows a log with the digest `before`."""
         try:
             with self._opened(file) as lines:
                 yield from _read(f"{self._place}/{file}", lines, before)
@@ -152,13 +123,7 @@ class Archive:
         return sorted(found, key=lambda each: (each.first, not each.file.startswith(own)))
 
     def events(self, name: str, learner: str, after: int, before: str, until: int) -> Iterator[Event]:
-        """Yield the archived events of a campaign after a given event, with the digest `before`, up to `until`.
-
-        Raises
-        ------
-        SerializationError
-            A file is missing or damaged.
-        """
+        """Yield the archived events of a campaign after a given event, with the digest `before`, up to `until`."""
         stretches = self.stretches(name, learner)
         path = _way(stretches, after + 1, until)
         if path is None and after < until:

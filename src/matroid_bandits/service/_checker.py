@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import logging
-import queue
-import threading
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from matroid_bandits.exceptions import MatroidBanditsError, ReplayError
+from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.service import _snapshots
 from matroid_bandits.service._archive import Archive
+from matroid_bandits.service._background import Background
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._retention import Retention, archived
-from matroid_bandits.service._store import Database, reason_of
+from matroid_bandits.service._store import Database
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -28,24 +24,21 @@ _CHUNK, _REST = 256, 4.0
 _ALL = 2**62
 
 
-class Checker(threading.Thread):
+class Checker(Background):
     """Checks, once for each campaign and process, that the log before its snapshot leads to that snapshot."""
 
     def __init__(
         self, database: Database, archive: Archive | None = None, keep_events: int = _ALL, apart: int = 1
     ) -> None:
-        super().__init__(name="matroid-bandits-checker", daemon=True)
+        super().__init__("checker")
         self.archive = archive
         self._retention = None
         if archive is not None:
-            self._retention = Retention(database, archive, keep_events, apart, self.walk, self._rest)
+            self._retention = Retention(database, archive, keep_events, apart, self.walk, self.rest)
         self.differences: dict[int, tuple[str, bool]] = {}
         self.histories: dict[int, Replica] = {}
         self._database = database
         self._seen: set[int] = set()
-        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._is_over = threading.Event()
-        self._lock = threading.Lock()
 
     def loaded(self, replica: Replica, row: Any) -> None:
         """Check the log of a campaign that was loaded, and make its history anew where that is needed."""
@@ -68,51 +61,17 @@ class Checker(threading.Thread):
         """Let a replica follow its log up to an event, for its history."""
         self.put(partial(self._rebuild, replica, until))
 
-    def put(self, job: Callable[[], None]) -> None:
-        """Do something in the background, after what was put before."""
-        with self._lock:
-            if not self._is_over.is_set():
-                if not self.is_alive():
-                    self.start()
-                self._queue.put(job)
-
-    def run(self) -> None:
-        """Do one thing after the other."""
-        while (job := self._queue.get()) is not None and not self._is_over.is_set():
-            try:
-                job()
-            except _OverError:
-                return
-            except SQLAlchemyError as error:
-                log.warning("the database could not be read in the background: %s", reason_of(error))
-            except (MatroidBanditsError, OSError) as error:
-                log.error("what is done in the background failed: %s", error)
-            except Exception as error:  # the next one may go well
-                log.error("what is done in the background failed: %s", type(error).__name__)
-
-    def stop(self) -> None:
-        """End, in the middle of what is done."""
-        with self._lock:
-            self._is_over.set()
-            self._queue.put(None)
-        if self.is_alive():
-            self.join(30.0)
-
     def walk(self, replica: Replica, until: int, trusted: int) -> None:
         """Let a replica follow its log up to an event, a few events at a time, with rests between them."""
-        while replica.seq < until:
-            began, first = time.perf_counter(), replica.seq
-            with self._database.reading() as connection:
-                most = min(_CHUNK, until - replica.seq)
-                for event in self._database.log(connection, replica.id, replica.seq, most):
-                    replica.follow(event.seq, event.at, event.payload, trusted)
-            if replica.seq == first:
-                raise ReplayError(f"expected event {first + 1} of {replica.name}, got the end of its log")
-            self._rest(_REST * (time.perf_counter() - began))
+        began = time.perf_counter()
 
-    def _rest(self, seconds: float = 0.005) -> None:
-        if self._is_over.wait(seconds):
-            raise _OverError
+        def rest() -> None:
+            nonlocal began
+            self.rest(_REST * (time.perf_counter() - began))
+            began = time.perf_counter()
+
+        for event in self._database.stretch(replica.id, replica.seq, until, _CHUNK, rest):
+            replica.follow(event.seq, event.at, event.payload, trusted)
 
     def _verify(self, id: int, name: str, seq: int, trusted: int) -> None:
         """Replay what lies between a snapshot and the one before it, and compare."""
@@ -129,7 +88,7 @@ class Checker(threading.Thread):
             self.walk(earlier, seq, trusted)
             text, is_learnt = earlier.mismatch, False
             if not text:
-                text, is_learnt = self._compare(earlier, saved), earlier.digest == saved.digest
+                text, is_learnt = earlier.differs_from(saved), earlier.digest == saved.digest
         except MatroidBanditsError as error:
             text, is_learnt = str(error), False
         if not text:
@@ -140,14 +99,6 @@ class Checker(threading.Thread):
         builds = {build for build in (earlier.build, saved.build) if build}
         self.differences[id] = text, builds == {_snapshots.BUILD} and not is_learnt
 
-    @staticmethod
-    def _compare(replayed: Replica, saved: Replica) -> str:
-        if replayed.digest != saved.digest:
-            return "the events in the log are not those that were written"
-        if not replayed.learner.has_state_of(saved.learner):
-            return "decisions are the same, and what was learnt is not"
-        return ""
-
     def _rebuild(self, replica: Replica, until: int) -> None:
         if not replica.seq:
             log.info("campaign %s: its history is made anew from its log", replica.name)
@@ -157,10 +108,6 @@ class Checker(threading.Thread):
             for seq, at, payload in earlier:
                 replica.follow(seq, at, payload, _ALL)
                 if seq % _CHUNK == 0:
-                    self._rest()
+                    self.rest()
         self.walk(replica, until, _ALL)
         self.histories[replica.id] = replica
-
-
-class _OverError(Exception):
-    """The server ends."""

@@ -338,20 +338,8 @@ def list_keys(database: Database) -> list[Key]:
     with database.reading() as connection:
         rows, now = connection.execute(select(keys, left).order_by(keys.c.created, keys.c.id)).all(), time.monotonic()
     return [
-        Key(
-            row.id,
-            row.role,
-            row.campaign,
-            row.rate,
-            row.about,
-            row.created,
-            row.revoked,
-            row.expires,
-            row.used,
-            digest=row.digest,
-            until=math.inf if row.left is None else now + row.left,
-        )
-        for row in rows
+        Key(until=math.inf if left is None else now + left, **dict(zip(keys.c.keys(), values, strict=True)))
+        for *values, left in rows
     ]
 
 

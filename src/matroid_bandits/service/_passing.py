@@ -18,6 +18,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from matroid_bandits.service._remembered import MARK, read_mark
 from matroid_bandits.service._routes import ENDPOINTS
 from matroid_bandits.service._service import Service
+from matroid_bandits.service._short import Cycle
 
 if TYPE_CHECKING:
     from matroid_bandits.service._protocol import GuardedProtocol
@@ -49,27 +50,28 @@ _PASSED = {
 }
 
 
-class Passage:
-    """A request on its way to the holder, in the place of uvicorn's cycle."""
+class Passage(Cycle):
+    """A request on its way to the holder."""
 
     __slots__ = (
-        "body", "disconnected", "era", "head", "headers", "is_apart", "is_plain", "keep_alive", "link", "mark",
-        "message_event", "method", "more_body", "most", "n_tries", "protocol", "response_complete",
-        "response_started", "scope", "target", "url",
+        "head", "headers", "is_apart", "is_plain", "link", "mark", "method", "most", "n_tries", "target", "url"
     )  # fmt: skip
 
     def __init__(self, protocol: GuardedProtocol, url: str, method: bytes, most: int, is_apart: bool) -> None:
-        self.protocol, self.url, self.method, self.most = protocol, url, method, most
+        super().__init__(protocol, protocol.parser.should_keep_alive() and not is_apart)
+        self.url, self.method, self.most, self.target, self.headers = (
+            url,
+            method,
+            most,
+            protocol.url,
+            protocol.headers,
+        )
         self.is_apart = is_apart  # a stream, which has a connection of its own that ends with it
-        self.keep_alive = protocol.parser.should_keep_alive() and not is_apart
-        self.scope, self.target, self.era = protocol.scope, protocol.url, protocol.era
-        self.headers, self.body, self.head, self.mark = protocol.headers, bytearray(), b"", b""
-        self.disconnected = self.response_started = self.response_complete = self.is_plain = False
-        self.more_body, self.message_event, self.n_tries = True, self, 0
+        self.is_plain, self.head, self.mark, self.n_tries = False, b"", b"", 0
         self.link: _Link | None = None
 
     def set(self) -> None:
-        """Called when more of the body has come, and when the client has gone."""
+        """End the connection to the holder when the client has gone."""
         if self.disconnected and self.link is not None:
             self.link.abort()
 

@@ -216,6 +216,14 @@ class Replica:
             "created": self.created,
         }
 
+    def differs_from(self, saved: Replica) -> str:
+        """What is other in a snapshot at the same event; empty where nothing is."""
+        if saved.digest != self.digest:
+            return "the events in the log are not those that were written"
+        if not saved.learner.has_state_of(self.learner):
+            return "decisions are the same, and what was learnt is not"
+        return ""
+
     def compare(self, row: Any, names: Sequence[str] = ("spec", "status", "reason", "trusted")) -> None:
         """Compare what the row of the campaign says with the log; where that is of an early version, take the row."""
         said = row.spec, row.status, row.reason, row.trusted
@@ -449,7 +457,7 @@ def _words(event: dict[str, Any]) -> str:
     """What the time line says of an event."""
     kind = event["event"]
     if kind == "changed" and (event.get("came") or event.get("went")):
-        moved = (f"{_few(event[key])} {key}" for key in ("came", "went") if event[key])
+        moved = (f"{few(event[key])} {key}" for key in ("came", "went") if event[key])
         return f"the items were changed: {', '.join(moved)}"
     if kind == "changed":
         return "the items were changed"
@@ -475,10 +483,10 @@ def _settings_in_words(event: dict[str, Any]) -> str:
     return f"the settings are {event['policy']['policy']}, {held}{', from nothing' if event['restart'] else ''}"
 
 
-def _few(labels: list[Any]) -> str:
-    """Items in words: the first few by name, and how many they are in all."""
-    named = ", ".join(printable(str(decode(label))) for label in labels[:_MOST_NAMED])
-    return named if len(labels) <= _MOST_NAMED else f"{named} and {len(labels) - _MOST_NAMED} more"
+def few(labels: Sequence[Any], most: int = _MOST_NAMED) -> str:
+    """Items in words: the first few by name, and how many are left."""
+    named = ", ".join(printable(str(decode(label))) for label in labels[:most])
+    return named if len(labels) <= most else f"{named} and {len(labels) - most} more"
 
 
 def alarm_kind(event: dict[str, Any]) -> str:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import queue
-import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from pydantic_core import from_json
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
 
 from matroid_bandits.exceptions import CampaignStoppedError, MatroidBanditsError, ReplayError
 from matroid_bandits.service import _snapshots
+from matroid_bandits.service._background import Background
 from matroid_bandits.service._checker import Checker
 from matroid_bandits.service._figures import Figures
 from matroid_bandits.service._replica import Replica
-from matroid_bandits.service._store import Database, reason_of
+from matroid_bandits.service._store import Database
 from matroid_bandits.service._warm import warm_up
 
 log = logging.getLogger("matroid_bandits.service")
@@ -53,7 +51,7 @@ class Replicas:
         self._at_risk: dict[int, tuple[Replica, str | None]] = {}  # with the digest of what is known to be in its log
         self._broken: dict[str, tuple[str, tuple[Any, ...]]] = {}  # what is wrong, and of which row
         self._figures = figures or Figures()
-        self._background = _Background(self._figures)
+        self._background = Background("background", self._figures)
         self._checker = checker or Checker(database)
         self.reading: dict[str, tuple[int, int]] = {}
         self._said = 0.0
@@ -288,32 +286,3 @@ class Replicas:
 def _version_of(row: Any) -> tuple[Any, ...]:
     """What of a campaign's row decides whether it can be loaded."""
     return row.digest, row.trusted, row.spec, row.status, row.reason
-
-
-class _Background(threading.Thread):
-    """Does what can wait while the writer goes on: writing snapshots, forgetting old request ids."""
-
-    def __init__(self, figures: Figures) -> None:
-        super().__init__(name="matroid-bandits-background", daemon=True)
-        self._figures = figures
-        self._queue: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
-
-    def put(self, job: Callable[[], object]) -> None:
-        if not self.is_alive():
-            self.start()
-        self._queue.put(job)
-
-    def run(self) -> None:
-        while (job := self._queue.get()) is not None:
-            try:
-                job()
-            except SQLAlchemyError as error:
-                self._figures.count("database_errors", "background")
-                log.warning("the database did not take what could wait: %s", reason_of(error))
-            except Exception as error:  # the next job may go well
-                log.warning("what could wait failed: %s", type(error).__name__)
-
-    def stop(self) -> None:
-        if self.is_alive():
-            self._queue.put(None)
-            self.join(30.0)

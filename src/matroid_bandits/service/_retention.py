@@ -75,7 +75,7 @@ class Retention:
         log.info("campaign %s: making a snapshot at event %d, to archive what is older", row.name, seq)
         self._walk(replica, seq, _ALL)
         digest = replica.digest
-        for number, at, payload in self._read(row.id, seq + 1, row.seq):
+        for number, at, payload in self._stretch(row.id, seq, row.seq):
             digest = chained(digest, number, at, payload)
         if digest != row.digest:
             raise SerializationError(f"expected the log of {row.name} as it was written, got another")
@@ -107,10 +107,10 @@ class Retention:
         if not saved.is_complete:  # it is made from the whole log, which must be there
             self._keep(row.id, seq, 0)
             return
-        log_of_it = self._read(row.id, row.first, seq)
+        log_of_it = self._stretch(row.id, row.first - 1, seq)
         try:
             path, digest = self.archive.write(row.name, saved.learner.id, before, row.first, seq, log_of_it)
-        except SerializationError:
+        except (ReplayError, SerializationError):
             with self._database.reading() as connection:
                 if self._is_cut(connection, row):  # by another server, while its events were read
                     return
@@ -130,6 +130,9 @@ class Retention:
         log.info("campaign %s: events %d to %d are in %s", row.name, row.first, seq, path)
         self._remove(row.id, seq + 1)
 
+    def _stretch(self, campaign: int, after: int, until: int) -> Iterator[Event]:
+        return self._database.stretch(campaign, after, until, _CHUNK, self._rest)
+
     def _is_cut(self, connection: Connection, row: Any) -> bool:
         """Whether the log of a campaign does not begin any more where it did, or is gone."""
         (now,) = self._database.rows(connection, [row.id]) or (None,)
@@ -140,18 +143,6 @@ class Retention:
         with self._database.writing() as connection:
             same = (snapshots.c.campaign == campaign) & (snapshots.c.seq == seq)
             connection.execute(sa.update(snapshots).where(same).values(kept=kept))
-
-    def _read(self, campaign: int, first: int, last: int) -> Iterator[Event]:
-        after = first - 1
-        while after < last:
-            with self._database.reading() as connection:
-                found = [*self._database.log(connection, campaign, after, min(_CHUNK, last - after))]
-            if not found:
-                raise SerializationError(f"expected event {after + 1} in the log, got its end")
-            for event in found:
-                yield event.seq, event.at, event.payload
-            after = found[-1].seq
-            self._rest()
 
     def _remove(self, campaign: int, first: int) -> None:
         """Remove events before the first that is kept, and snapshots before the one that the log begins at."""

@@ -96,16 +96,8 @@ class Service:
         self.is_draining = False
         self._awaited: list[str] = []  # campaigns that `prepare` has not created yet
         self.count_connections: Callable[[], int] = lambda: 0  # known to the HTTP server
-        self.writer = Writer(
-            self.database,
-            tick_every=settings.tick,
-            snapshot_every=settings.snapshot_every,
-            keep_ids=settings.keep_ids * 86400.0,
-            on_commit=self._committed,
-            figures=self.figures,
-            checker=Checker(self.database, self.archive, settings.keep_events, settings.snapshot_every),
-            leases=self.leases,
-        )
+        checker = Checker(self.database, self.archive, settings.keep_events, settings.snapshot_every)
+        self.writer = Writer(self.database, settings, self._committed, self.figures, checker, self.leases)
         self._is_over = threading.Event()
         self.on_failure: Callable[[BaseException], None] = lambda error: log.error("%s", error)
         self._watchers: dict[str, dict[asyncio.Event, str]] = {}  # with the key of each
@@ -113,13 +105,7 @@ class Service:
         self._lock = threading.Lock()
 
     def start(self, *, is_patient: bool = False) -> None:
-        """Open the database and start serving; a patient server waits in the background for one that is away.
-
-        Raises
-        ------
-        UnavailableError
-            The database cannot be opened.
-        """
+        """Open the database and start serving; a patient server waits in the background for one that is away."""
         if self.archive is not None:
             self.archive.open()
         try:
@@ -192,12 +178,7 @@ class Service:
         return self.writer.replicas.progress
 
     def prepare(self, specs: Sequence[tuple[CampaignSpec, Place]], *, is_applied: bool = False) -> Callable[[], None]:
-        """Announce campaigns to be created, and return the function that creates them, which may compile for a
-        minute.
-
-        Until then requests for them wait, and the service is not ready. Where the name is taken, what differs is
-        told, and applied where that is asked for.
-        """
+        """Announce campaigns, for which requests wait, and return what creates them and may compile for a minute."""
         self._awaited = [spec.name for spec, _ in specs]
 
         def create() -> None:
@@ -339,8 +320,7 @@ class Service:
         return answer
 
     def creating(self, spec: CampaignSpec, place: Place | None = None) -> Callable[[Any, Turn], Answer]:
-        """Return the writer's operation that creates a campaign; the learner is made here, since that may take a
-        while."""
+        """Return the writer's operation that creates a campaign."""
         emitted: list[dict[str, Any]] = []
         check_constraint(spec.learner(place, record=emitted.append).constraint, self.settings)
         learner = Learner.replay([from_json(to_json(emitted[0]))])  # the learner that a replay of the log will make
@@ -370,13 +350,7 @@ class Service:
     # Watching
 
     def watch(self, campaign: str, key: str = "") -> asyncio.Event:
-        """Return an asyncio event that is set whenever the campaign has new events.
-
-        Raises
-        ------
-        LimitError
-            All streams that there may be are open, or all that one key may have.
-        """
+        """Return an asyncio event that is set whenever the campaign has new events."""
         event, settings = asyncio.Event(), self.settings
         with self._lock:
             holders = [holder for watchers in self._watchers.values() for holder in watchers.values()]

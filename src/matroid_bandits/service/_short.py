@@ -50,39 +50,35 @@ _USUAL_HEAD = b"".join(
 )
 
 
-class _Nothing:
-    """An event that nothing waits for."""
-
-    def set(self) -> None:
-        """Do nothing."""
-
-
-class ShortCycle:
-    """A request that takes the short way, in the place of uvicorn's cycle; the future of its operation, too."""
+class Cycle:
+    """A request that the protocol serves by itself, in the place of uvicorn's cycle, and of its event."""
 
     __slots__ = (
-        "_began", "_key", "_scope", "_short", "body", "disconnected", "era", "headers", "keep_alive", "message_event",
-        "more_body", "name", "protocol", "response_complete", "response_started", "verb",
+        "body", "disconnected", "era", "keep_alive", "message_event", "more_body", "protocol", "response_complete",
+        "response_started", "scope",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        protocol: GuardedProtocol,
-        short: ShortWay,
-        name: str,
-        verb: str,
-        headers: dict[bytes, bytes],
-        keep_alive: bool,
-    ) -> None:
-        self.protocol, self._short, self.name, self.verb, self.headers = protocol, short, name, verb, headers
-        self.keep_alive, self.body, self._scope = keep_alive, bytearray(), protocol.scope
+    def __init__(self, protocol: GuardedProtocol, keep_alive: bool) -> None:
+        self.protocol, self.keep_alive, self.body = protocol, keep_alive, bytearray()
+        self.scope, self.era = protocol.scope, protocol.era
         self.disconnected = self.response_started = self.response_complete = False
-        self.more_body, self.message_event = True, _NOTHING
-        self._began, self._key, self.era = 0.0, "", protocol.era
+        self.more_body, self.message_event = True, self
 
-    def begin(self, key: str) -> None:
-        """Take note of whose request it is, and of when it came."""
-        self._began, self._key = time.perf_counter(), key
+    def set(self) -> None:
+        """Called when more of the body has come, and when the client has gone."""
+
+
+class ShortCycle(Cycle):
+    """A request that takes the short way; the future of its operation, too."""
+
+    __slots__ = ("began", "headers", "key", "name", "short", "verb")
+
+    began: float  # when all of it had come
+    headers: dict[bytes, bytes]
+    key: str  # the id of the one that it came with
+    name: str
+    short: ShortWay
+    verb: str
 
     # What the writer takes for a future
 
@@ -98,9 +94,9 @@ class ShortCycle:
         """Send the answer."""
         if answer.status == 200 and not answer.is_replayed and self.keep_alive:
             self._send(_USUAL_HEAD % len(answer.body), answer.body)
-            seconds = time.perf_counter() - self._began
-            if self._short.is_worth_a_line(self.verb, 200, seconds):
-                self._short.write_line(self, self._scope, respond(answer), seconds, self._key)
+            seconds = time.perf_counter() - self.began
+            if self.short.is_worth_a_line(self.verb, 200, seconds):
+                self.short.write_line(self, self.scope, respond(answer), seconds, self.key)
         else:
             self._respond(respond(answer))
 
@@ -115,9 +111,9 @@ class ShortCycle:
         if not self.keep_alive:
             head.append(b"connection: close\r\n")
         self._send(b"".join([*head, b"\r\n"]), bytes(response.body))
-        seconds = time.perf_counter() - self._began
-        if self._short.is_worth_a_line(self.verb, response.status_code, seconds):
-            self._short.write_line(self, self._scope, response, seconds, self._key)
+        seconds = time.perf_counter() - self.began
+        if self.short.is_worth_a_line(self.verb, response.status_code, seconds):
+            self.short.write_line(self, self.scope, response, seconds, self.key)
 
     def _send(self, head: bytes, body: bytes) -> None:
         self.response_started = self.response_complete = True
@@ -132,9 +128,6 @@ class ShortCycle:
         if not self.keep_alive:
             transport.close()
         self.protocol.on_response_complete()
-
-
-_NOTHING: Any = _Nothing()
 
 
 class ShortWay:
@@ -159,7 +152,9 @@ class ShortWay:
         if not given.keys().isdisjoint(_UNUSUAL) or protocol.parser.should_upgrade():
             return None
         keep_alive = protocol.parser.should_keep_alive() and protocol.parser.get_http_version() == "1.1"
-        return ShortCycle(protocol, self, found[1].decode(), found[2].decode(), given, keep_alive)
+        cycle = ShortCycle(protocol, keep_alive)
+        cycle.short, cycle.headers, cycle.name, cycle.verb = self, given, found[1].decode(), found[2].decode()
+        return cycle
 
     def serve(self, cycle: ShortCycle) -> bool:
         """Give a request that has come whole to the writer; whether it was one for the short way after all."""
@@ -178,7 +173,7 @@ class ShortWay:
                 run, _ = act.read_tell(content)
             id, digest = identified(service, headers, "POST", f"/v1/campaigns/{name}/{cycle.verb}", content)
             key.spend(self._rate)
-            cycle.begin(key.id)
+            cycle.began, cycle.key = time.perf_counter(), key.id
             need: Need = "ask" if cycle.verb == "ask" else "change"
             service.writer.submit(Operation(run, name, need, id, digest, cycle, by=key.id, era=cycle.era))
             service.leases.count(name, read_mark(headers[MARK])[0] if MARK in headers else "")

@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 from collections import namedtuple
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -153,13 +153,7 @@ class Database:
         self._driver_error: type[Exception] = self.engine.dialect.loaded_dbapi.Error
 
     def open(self) -> None:
-        """Connect, and migrate the tables to the current version.
-
-        Raises
-        ------
-        UnavailableError
-            The database cannot be reached, or is of a newer version.
-        """
+        """Connect, and migrate the tables to the current version."""
         try:
             if self.is_sqlite:
                 _make_private(self.url.database)
@@ -173,13 +167,7 @@ class Database:
             raise UnavailableError(f"cannot open the database {self}: {reason_of(error)}") from error
 
     def exists(self) -> bool:
-        """Return whether there is a database of campaigns, without creating or changing anything.
-
-        Raises
-        ------
-        UnavailableError
-            The database cannot be reached, or the file is none.
-        """
+        """Return whether there is a database of campaigns, without creating or changing anything."""
         try:
             if not self.is_sqlite:
                 with self.reading() as connection:
@@ -206,13 +194,7 @@ class Database:
         self.engine.dispose()
 
     def check_file(self) -> None:
-        """Raise where the file of SQLite that was opened does not lie in its place any more: commits would be lost.
-
-        Raises
-        ------
-        UnavailableError
-            It was moved or deleted, or another file is in its place.
-        """
+        """Raise where the opened file of SQLite is not in its place any more: commits would be lost."""
         if self._file is not None:
             path, *identity = self._file
             try:
@@ -252,11 +234,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self, connection: Connection | None = None, *, at_once: bool = False) -> Iterator[Connection]:
-        """Context manager of a read transaction, on the given connection or a new one.
-
-        Where statements must see the database at one moment, as a log and the snapshot that it begins at, `at_once`
-        says so; transactions of SQLite always do.
-        """
+        """Context manager of a read transaction, on the given connection or a new one."""
         if connection is None:
             self.check_file()
             with self.engine.connect() as fresh:
@@ -294,8 +272,7 @@ class Database:
     # Statements, on a connection of the caller's
 
     def lock(self, connection: Connection, ids: Sequence[int]) -> list[Any]:
-        """Lock the rows of some campaigns until the transaction ends, in the order of their numbers, and return
-        them."""
+        """Lock the rows of some campaigns until the transaction ends, in order of their numbers; return them."""
         given = json.dumps(ids) if self.is_sqlite else list(ids)
         return [LockedRow._make(row) for row in self._run(connection, self._sql["lock"], (given,)).fetchall()]
 
@@ -324,6 +301,17 @@ class Database:
         with connection.execute(self._after, given, execution_options={"yield_per": chunk}) as found:
             yield from found
 
+    def stretch(self, campaign: int, after: int, until: int, chunk: int, rest: Callable[[], None]) -> Iterator[Any]:
+        """Yield events up to one as `log` does, each chunk in a transaction of its own, with rests after them."""
+        while after < until:
+            with self.reading() as connection:
+                found = [*self.log(connection, campaign, after, min(chunk, until - after))]
+            if not found:
+                raise ReplayError(f"expected event {after + 1} in the log, got its end")
+            yield from found
+            after = found[-1].seq
+            rest()
+
     def tail(self, connection: Connection, campaign: int, until: int, limit: int) -> list[str]:
         """Return the payloads of the last events up to a given event, oldest first."""
         newest = select(events.c.payload).where(events.c.campaign == campaign, events.c.seq <= until)
@@ -331,8 +319,7 @@ class Database:
         return [*reversed(found)]
 
     def page(self, connection: Connection, campaign: int, after: int, limit: int, most: int) -> list[Any]:
-        """Return the events of a campaign after a given event: at least one, at most `limit` events and `most`
-        characters."""
+        """Return events of a campaign after a given one: at least one, at most `limit` and `most` characters."""
         found: list[Any] = []
         for row in self.log(connection, campaign, after, limit, chunk=16):
             most -= len(row.payload)
@@ -416,10 +403,7 @@ class Database:
         return cursor
 
     def forget_ids(self, before: float, *, of_servers: bool = False) -> None:
-        """Delete request ids answered before a time: all, or those generated by servers.
-
-        There may be millions. They are found without a lock and removed some at a time, so that no request waits.
-        """
+        """Delete request ids answered before a time: all, or those generated by servers."""
         old = select(requests.c.id, requests.c.campaign).where(requests.c.at < before).limit(20 * _AT_ONCE)
         if of_servers:  # written out, as the index has it
             old = old.where(sa.text(f"substr(id, 1, 1) = '{MADE}'"))

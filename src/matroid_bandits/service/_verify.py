@@ -107,7 +107,5 @@ def _compare(connection: Connection, replica: Replica) -> None:
     where = f"the snapshot at event {replica.seq} of {replica.name}"
     if not _snapshots.restore(connection, saved, replica.seq):
         raise ReplayError(f"{where} cannot be read")
-    if saved.digest != replica.digest:
-        raise ReplayError(f"{where} is of another log")
-    if not saved.learner.has_state_of(replica.learner):
-        raise ReplayError(f"{where} is not what the log leads to")
+    if difference := replica.differs_from(saved):
+        raise ReplayError(f"{where} is not what the log leads to: {difference}")

@@ -38,6 +38,7 @@ from matroid_bandits.service._remembered import (
 )
 from matroid_bandits.service._replica import Replica
 from matroid_bandits.service._replicas import Replicas
+from matroid_bandits.service._settings import Settings
 from matroid_bandits.service._store import CampaignRow, Database, RequestRow, reason_of
 
 log = logging.getLogger("matroid_bandits.service")
@@ -72,24 +73,19 @@ class Writer(threading.Thread):
     def __init__(
         self,
         database: Database,
-        tick_every: float = 1.0,
-        snapshot_every: int = 20_000,
-        keep_ids: float = 7 * 86400.0,
-        on_commit: Callable[[dict[str, int], int], None] = lambda news, n: None,
-        figures: Figures | None = None,
-        checker: Checker | None = None,
-        *,
+        settings: Settings,
+        on_commit: Callable[[dict[str, int], int], None],
+        figures: Figures,
+        checker: Checker,
         leases: Leases,
     ) -> None:
         super().__init__(name="matroid-bandits-writer", daemon=True)
-        self._figures = figures = figures or Figures()
-        self._checker = checker = checker or Checker(database)
-        self._options = database, tick_every, snapshot_every, keep_ids, on_commit, figures, checker
-        self._leases, self._used = leases, set[int]()
+        self._options = database, settings, on_commit, figures, checker, leases
+        self._figures, self._checker, self._leases, self._used = figures, checker, leases, set[int]()
         self._apart: dict[str, Lane] = {}
-        self.database, self.replicas = database, Replicas(database, snapshot_every, figures, checker)
+        self.database, self.replicas = database, Replicas(database, settings.snapshot_every, figures, checker)
         self._is_ready, self._busy_since = False, 0.0
-        self._tick_every, self._keep_ids, self._on_commit = tick_every, keep_ids, on_commit
+        self._tick_every, self._keep_ids, self._on_commit = settings.tick, settings.keep_ids * 86400.0, on_commit
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._connection: Connection | None = None
         self._touched: dict[str, int] = {}
@@ -147,7 +143,7 @@ class Writer(threading.Thread):
             self._busy_since = 0.0
         for lane in {*self._apart.values()}:
             lane.stop()
-        self._checker.stop()
+        self._checker.stop(at_once=True)
         self.replicas.close()
         self._disconnect()
 
@@ -166,7 +162,7 @@ class Writer(threading.Thread):
                 continue
             lanes = {*self._apart.values()}
             if len(lanes) < _MOST_LANES:
-                lane = Lane(*self._options, leases=self._leases)
+                lane = Lane(*self._options)
                 lane.start()
             else:
                 lane = min(lanes, key=lambda lane: len(lane.names))
@@ -558,8 +554,8 @@ class Writer(threading.Thread):
 class Lane(Writer):
     """A writer for campaigns whose operations take long."""
 
-    def __init__(self, *options: Any, leases: Leases) -> None:
-        super().__init__(*options, leases=leases)
+    def __init__(self, *options: Any) -> None:
+        super().__init__(*options)
         self.names: set[str] = set()
         self._ids: list[int] = []
 

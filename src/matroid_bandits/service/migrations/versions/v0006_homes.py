@@ -1,6 +1,5 @@
-"""Servers announce themselves, campaigns have homes, and ids that servers made are found by their age."""
+"""Ids that servers made are found by their age; two tables that this version had, version 0007 takes away."""
 
-import sqlalchemy as sa
 from alembic import op
 
 revision = "0006"
@@ -14,22 +13,7 @@ _WORDS = "a server of this version does not write the hash of the log: end it"
 
 
 def upgrade() -> None:
-    """Add two tables, and an index of the ids that are kept for minutes; servers of version 0005 go on beside it."""
-    op.create_table(
-        "servers",
-        sa.Column("id", sa.String(32), primary_key=True),
-        sa.Column("address", sa.String(300), nullable=False),
-        sa.Column("protocol", sa.Integer, nullable=False),
-        sa.Column("draining", sa.Integer, nullable=False),
-        sa.Column("seen", sa.Double, nullable=False),
-    )
-    op.create_table(
-        "homes",
-        sa.Column("campaign", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("server", sa.String(32), nullable=False),
-        sa.Column("epoch", sa.BigInteger, nullable=False),
-        sa.Column("since", sa.Double, nullable=False),
-    )
+    """Add an index of the ids that are kept for minutes; servers of version 0005 go on beside it."""
     _refuse_first_version()
     op.execute(f"CREATE INDEX requests_of_fronts ON requests (at) WHERE substr(id, 1, 1) = '{_MARK}'")
 

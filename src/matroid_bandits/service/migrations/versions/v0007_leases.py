@@ -16,5 +16,5 @@ def upgrade() -> None:
         sa.Column("url", sa.String(300), nullable=False),
         sa.Column("until", sa.Double, nullable=False),
     )
-    op.drop_table("homes")
-    op.drop_table("servers")
+    op.execute("DROP TABLE IF EXISTS homes")
+    op.execute("DROP TABLE IF EXISTS servers")
