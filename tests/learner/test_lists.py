@@ -508,3 +508,42 @@ def test_items_that_were_not_looked_at_are_as_new_as_before(tmp_path):
     first = found.ask()
     found.tell(first, clicked=first.order[0])
     assert found.ask().order[:2] == first.order[1:]
+
+
+# Evaluation
+
+
+@pytest.mark.parametrize(("answers", "word"), [("first-click", "clicked"), ("first-failure", "failed")])
+def test_evaluation_counts_what_lists_were_worth(answers, word):
+    """Random lists of independent items: the truth of a set is a product, whatever its order."""
+    log, rng = [], np.random.default_rng(2)
+    chances = dict(zip("abcd", (0.1, 0.3, 0.5, 0.8), strict=True))
+    items = mb.UniformMatroid(4, 2, labels="abcd")
+    learner = mb.Learner(items, mb.KLOSM(), seed=4, answers=answers, holdout=0.5, record=log.append)
+    worth, of_two = {}, []
+    for _ in range(3000):
+        decision = learner.ask()
+        at = answers == "first-click"
+        stop = next((label for label in decision.order if (rng.random() < chances[label]) == at), None)
+        learner.tell(decision, **{word: stop})
+        worth[decision.id] = float((stop is not None) == at)
+        if decision.is_held_out and decision.labels == ("b", "c"):
+            of_two.append(worth[decision.id])
+    log = mb.read_log(log)
+    assert {each.id: each.value for each in log.decisions} == worth
+    found = mb.evaluation.evaluate(log, {"two": ["b", "c"]}, strict=False)
+    assert found.played.value == pytest.approx(np.mean([*worth.values()]), abs=1e-12)
+    matched = mb.evaluation.matching_replay(log, ["b", "c"])
+    assert matched.value == pytest.approx(np.mean(of_two), abs=1e-12)
+    product = 1 - 0.7 * 0.5 if answers == "first-click" else 0.3 * 0.5
+    assert matched.value == pytest.approx(product, abs=4 * matched.error)
+    (low, high), look = found.looks[-1].exact, found.looks[-1]
+    assert low < look.value < high
+    assert any("place in the list" in each or "is not the sum" in each for each in found.estimates["two"].warnings)
+    if answers == "first-failure":
+        assert np.isnan(found.estimates["two"].value)
+        assert np.isnan(found.learner.value)
+        with pytest.raises(mb.exceptions.EvaluationError, match="is not the sum of its items' values"):
+            mb.evaluation.evaluate(log, {"two": ["b", "c"]})
+    with pytest.raises(mb.exceptions.EvaluationError, match="got lists"):
+        mb.evaluation.companion_effect(log)

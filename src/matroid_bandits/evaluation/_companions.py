@@ -10,6 +10,7 @@ import numpy as np
 from matroid_bandits._util.sums import added
 from matroid_bandits.evaluation._log import Log, read_log
 from matroid_bandits.exceptions import EvaluationError
+from matroid_bandits.learner import KINDS
 
 #: Plays of random sets below which nothing can be said.
 _LEAST = 100
@@ -57,7 +58,7 @@ def companion_effect(log: Any) -> CompanionEffect:
     Raises
     ------
     EvaluationError
-        Fewer than 100 items of random sets of two or more were answered.
+        Fewer than 100 items of random sets of two or more were answered, or sets were shown as lists.
 
     Examples
     --------
@@ -76,6 +77,10 @@ def companion_effect(log: Any) -> CompanionEffect:
     """
     log = log if isinstance(log, Log) else read_log(log)
     is_answered = [each for each in log.decisions if each.is_answered and each.is_settled]
+    if any(KINDS[each.answers].is_list for each in is_answered):
+        raise EvaluationError(
+            "expected sets whose items are all looked at, got lists: what an item gets there depends on its place"
+        )
     sums: dict[Any, list[float]] = {}
     for each in is_answered:
         for label, weight in zip(each.labels, each.weights.tolist(), strict=True):

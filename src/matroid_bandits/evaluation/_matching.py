@@ -46,7 +46,8 @@ def matching_replay(log: Any, target: Any) -> Estimate:
     log = log if isinstance(log, Log) else read_log(log)
     frozen, values = FrozenTarget(target, RandomSets(1, 0)), []
     for each in log.decisions:
-        if not (each.is_held_out and each.control is None and each.is_answered and each.is_settled):
+        is_whole = each.is_counted and (each.is_answered or each.has_stopped)
+        if not (each.is_held_out and each.control is None and is_whole):
             continue
         _check(each.constraint)
         chances = frozen.of(each)
@@ -55,7 +56,7 @@ def matching_replay(log: Any, target: Any) -> Estimate:
             drawn = labels_of(each.constraint, chosen[chances[chosen] < 1.0])
             raise EvaluationError(f"expected a target with one set for a request, got one that draws {drawn}")
         if np.array_equal(chosen, np.sort(each.items)):
-            values.append(float(each.weights.sum()))
+            values.append(each.value)
     if not values:
         raise EvaluationError("expected random sets that are the target's, got none in this log")
     n, ones = len(values), np.ones(len(values))
