@@ -21,7 +21,7 @@ def by_sort(row, starts, members, capacities):
 
 
 def cells_of(sizes, capacities, order):
-    """Cells as the kernels take them: starts, members, capacities, and whether members ascend."""
+    """Cells: starts, members, capacities, and whether members ascend."""
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     members = np.array(order, np.int64)
     for lo, hi in pairwise(starts):
@@ -36,14 +36,19 @@ def fresh_marks(n_runs, cells):
     return marks
 
 
+def packed(cells):
+    """Cells as the kernels take them."""
+    starts, members, capacities, is_sorted = cells
+    return np.concatenate([[capacities.size, is_sorted], capacities, starts, members])
+
+
 def room(n_items):
-    n_floats, n_integers = selection.cell_room(n_items)
-    return np.empty(n_floats), np.empty(n_integers, np.int64)
+    return np.empty(selection.cell_room(n_items))
 
 
 def chosen(weights, cells, marks):
     items = np.empty((weights.shape[0], int(cells[2].sum())), np.int64)
-    selection.top_of_cells(weights, *cells, marks, *room(weights.shape[1]), items)
+    selection.top_of_cells(weights, packed(cells), marks, room(weights.shape[1]), items)
     return np.sort(items)
 
 
@@ -106,7 +111,7 @@ def test_indices_of_lines_are_those_of_the_one_formula():
         radii[0, :20] = np.inf
         for c in (0.0, 0.5, 0.51, 3.0):
             items, indices = np.empty((3, 8), np.int64), np.empty((3, 300))
-            selection.top_of_lines(means, radii, c, *cells, marks, *room(300), items)
+            selection.top_of_lines(means, radii, c, packed(cells), marks, room(300), items)
             items.sort()
             lines(means, radii, c, indices)
             assert np.array_equal(items, chosen(indices, cells, again))

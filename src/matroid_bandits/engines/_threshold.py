@@ -43,11 +43,10 @@ class ThresholdEngine(Engine):
         room = np.minimum(np.concatenate([sizes[:1], capacities]), sizes)[used]
         self._is_sorted = bool((group[1:] >= group[:-1]).all())
         members = np.arange(group.size) if self._is_sorted else np.argsort(group, kind="stable")
-        self._cells = frozen(offsets(sizes[used])), frozen(members), frozen(room), self._is_sorted
+        self._cells = frozen(np.concatenate([[room.size, self._is_sorted], room, offsets(sizes[used]), members]))
         self._marks = np.empty((state.n_runs, used.size, len(selection.FIRST_MARK)))
         self._marks[:] = selection.FIRST_MARK
-        n_floats, n_integers = selection.cell_room(members.size)
-        self._scratch = np.empty(n_floats), np.empty(n_integers, np.int64)
+        self._room_of_cells = np.empty(selection.cell_room(members.size))
         self._shape = state.n_runs, int(room.sum())
         self._full = np.full(*self._shape)
         self._lines = None if self._affine is None else self._affine.lines(state)
@@ -66,17 +65,13 @@ class ThresholdEngine(Engine):
         items = np.empty(self._shape, _INTEGER)
         if self._affine is None or self._lines is None:
             U = evaluate(self.policy, self.state, request)
-            selection.top_of_cells.call(U, *self._cells, self._marks, *self._scratch, items)
+            selection.top_of_cells.call(U, self._cells, self._marks, self._room_of_cells, items)
         else:
             c = self._affine.coefficient(self.state, request)
             if not (type(c) is float and 0.0 <= c < math.inf):
                 c = coefficient(self._affine, self.state, request)
-            means, radii = self._lines  # one by one, since unpacking in the call takes longer
-            starts, members, room, is_sorted = self._cells
-            floats, integers = self._scratch
-            selection.top_of_lines.call(
-                means, radii, c, starts, members, room, is_sorted, self._marks, floats, integers, items
-            )
+            means, radii = self._lines
+            selection.top_of_lines.call(means, radii, c, self._cells, self._marks, self._room_of_cells, items)
         if not self._is_sorted:
             items.sort(axis=1)  # chosen cell by cell
         return items, self._full

@@ -399,10 +399,7 @@ def _fill_maxima(values, first, size, maxima):
 
 @inlined
 def _pick_equal(values, first, size, most, maxima, k, picked):
-    """Where the first k values are that are the largest, into `picked`; returns whether there are as many.
-
-    They are not looked for in a single group, from which `_collect` takes them as quickly.
-    """
+    """Where the first k of equal largest values are, into `picked`; returns whether k are, in several groups."""
     n_groups, n_tied = (size + _GROUP - 1) // _GROUP, 0
     for j in range(n_groups):
         n_tied += maxima[j] == most
@@ -471,8 +468,28 @@ def _next_mark(marks, b, least, n_found, k, size):
 
 @kernel
 def cell_room(n_items):
-    """How many floats and how many integers `top_of_cells` and `top_of_lines` need as room."""
-    return 5 * n_items + 1024 + 4, 3 * n_items + 2
+    """How many floats `top_of_cells` and `top_of_lines` need as room."""
+    return 8 * n_items + 1024 + 6
+
+
+@inlined
+def _split(cells):
+    """The capacities of cells, where each starts in their members, these, and whether item i is member i."""
+    n = cells[0]
+    return cells[2 : n + 2], cells[n + 2 : 2 * n + 3], cells[2 * n + 3 :], cells[1] > 0
+
+
+@inlined
+def _cut(room, n):
+    """The room of a choice among n items in pieces, those of integers last."""
+    floats, integers = room[: 5 * n + 1028], room[5 * n + 1028 :].view(np.int64)
+    maxima, gains, row, more = (
+        floats[: n + 1],
+        floats[n + 1 : 2 * n + 2],
+        floats[2 * n + 2 : 3 * n + 2],
+        floats[3 * n + 2 :],
+    )
+    return maxima, gains, row, more, integers[: n + 1], integers[n + 1 : 2 * n + 2], integers[2 * n + 2 :]
 
 
 @kernel
@@ -568,17 +585,22 @@ choose_cells, choose_few = inlined(_chooser(_fill_top)), inlined(_chooser(_fill_
 
 
 @kernel
-def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats, integers, items):
+def top_of_cells(weights, cells, marks, room, items):
     """`choose_cells` for every row of `weights` (R, L), with the marks (R, B, 3) of each, into `items` (R, K).
 
-    `is_sorted` says that item i is members[i]; else what is chosen is still to be sorted.
+    `cells` has how many there are, 1 if item i is member i, and else 0, and the capacities, starts and members. Where
+    item i is another member, what is chosen is still to be sorted. Few arrays, since each takes 50 ns of a call.
     """
-    starts, members, capacities, marks = borrowed(starts), borrowed(members), borrowed(capacities), borrowed(marks)
-    floats, integers, items, weights = borrowed(floats), borrowed(integers), borrowed(items), borrowed(weights)
+    cells, marks, room, items, weights = (
+        borrowed(cells),
+        borrowed(marks),
+        borrowed(room),
+        borrowed(items),
+        borrowed(weights),
+    )
+    capacities, starts, members, is_sorted = _split(cells)
     n = members.shape[0]
-    maxima, gains, gathered = floats[: n + 1], floats[n + 1 : 2 * n + 2], floats[2 * n + 2 : 3 * n + 2]
-    more = floats[3 * n + 2 :]
-    places, picked, spots = integers[: n + 1], integers[n + 1 : 2 * n + 2], integers[2 * n + 2 :]
+    maxima, gains, gathered, more, places, picked, spots = _cut(room, n)
     for run in range(weights.shape[0]):
         if not is_sorted:
             for i in range(n):
@@ -590,15 +612,13 @@ def top_of_cells(weights, starts, members, capacities, is_sorted, marks, floats,
 
 
 @kernel
-def top_of_lines(means, radii, c, starts, members, capacities, is_sorted, marks, floats, integers, items):
+def top_of_lines(means, radii, c, cells, marks, room, items):
     """`top_of_cells` of the affine indices of `means` and `radii` (R, L) at `c`, which are not kept."""
-    starts, members, capacities, marks = borrowed(starts), borrowed(members), borrowed(capacities), borrowed(marks)
-    floats, integers, items = borrowed(floats), borrowed(integers), borrowed(items)
+    cells, marks, room, items = borrowed(cells), borrowed(marks), borrowed(room), borrowed(items)
     means, radii = borrowed(means), borrowed(radii)
+    capacities, starts, members, is_sorted = _split(cells)
     n = members.shape[0]
-    maxima, gains, row = floats[: n + 1], floats[n + 1 : 2 * n + 2], floats[2 * n + 2 : 3 * n + 2]
-    more = floats[3 * n + 2 :]
-    places, picked, spots = integers[: n + 1], integers[n + 1 : 2 * n + 2], integers[2 * n + 2 :]
+    maxima, gains, row, more, places, picked, spots = _cut(room, n)
     for run in range(means.shape[0]):
         a, b = means[run], radii[run]
         if is_sorted:
