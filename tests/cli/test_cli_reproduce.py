@@ -42,7 +42,7 @@ def test_reproduce_on_standins(tmp_path):
     files = {str(path.relative_to(tmp_path)) for path in Path("report").resolve().rglob("*") if path.is_file()}
     tables = {name for name in files if name.startswith("report/tables/")}
     assert {"report/tables/graphic-costs.tex", "report/tables/linear-movies.tex"} <= tables
-    assert files - tables == {"report/index.html", "report/results.json"} | {
+    assert files - tables == {"report/chapters.json", "report/index.html", "report/results.json"} | {
         f"report/figures/{name}.{kind}" for name in paper.EXPERIMENTS for kind in ("svg", "png", "pdf")
     }
     assert "report/index.html" in words

@@ -25,6 +25,7 @@ def test_simulate():
     assert "2 runs of 20 episodes, seed 3" in words
     assert "Aarhus-Bergen" in words
     assert {path.name for path in Path("report/graph").rglob("*.*")} == {
+        "chapters.json",
         "index.html",
         "results.json",
         "graph.svg",

@@ -25,6 +25,7 @@ def test_sweep():
     ):
         assert text in words
     assert {path.name for path in Path("report/sweep").rglob("*.*")} == {
+        "chapters.json",
         "index.html",
         "results.json",
         *(f"sweep{part}.{kind}" for part in ("", "-OMM") for kind in ("svg", "png", "pdf")),

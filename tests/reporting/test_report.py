@@ -60,17 +60,16 @@ def test_chapters_of_an_earlier_session_stay(tmp_path, no_data):
     assert "<code>third</code><br><code>first</code>" in page
 
 
-def test_a_lost_page_loses_no_results(tmp_path, no_data):
+def test_lost_chapters_lose_no_results(tmp_path, no_data):
     Report(tmp_path, "T", "", "").add(tiny_chapter("linear"))
-    (tmp_path / "index.html").write_text("<!--chapter {}-->\n\n<!--end of chapter-->")
+    (tmp_path / "chapters.json").write_text("[{}]")
     Report(tmp_path, "T", "", "").add(tiny_chapter("transversal"))
     assert list(json.loads((tmp_path / "results.json").read_text())["experiments"]) == ["transversal", "linear"]
 
 
-def test_no_text_ends_a_chapter_early(tmp_path):
-    """Titles that look like our comments come back as they were."""
-    facts = RunFacts(10, 2, 0, "observe", {}, (DataSource("--> <!--end of chapter-->", "-->"),), 0.0)
-    evil = "-->\n<!--end of chapter-->\n<script>"
+def test_odd_texts_come_back_as_they_were(tmp_path):
+    facts = RunFacts(10, 2, 0, "observe", {}, (DataSource("--> <!--", "-->"),), 0.0)
+    evil = '-->\n<!--"\n<script>'
     for number in range(3):
         chapter = Chapter(f"c{number}", evil, evil, facts, (Text(evil), Claim(evil, "holds", evil)))
         Report(tmp_path, evil, "", evil).add(chapter)

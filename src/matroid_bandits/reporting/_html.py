@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import platform
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
@@ -42,7 +40,6 @@ _MARKERS = {
     "*": "M0-4.5L1.1-1.4H4.4L1.8.7L2.8 4L0 2L-2.8 4L-1.8.7L-4.4-1.4H-1.1z",
     "p": "M0-4L4-1L2.5 3.6h-5L-4-1z",
 }
-_END = "<!--end of chapter-->"
 
 
 @dataclass(frozen=True)
@@ -59,17 +56,12 @@ class Section:
     data: tuple[DataSource, ...]
     html: str
 
-    @property
-    def begin(self) -> Any:
-        """A comment that holds everything but the markup, as JSON in which no comment can end."""
-        facts = json.dumps({key: value for key, value in asdict(self).items() if key != "html"})
-        facts = facts.replace("<", r"\u003c").replace(">", r"\u003e")
-        return _marked(f"<!--chapter {facts}-->")
-
-    @property
-    def end(self) -> Any:
-        """The comment that ends the chapter."""
-        return _marked(_END)
+    @classmethod
+    def read(cls, facts: Mapping[str, Any]) -> Section:
+        """The chapter that was written as `asdict` gives it."""
+        claims = tuple(Claim(**claim) for claim in facts["claims"])
+        data = tuple(DataSource(**source) for source in facts["data"])
+        return cls(**{**facts, "claims": claims, "data": data, "html": _marked(facts["html"])})
 
 
 def render_section(chapter: Chapter, svgs: Mapping[str, str], command: str) -> Section:
@@ -90,18 +82,6 @@ def render_section(chapter: Chapter, svgs: Mapping[str, str], command: str) -> S
         data=chapter.run.data,
         html=_marked(html.strip()),
     )
-
-
-def read_sections(page: str) -> Iterator[Section]:
-    """The chapters of a page that `render_page` made; none where it is another page."""
-    for facts, html in re.findall(rf"^<!--chapter (.*?)-->\n(.*?)\n{_END}$", page, flags=re.DOTALL | re.MULTILINE):
-        try:
-            known = json.loads(facts)
-            claims = tuple(Claim(**claim) for claim in known.pop("claims"))
-            data = tuple(DataSource(**source) for source in known.pop("data"))
-            yield Section(**known, claims=claims, data=data, html=_marked(html))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue  # of another version
 
 
 def render_page(sections: Sequence[Section], *, title: str, lead: str, wall_time: float) -> str:

@@ -55,11 +55,6 @@ def regret_per_step(result: SimulationResult, policy: str) -> float:
     return float(result.regret[result.index(policy), -1] / result.n_episodes)
 
 
-def measure_word(result: SimulationResult) -> str:
-    """What is counted: a cost or a return, or the realised one where expected ones are not known."""
-    return result.measure
-
-
 def size_note(result: SimulationResult) -> str:
     """Return the number of simulated runs and episodes as text, for a note under a table.
 

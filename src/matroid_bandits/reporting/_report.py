@@ -1,4 +1,7 @@
-"""The report folder: ``index.html`` to read, figures to take along, ``results.json`` to compute with."""
+"""The report folder: ``index.html`` to read, figures to take along, ``results.json`` to compute with.
+
+``chapters.json`` has the chapters of the page as they are, for the next one.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,7 @@ from matroid_bandits.exceptions import DataError
 from matroid_bandits.reporting import _images
 from matroid_bandits.reporting._blocks import Plot
 from matroid_bandits.reporting._chapter import Chapter
-from matroid_bandits.reporting._html import Section, read_sections, render_page, render_section
+from matroid_bandits.reporting._html import Section, render_page, render_section
 from matroid_bandits.reporting._results_file import plain
 
 _FORMAT = "matroid-bandits/report"
@@ -55,7 +59,7 @@ class Report:
     >>> facts = RunFacts(10, 2, 0, "observe", {}, (), 0.0)
     >>> report.add(Chapter("mine", "My problem", "What it is about.", facts, (Text("What was found."),)))
     >>> sorted(path.name for path in report.folder.iterdir())
-    ['index.html', 'results.json']
+    ['chapters.json', 'index.html', 'results.json']
     """
 
     def __init__(self, folder: str | os.PathLike[str], title: str, lead: str, command: str) -> None:
@@ -80,6 +84,7 @@ class Report:
         self._records[chapter.name] = _record(chapter)
         try:
             write_file(self.folder / "results.json", self.to_json())
+            write_file(self.folder / "chapters.json", json.dumps([*map(asdict, self._sections.values())]))
             write_file(self.folder / "index.html", self.to_html())
             for plot in chapter.plots:
                 figure = _images.draw(plot, styles)
@@ -170,9 +175,9 @@ def _is_report(entry: Path) -> bool:
 
 
 def _read_sections(folder: Path) -> dict[str, Section]:
-    """The chapters on the page that is there."""
+    """The chapters of the page that is there; none where an earlier version wrote it."""
     try:
-        page = (folder / "index.html").read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        known = json.loads((folder / "chapters.json").read_text(encoding="utf-8"))
+        return {section.name: section for section in map(Section.read, known)}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
-    return {section.name: section for section in read_sections(page)}

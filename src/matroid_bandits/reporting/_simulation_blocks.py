@@ -5,7 +5,7 @@ from __future__ import annotations
 from matroid_bandits._util.tables import Cell, Column, Estimate, Table
 from matroid_bandits.problem import Problem
 from matroid_bandits.reporting._blocks import Plot
-from matroid_bandits.reporting._measures import final_per_step, measure_word, size_note
+from matroid_bandits.reporting._measures import final_per_step, size_note
 from matroid_bandits.simulation import SimulationResult, best_rows, curve_panel, regret_panel
 
 #: What is marked.
@@ -43,7 +43,7 @@ def policy_table(result: SimulationResult, name: str, title: str, *, is_standin:
         title=title,
         columns=(
             Column("policy", is_text=True),
-            Column(f"{measure_word(result)} per step", ".3f"),
+            Column(f"{result.measure} per step", ".3f"),
             Column("of the optimum", ".1%"),
             Column("regret", ",.1f"),
         ),
@@ -104,7 +104,7 @@ def curve_plot(
     >>> [panel.title for panel in curve_plot(result, "ads", "Ads").panels]
     ['Return per step', 'Regret']
     """
-    word = measure_word(result).capitalize()
+    word = result.measure.capitalize()
     panels = [curve_panel(result, f"{word} per step", is_standin=is_standin)]
     if result.is_regret_known:
         panels.append(regret_panel(result, "Regret", is_standin=is_standin))

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -20,8 +20,10 @@ from matroid_bandits.matroids import Matroid
 from matroid_bandits.policies import Policy
 from matroid_bandits.problem import Problem
 from matroid_bandits.specs._place import Place
-from matroid_bandits.specs._problem import SimulationSpec
+from matroid_bandits.specs._problem import RunsSpec, SimulationSpec
 from matroid_bandits.specs._spec import TOO_DEEP, parse
+
+S = TypeVar("S", bound=RunsSpec)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,17 +73,15 @@ class SimulationPlan(Plan):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "ads.csv").write_text("item,clicks\\nboots,0.2\\nhats,0.5\\n")
-    >>> _ = (folder / "ads.toml").write_text('''
-    ... episodes = 100
-    ... policies = { OMM = {} }
-    ... matroid = { kind = "uniform", file = "ads.csv", rank = 1 }
-    ... weights = { mean = "clicks", family = "bernoulli" }
-    ... ''')
-    >>> plan = read_simulation(folder / "ads.toml").resized(n_runs=5)
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ads.json"
+    >>> _ = file.write_text('''{
+    ...   "episodes": 100, "policies": {"OMM": {}},
+    ...   "matroid": {"kind": "uniform", "rows": ["boots", "hats"], "rank": 1},
+    ...   "weights": {"mean": [0.2, 0.5], "family": "bernoulli"}
+    ... }''')
+    >>> plan = read_simulation(file).resized(n_runs=5)
     >>> plan.n_episodes, plan.n_runs, plan.description
-    (100, 5, 'A uniform matroid of 2 items and rank 1, from ads.toml.')
+    (100, 5, 'A uniform matroid of 2 items and rank 1, from ads.json.')
     """
 
     problem: Problem
@@ -129,23 +129,20 @@ def read_simulation(path: str | os.PathLike[str]) -> SimulationPlan:
     >>> read_simulation(file).problem.optimal_value
     0.9
     """
-    file = Path(path)
-    check_name(file)
-    place = Place(file)
-    spec: SimulationSpec = parse(SimulationSpec, read_file(file), place, allow_files=True, allow_code=True)
+    spec, place, facts = read_plan(path, SimulationSpec)
     problem, ground = spec.make(place)
-    return SimulationPlan(
-        name=name_of(file),
-        title=file.stem if spec.title is None else spec.title,
-        about=spec.about,
-        problem=problem,
-        policies=spec.make_policies(problem, ground, place),
-        n_episodes=spec.episodes,
-        n_runs=spec.runs,
-        seed=spec.seed,
-        start=spec.start,
-        path=file,
-    )
+    return SimulationPlan(problem=problem, policies=spec.make_policies(problem, ground, place), **facts)
+
+
+def read_plan(path: str | os.PathLike[str], model: type[S]) -> tuple[S, Place, dict[str, Any]]:
+    """A problem or sweep file by its model, its place, and what its plan says besides problems and policies."""
+    file = Path(path)
+    _check_name(file)
+    place = Place(file)
+    spec: S = parse(model, read_file(file), place, allow_files=True, allow_code=True)
+    title = file.stem if spec.title is None else spec.title
+    sizes = {"n_episodes": spec.episodes, "n_runs": spec.runs, "seed": spec.seed, "start": spec.start}
+    return spec, place, {"name": _name_of(file), "title": title, "about": spec.about, "path": file, **sizes}
 
 
 def read_file(file: Path) -> Any:
@@ -204,12 +201,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def name_of(file: Path) -> str:
+def _name_of(file: Path) -> str:
     """A file's name without its suffix, fit for names of files, ids and links."""
     return re.sub(r"[^\w.-]+", "-", file.stem).strip("-.") or "problem"
 
 
-def check_name(file: Path) -> None:
+def _check_name(file: Path) -> None:
     """Raise when the name of a file is no text: it is shown in reports, which are UTF-8."""
     try:
         str(file).encode()

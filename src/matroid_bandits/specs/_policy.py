@@ -92,6 +92,10 @@ class PolicySpec(Spec):
         """Return the policy, checked to be able to play on these items."""
         return self._make(dict(self.model_extra or {}), ground, Place() if place is None else place)
 
+    def make_all(self, ground: Ground, place: Place | None = None) -> Policy | list[Policy]:
+        """Return the policy, or the list of a family's."""
+        return self.make(ground, place)
+
     def _make(self, values: dict[str, Any], ground: Ground, place: Place) -> Policy:
         """The policy with these values of its parameters."""
         kind = (

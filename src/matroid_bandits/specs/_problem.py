@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from matroid_bandits._util.styles import OPTIMAL
 from matroid_bandits._util.text import shown
 from matroid_bandits.exceptions import MatroidBanditsError
-from matroid_bandits.policies import POLICIES, Policy
+from matroid_bandits.policies import POLICIES
 from matroid_bandits.problem import Problem
 from matroid_bandits.simulation import check_fit
 from matroid_bandits.specs._ground import Ground
@@ -110,6 +110,21 @@ class RunsSpec(Spec):
     )
     title: str | None = Field(None, description="The heading of the report; by default the file's name.")
     about: str = Field("", description="What the problem is, in a sentence or two.")
+    policies: Annotated[dict[str, PolicySpec], BeforeValidator(check_policies)] = Field(
+        description="Who plays: a name, and which policy with which parameters."
+    )
+
+    def make_policies(self, problem: Problem, ground: Ground, place: Place | None = None) -> dict[str, Any]:
+        """Return the policies, or lists of them, by name, each checked to fit these items and weights."""
+        place = (Place() if place is None else place).at("policies")
+        made = {name: spec.make_all(ground, place.at(name)) for name, spec in self.policies.items()}
+        for name, given in made.items():
+            for policy in given if isinstance(given, list) else [given]:
+                try:
+                    check_fit(policy, problem.environment)
+                except MatroidBanditsError as error:
+                    raise place.at(name).error(str(error)) from error
+        return made
 
 
 class SimulationSpec(RunsSpec, ProblemSpec):
@@ -126,19 +141,3 @@ class SimulationSpec(RunsSpec, ProblemSpec):
     >>> spec.runs, list(spec.policies)
     (20, ['OMM', 'cautious'])
     """
-
-    policies: Annotated[dict[str, PolicySpec], BeforeValidator(check_policies)] = Field(
-        description="Who plays: a name, and which policy with which parameters."
-    )
-
-    def make_policies(self, problem: Problem, ground: Ground, place: Place | None = None) -> dict[str, Policy]:
-        """Return the policies by name, each checked to be able to play on these items and weights."""
-        place = (Place() if place is None else place).at("policies")
-        policies = {}
-        for name, spec in self.policies.items():
-            policies[name] = spec.make(ground, place.at(name))
-            try:
-                check_fit(policies[name], problem.environment)
-            except MatroidBanditsError as error:
-                raise place.at(name).error(str(error)) from error
-        return policies

@@ -14,12 +14,11 @@ import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from matroid_bandits._util.text import counted, did_you_mean, listed, shown
-from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.policies import POLICIES, Policy
 from matroid_bandits.problem import Problem
-from matroid_bandits.simulation import Worlds, check_fit
+from matroid_bandits.simulation import Worlds
 from matroid_bandits.specs._code import parameters
-from matroid_bandits.specs._file import Plan, check_name, name_of, read_file
+from matroid_bandits.specs._file import Plan, read_file, read_plan
 from matroid_bandits.specs._ground import Ground
 from matroid_bandits.specs._place import Place
 from matroid_bandits.specs._policy import PolicySpec, add_parameters
@@ -138,7 +137,7 @@ class SweepSpec(RunsSpec):
     problems: Annotated[dict[str, AnyProblem], BeforeValidator(_check_problems)] = Field(
         description="The problems by name: each a matroid with its weights, or the file of one."
     )
-    policies: Annotated[dict[str, FamilySpec], BeforeValidator(check_policies)] = Field(
+    policies: Annotated[dict[str, FamilySpec], BeforeValidator(check_policies)] = Field(  # type: ignore[assignment]
         description="Who plays: a name, and which policy with which parameters, or several with those that vary."
     )
     baseline: str | None = Field(
@@ -152,18 +151,6 @@ class SweepSpec(RunsSpec):
             hint = did_you_mean(self.baseline, alone) or f"; those are {listed(alone)}"
             raise mistake(f"expected a policy without vary, got {shown(self.baseline)}{hint}", "baseline")
         return self
-
-    def make_policies(self, problem: Problem, ground: Ground, place: Place | None = None) -> dict[str, Any]:
-        """Return the policies, or lists of them, by name, checked to be able to play on these items and weights."""
-        place = (Place() if place is None else place).at("policies")
-        made = {name: spec.make_all(ground, place.at(name)) for name, spec in self.policies.items()}
-        for name, given in made.items():
-            for policy in given if isinstance(given, list) else [given]:
-                try:
-                    check_fit(policy, problem.environment)
-                except MatroidBanditsError as error:
-                    raise place.at(name).error(str(error)) from error
-        return made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,14 +179,12 @@ class SweepPlan(Plan):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ads.toml"
-    >>> _ = file.write_text('''
-    ... episodes = 100
-    ... policies = { OMM = { vary = { scale = [0.5, 1.0] } } }
-    ... [problems.ads]
-    ... matroid = { kind = "uniform", rows = ["boots", "hats", "bags"], rank = 2 }
-    ... weights = { mean = { boots = 0.2, hats = 0.5, bags = 0.4 }, family = "bernoulli" }
-    ... ''')
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ads.json"
+    >>> _ = file.write_text('''{
+    ...   "episodes": 100, "policies": {"OMM": {"vary": {"scale": [0.5, 1.0]}}},
+    ...   "problems": {"ads": {"matroid": {"kind": "uniform", "rows": ["boots", "hats"], "rank": 1},
+    ...                        "weights": {"mean": [0.2, 0.5], "family": "bernoulli"}}}
+    ... }''')
     >>> plan = read_sweep(file).resized(n_runs=5)
     >>> plan.n_runs, plan.policies(plan.problems["ads"])
     (5, {'OMM': [OMM(scale=0.5), OMM(scale=1.0)]})
@@ -248,10 +233,7 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepPlan:
     >>> list(read_sweep(file).problems)
     ['ads']
     """
-    file = Path(path)
-    check_name(file)
-    place = Place(file)
-    spec: SweepSpec = parse(SweepSpec, read_file(file), place, allow_files=True, allow_code=True)
+    spec, place, facts = read_plan(path, SweepSpec)
     problems: dict[str, Problem | Worlds] = {}
     policies: dict[Problem, dict[str, Any]] = {}
     for name, one in spec.problems.items():
@@ -266,16 +248,4 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepPlan:
         problems[name] = draw(None) if n_worlds is None else Worlds(draw, n_worlds)
         if n_worlds is not None:
             draw(np.random.default_rng(0))  # so that what is wrong with the file is known before a run
-    return SweepPlan(
-        name=name_of(file),
-        title=file.stem if spec.title is None else spec.title,
-        about=spec.about,
-        problems=problems,
-        policies=policies.__getitem__,
-        n_episodes=spec.episodes,
-        n_runs=spec.runs,
-        seed=spec.seed,
-        start=spec.start,
-        baseline=spec.baseline,
-        path=file,
-    )
+    return SweepPlan(problems=problems, policies=policies.__getitem__, baseline=spec.baseline, **facts)
