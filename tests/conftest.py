@@ -1,5 +1,6 @@
 """Settings and fixtures that tests of several rooms share."""
 
+import gc
 import logging
 import os
 import sys
@@ -42,8 +43,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Tests run in the tier that the environment names."""
+    """Tests run in the tier that the environment names, and no garbage is looked for in all that was collected."""
     compiling._tier = compiling._chosen_tier()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
