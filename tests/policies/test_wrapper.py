@@ -22,6 +22,7 @@ class Noted(mb.Policy):
     n_features = n_kept = 3
     item_features = "rows"
     alternative = "another"
+    takes = frozenset(("positions",))
     memory = (mb.Memory("a"),)
     affine = mb.OMM()
 

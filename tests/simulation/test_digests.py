@@ -51,6 +51,7 @@ KNOWN = {
     "floors policy": "a27fdb6e6bdf3641",
     "budget policy": "358ba67bd823b666",
     "steady policy": "29514bf90917c999",
+    "places policy": "fe4ec5205fd597e5",
 }
 
 
@@ -75,6 +76,11 @@ def test_whatever_differs_has_another_key():
         mb.RowEnvironment(sparse.csr_array(DATA)),
         mb.SampleEnvironment([[1, 2], [3]]),
         mb.SampleEnvironment([[1], [2, 3]]),
+        mb.CascadeEnvironment(mb.BernoulliEnvironment(TENTHS)),
+        mb.CascadeEnvironment(mb.BernoulliEnvironment(TENTHS), order="explore"),
+        mb.CascadeEnvironment(mb.BernoulliEnvironment(TENTHS), until="failure"),
+        mb.PositionEnvironment(mb.BernoulliEnvironment(TENTHS), [1.0]),
+        mb.PositionEnvironment(mb.BernoulliEnvironment(TENTHS), [1.0, 0.5]),
         mb.DelayedEnvironment(mb.BernoulliEnvironment(TENTHS)),
         mb.DelayedEnvironment(mb.BernoulliEnvironment(TENTHS), 1),
         mb.AvailabilityEnvironment(mb.BernoulliEnvironment(TENTHS), 0.5),

@@ -56,7 +56,11 @@ class Score:
 
     def _prepare(self, n_runs: int) -> None:
         self._means = self._problem.environment.mean_weights
-        self._best = np.full(n_runs, self._problem.best_sets(self._means[None].copy())[2][0])
+        best = np.array([self._problem.optimal_value])
+        if self._problem.adds_up:  # in the order in which sets played are
+            basis = self._problem.optimal_basis[None]
+            statistics.total_means(basis, np.array([basis.size]), self._means, best)
+        self._best = np.repeat(best, n_runs)
 
     def rows(self, rows: IntArray) -> Score:
         """A copy of the score of some runs, where means stay."""
