@@ -2,8 +2,8 @@
 
 Processor time is read from /proc before and after a load, for each process of a server, of the database and of nginx;
 the load generator is a process of its own, and is not counted. Where a checkout has ports of each worker, requests go
-to the worker that keeps the campaign ("direct"), or to the other ("passed on"); "any" is the shared address, where
-about half are passed on, as in every version; nginx hashes the campaign's name.
+to the worker that keeps the campaign ("direct"), or two of three to the other ("passed on"); "any" is the shared
+address, where about half are passed on, as in every version; nginx hashes the campaign's name.
 """
 
 from __future__ import annotations
@@ -83,26 +83,28 @@ def _of_tree(url: str, name: str, tree: Path, n_campaigns: int, seconds: float) 
         more = ["--workers", "1" if way == "one worker" else "2"]
         more += ["--worker-port", str(first)] if name == "this" else []
         with running("ours", base, *more, tree=tree) as port, contextlib.ExitStack() as stack:
-            ports = dict.fromkeys(names, port)
+            ports = {campaign: [port] for campaign in names}
             if name == "this":
                 at = {campaign: _holder(first, campaign, key) for campaign in names}
-                if way in ("direct", "passed on"):
-                    ports = {
-                        campaign: first + (at[campaign] if way == "direct" else 1 - at[campaign]) for campaign in at
-                    }
+                if way in ("direct", "passed on"):  # a lease would follow more than three quarters of the requests
+                    others = 0 if way == "direct" else 2
+                    ports = {each: [first + worker] + others * [first + 1 - worker] for each, worker in at.items()}
                 elif way == "nginx":
-                    ports = dict.fromkeys(names, stack.enter_context(_nginx((first, first + 1))))
+                    in_front = stack.enter_context(_nginx((first, first + 1)))
+                    ports = {campaign: [in_front] for campaign in names}
             told = (first, key) if name == "this" else None
             yield _put(name, way, ports, key, seconds, told)
 
 
-def _put(tree: str, way: str, ports: dict[str, int], key: str, seconds: float, told: tuple[int, str] | None) -> Cost:
+def _put(
+    tree: str, way: str, ports: dict[str, list[int]], key: str, seconds: float, told: tuple[int, str] | None
+) -> Cost:
     """Load on each campaign at its port, and what that cost."""
     watched = _processes()
-    names, at = [*ports], [*dict.fromkeys(ports.values())]
-    # Clients are spread over ports within a campaign; where each campaign has its own, each gets a load of its own.
-    is_apart = len(at) == len(names) > 1
-    loads = [([ports[name]], [name]) for name in names] if is_apart else [(at, names)]
+    names = [*ports]
+    # Clients are spread over ports within a campaign; where campaigns have their own, each gets a load of its own.
+    is_apart = len(names) > 1 and ports[names[0]] != ports[names[1]]
+    loads = [(ports[name], [name]) for name in names] if is_apart else [(ports[names[0]], names)]
 
     def put(lasting: float) -> float:
         """Requests that were answered."""

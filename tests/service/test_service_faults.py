@@ -60,7 +60,7 @@ def check_away(client, at):
 
 def test_a_stream_ends_when_the_database_goes_away(postgres):
     url = fresh_postgres(postgres)
-    with serving(url) as client:
+    with serving(url, lease=600.0) as client:
         at = create(client)
         server = server_of(url)
         with client.stream("GET", f"{at}/stream?after=0") as live:

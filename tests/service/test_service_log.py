@@ -358,8 +358,8 @@ def test_old_request_ids_are_forgotten(url):
         make(service)
         service.call(Operation(act.ask({}), "ads", "ask", "an id", "digest"))
         assert len(execute(url, sa.select(requests))) == 1
-        service.writer._next_forgetting = 0.0
         service.writer._keep_ids = -1000.0
+        service.writer._next_forgetting = 0.0
         until(lambda: not execute(url, sa.select(requests)))
 
 

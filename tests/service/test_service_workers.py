@@ -19,7 +19,7 @@ import sqlalchemy as sa
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 
-from matroid_bandits.service import Database, _workers, create_key, export_campaign
+from matroid_bandits.service import Database, Settings, _workers, create_key, export_campaign
 from matroid_bandits.service._tables import campaigns, snapshots
 from service_databases import fresh_postgres
 from service_kit import create, until
@@ -164,6 +164,11 @@ def test_a_supervisor_ends_while_a_worker_begins(supervisor, monkeypatch):
     supervisor.run()
     assert len(rounds) == 3
     assert {each.exitcode for each in Worker.started[2:]} == {-signal.SIGKILL}
+
+
+def test_workers_are_as_many_as_told_or_one_for_each_core():
+    assert _workers.count_workers(Settings(workers=3)) == 3
+    assert _workers.count_workers(Settings(workers="auto")) >= 1
 
 
 def check_limits(command):

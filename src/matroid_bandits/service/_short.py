@@ -54,15 +54,19 @@ class Cycle:
     """A request that the protocol serves by itself, in the place of uvicorn's cycle, and of its event."""
 
     __slots__ = (
-        "body", "disconnected", "era", "keep_alive", "message_event", "more_body", "protocol", "response_complete",
-        "response_started", "scope",
+        "body", "disconnected", "era", "keep_alive", "more_body", "protocol", "response_complete", "response_started",
+        "scope",
     )  # fmt: skip
 
     def __init__(self, protocol: GuardedProtocol, keep_alive: bool) -> None:
         self.protocol, self.keep_alive, self.body = protocol, keep_alive, bytearray()
-        self.scope, self.era = protocol.scope, protocol.era
+        self.scope, self.era, self.more_body = protocol.scope, protocol.era, True
         self.disconnected = self.response_started = self.response_complete = False
-        self.more_body, self.message_event = True, self
+
+    @property
+    def message_event(self) -> Cycle:
+        """What uvicorn sets; no attribute, so that the cycle needs no garbage collection."""
+        return self
 
     def set(self) -> None:
         """Called when more of the body has come, and when the client has gone."""
