@@ -12,16 +12,12 @@ import samples
 from episode_cases import DELAYS, FAMILIES, POLICIES, WORLDS
 from matroid_bandits import compiled, kernels
 from matroid_bandits.agent import Agent
-from matroid_bandits.compiled import Misfit, Settings, Slice, _choice, _kernels
+from matroid_bandits.compiled import Misfit, Settings, Slice, _kernels, _ready
 from matroid_bandits.engines import CountClassesEngine, KineticEngine, WarmEngine
 from matroid_bandits.exceptions import MatroidBanditsError, PolicyError
 from matroid_bandits.kernels import episodes, statistics, uplift
 from matroid_bandits.kernels import order as order_kernels
 from matroid_bandits.kernels.compiling import Kernel
-
-# The kernels of agents are called however slow the machine is, and whichever kernels of whole episodes are loaded.
-_choice._by_time = lambda *_: ("agent", "the kernels that agents call are wanted")
-_choice.playing_time = lambda: 0.0
 
 #: Of each kernel, these calls are kept.
 _KEPT = (1, 2, 3, 7, 40)
@@ -81,7 +77,8 @@ def recorded(among):
     try:
         for name, kernel in among.items():
             kernel.call = recorder(name, kernel)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_ready, "is_interpreted", lambda: True)  # agents play, however long they take
             yield calls
     finally:
         for kernel, call in before.items():
