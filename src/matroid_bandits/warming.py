@@ -76,7 +76,7 @@ def warm_up(
     return time.perf_counter() - began
 
 
-def warm_up_like(constraint: Constraint, policy: Policy, minimize: bool, seed: int) -> None:
+def _warm_up_like(constraint: Constraint, policy: Policy, minimize: bool, seed: int) -> None:
     """Compile what the requests to such a learner will need."""
     shape = (constraint.n_items, policy.n_features or 0)
     features = None if policy.n_features is None else np.zeros(shape)

@@ -15,7 +15,7 @@ from matroid_bandits.exceptions import MatroidBanditsError
 from matroid_bandits.kernels import compiling, statistics
 from matroid_bandits.kernels.background import Compiler
 from matroid_bandits.learner import Learner
-from matroid_bandits.warming import warm_up_like
+from matroid_bandits.warming import _warm_up_like
 
 log = logging.getLogger("matroid_bandits.service")
 
@@ -54,7 +54,7 @@ def _send(learner: Learner, name: str) -> None:
         return
     try:
         kind = learner.constraint, learner.policy, learner.minimize, learner.seed
-        _compiler.add(name, pickle.dumps((warm_up_like, *kind)))
+        _compiler.add(name, pickle.dumps((_warm_up_like, *kind)))
     except Exception:  # of a policy or a constraint of a user's own
         log.debug("campaign %s cannot be compiled in advance", name)
 
