@@ -4,6 +4,7 @@
 what is written of it; `race` has rivals on drawn worlds.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -13,9 +14,13 @@ from typing import Any
 import numpy as np
 
 import matroid_bandits as mb
+from matroid_bandits._util.pickling import pickler
 from matroid_bandits.reporting import Chapter, sweep_chapter
 
 from .blocks import source_of
+
+if hasattr(pickler(), "register_pickle_by_value"):  # what is sent to workers comes with its code, as from a script
+    pickler().register_pickle_by_value(sys.modules[__name__])
 
 #: The problems of the paper, changed; each is a file, and a chapter of the report.
 PARTS = ("networks", "delays", "visitors", "constraints")

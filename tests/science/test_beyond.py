@@ -1,5 +1,7 @@
 """The chapters beyond the paper: what is played, what is said of it, and what is marked as made up."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 
@@ -10,6 +12,7 @@ from science.beyond.visitors import VisitorEnvironment
 
 from beyond_the_paper import played, science
 from matroid_bandits import UniformMatroid, sweep
+from matroid_bandits._util.pickling import pickler
 from matroid_bandits.datasets import movielens
 from matroid_bandits.exceptions import DataError
 from matroid_bandits.paper import EXPERIMENTS, run
@@ -100,6 +103,13 @@ def test_means_are_those_of_the_group_that_is_seen():
 def test_visitors_are_played_in_processes_too(no_data):
     here, there = (played("visitors", n_episodes=3, n_runs=2, executor=n)[1] for n in (None, 2))
     assert here == there
+
+
+def test_workers_need_no_clone():
+    raw = pickler().dumps(world()[0])
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).n_features)"
+    done = subprocess.run([sys.executable, "-c", code], input=raw, capture_output=True, check=True, cwd="/")
+    assert done.stdout == b"2\n"
 
 
 def test_movies_for_visitors(no_data):

@@ -146,5 +146,8 @@ def _science() -> Any:
             "experiments beyond the paper are played from a clone of the repository, by its folder science/beyond:"
             " expected an installation of the clone, got the package alone"
         )
-    sys.path.append(str(root))  # and there it stays, for what is sent to other processes
-    return importlib.import_module("science.beyond")
+    sys.path.append(str(root))
+    try:
+        return importlib.import_module("science.beyond")
+    finally:
+        sys.path.remove(str(root))
