@@ -185,6 +185,8 @@ class Learner:
         self._has_forgotten = policy.forgets
         #: Whether it is known which weights were told and how many items there were: not in files of early versions.
         self._is_evidence_whole = True
+        #: Whether it is known how many plays were forgotten: not in files of early versions.
+        self._knows_forgotten = True
         #: The learner that answers what is held out; None where random sets do.
         self._control: Learner | None = _control.made(self, self._holdout, priors)
         self._record: Record | None = None

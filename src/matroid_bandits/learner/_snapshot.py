@@ -75,6 +75,8 @@ def _parts(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "has_forgotten": learner._has_forgotten,
         "is_whole": learner._is_evidence_whole,
     }
+    if learner._knows_forgotten:
+        header["knows_forgotten"] = True
     if learner.answers is not None:
         header["answers"] = learner.answers
     if learner._departed.restarted_at:
@@ -108,10 +110,13 @@ def is_same_state(one: Learner, other: Learner) -> bool:
     if not (one._is_evidence_whole and other._is_evidence_whole):
         for each in (header, other_header):
             each["evidence"] = each.get("control", {})["evidence"] = None
-    for prefix in ("", _CONTROL):
-        if not {*arrays} & {*other_arrays} >= {f"{prefix}forgotten"}:  # files of early versions do not say it
-            for each in (arrays, other_arrays):
+    if not (one._knows_forgotten and other._knows_forgotten):
+        for each in (header, other_header):
+            each["knows_forgotten"] = each.get("control", {})["knows_forgotten"] = None
+        for each in (arrays, other_arrays):
+            for prefix in ("", _CONTROL):
                 each.pop(f"{prefix}forgotten", None)
+    for prefix in ("", _CONTROL):
         if {*arrays, *other_arrays} >= {f"{prefix}open/names"} and not (
             _is_named(arrays, prefix) and _is_named(other_arrays, prefix)
         ):
@@ -235,6 +240,7 @@ def _restore(learner: Learner, header: Mapping[str, Any], arrays: Mapping[str, A
         getattr(state, name)[0] = arrays[name]
     if "priors/means" in arrays:
         state.prior_means, state.prior_counts = arrays["priors/means"][None], arrays["priors/counts"][None]
+    learner._knows_forgotten = header.get("knows_forgotten", False)
     if "forgotten" in arrays:
         state.restore_forgotten(arrays["forgotten"][None].copy())
     state.restore_totals(**{key: arrays[f"totals/{key}"] for key in state.totals()})

@@ -36,7 +36,7 @@ _KEYS = (
     "constraint", "n_items", "policy", "minimize", "seed", "id", "holdout", "max_departed", "episode",
     "n_changes", "departed",
 )  # fmt: skip
-_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at", "control", "evidence", "answers")
+_OPTIONAL_KEYS = ("fingerprint", "restarted_at", "changed_at", "control", "evidence", "answers", "knows_forgotten")
 
 
 def check_header(header: Mapping[str, Any]) -> None:
@@ -59,6 +59,7 @@ def check_header(header: Mapping[str, Any]) -> None:
     if type(header["id"]) is not str or not header["id"]:
         raise ValueError(f"expected id to be a string, got {shown(header['id'])}")
     Holdout.of(header["holdout"])
+    as_flag("knows_forgotten", header.get("knows_forgotten", False))
     if "answers" in header:
         as_answers(header["answers"])
     as_integer("max_departed", header["max_departed"])
