@@ -4,6 +4,7 @@ import contextlib
 import json
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -182,8 +183,13 @@ def test_servers_that_cannot_see_each_other_both_write(url):
 def test_an_answer_that_gets_lost_is_not_decided_again(url):
     """The holder executes the request, and its answer never comes: this server finds it by the id that it made."""
     with apart(url) as (holder, other, proxy):
-        proxy.is_mute, other.passing._patience = True, 0.5
-        answer = other.post(f"{AT}/ask")
+        proxy.is_mute, passing = True, other.passing
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(other.post, f"{AT}/ask")
+            until(lambda: holder.get(AT).json()["decisions"] == 2)
+            passing._sent.update(dict.fromkeys(passing._sent, 0.0))  # it was to be answered long ago
+            passing._loop.call_soon_threadsafe(passing._look)
+            answer = asked.result(240.0)
         assert (answer.status_code, answer.json()["decision"]) == (200, 2)
         assert holder.get(AT).json()["decisions"] == 2
         assert n_passed(other, "late") == 1
