@@ -172,7 +172,7 @@ def test_servers_that_cannot_see_each_other_both_write(url):
     with apart(url) as (holder, other, proxy):
         other.passing._patience = 0.5  # after which a holder that was out of reach is tried again
         proxy.cut()
-        asked = [client.post(f"{AT}/ask").json()["decision"] for client in (other, holder) * 5]
+        asked = [client.post(f"{AT}/ask", json={}).json()["decision"] for client in (other, holder) * 5]
         assert asked == [*range(2, 12)]
         assert n_passed(other, "unreachable") >= 1
         assert [client.get(AT).json()["decisions"] for client in (holder, other)] == [11, 11]

@@ -266,6 +266,7 @@ class GuardedProtocol(HttpToolsProtocol):
             on_response=self.on_response_complete,
         )
         cycle.body, cycle.more_body = passage.body, False
+        cycle.message_event.set()
         if self.cycle is passage:  # type: ignore[comparison-overlap]
             self.cycle = cycle
         self._start_asgi_task(cycle, self.app)
