@@ -201,7 +201,8 @@ def small(x):
 
 
 @needs_compiler
-def test_what_is_on_disk_is_known_without_numba_and_is_never_older_than_what_it_calls(tmp_path):
+def test_what_is_on_disk_is_known_without_numba_and_is_never_older_than_what_it_calls(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # which does not notice an edit within a second
     source = tmp_path / "small.py"
 
     def fresh(step):
