@@ -210,6 +210,20 @@ def test_closing_by_request_gives_what_answers_say_unless_a_default_is_given(url
             assert shop.estimates().counts.sum() == 10
 
 
+def test_no_clicks_are_told_by_label_as_in_a_learner(url):
+    with serving(url) as client:
+        create(client, answers="clicks")
+        learner = mb.Learner(mb.UniformMatroid(2, 1, labels="ab"), mb.OMM(), answers="clicks")
+        with mb.Client(str(client.base_url), "ads") as shop:
+            for each in (learner, shop):
+                decision = each.ask()
+                each.tell(decision, {})
+                waiting = each.outstanding if each is learner else each.outstanding()
+                assert [one.id for one in waiting] == [decision.id]
+                each.close(decision)
+                assert each.estimates().counts.sum() == decision.items.size
+
+
 def test_answers_change_by_settings_and_by_the_client(url):
     with serving(url) as client:
         at = create(client, answer_window=3600)

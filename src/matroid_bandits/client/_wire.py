@@ -132,7 +132,7 @@ def _listed(name: str, items: Any, may_be_mask: bool = False) -> Any:
     return np.asarray(given, bool) if is_mask and may_be_mask else given
 
 
-def weights_form(weights: Any, decision: Decision | int = 0) -> list[Any]:
+def weights_form(weights: Any, decision: Decision | int = 0) -> list[Any] | dict[str, Any]:
     """Weights as the server takes them: a list, or pairs of label and weight.
 
     A list is sent by the labels of a `Decision`, which may have fewer items, in another order, than when it was asked
@@ -153,7 +153,8 @@ def weights_form(weights: Any, decision: Decision | int = 0) -> list[Any]:
         if len(listed) != len(labels):
             raise FeedbackError(f"expected {len(labels)} weights, one per item of the basis; got {len(listed)}")
         return [[encode(label, "label"), weight] for label, weight in zip(labels, listed, strict=True)]
-    return [[encode(plain(key), "label"), _weight(shown(key), value)] for key, value in zip(*named, strict=True)]
+    pairs = [[encode(plain(key), "label"), _weight(shown(key), value)] for key, value in zip(*named, strict=True)]
+    return pairs or {}  # of no items by label; [] has no weight for any item
 
 
 def answer_form(decision: Decision | int, weights: Any, clicked: Any, failed: Any, examined: Any) -> dict[str, Any]:
