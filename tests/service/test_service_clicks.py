@@ -218,8 +218,7 @@ def test_no_clicks_are_told_by_label_as_in_a_learner(url):
             for each in (learner, shop):
                 decision = each.ask()
                 each.tell(decision, {})
-                waiting = each.outstanding if each is learner else each.outstanding()
-                assert [one.id for one in waiting] == [decision.id]
+                assert [one.id for one in each.outstanding] == [decision.id]
                 each.close(decision)
                 assert each.estimates().counts.sum() == decision.items.size
 
