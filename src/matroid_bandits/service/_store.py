@@ -71,8 +71,11 @@ _POSTGRES = {
     "lock": f"SELECT {', '.join(_COLUMNS)}, {_POSTGRES_NOW} FROM campaigns WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
     "known": "SELECT id, campaign, digest, status, answer FROM requests "
     "WHERE id IN (SELECT json_array_elements_text(%s::json))",
-    "append": "COPY events (campaign, seq, at, payload) FROM STDIN",
-    "remember": "COPY requests (id, campaign, digest, status, answer, at) FROM STDIN",
+    # not by COPY, in which a server that is stopped keeps its locks: no timeout ends it
+    "append": "INSERT INTO events (campaign, seq, at, payload) "
+    "SELECT * FROM unnest(%s::int[], %s::bigint[], %s::float8[], %s::text[])",
+    "remember": "INSERT INTO requests (id, campaign, digest, status, answer, at) "
+    "SELECT * FROM unnest(%s::text[], %s::int[], %s::text[], %s::int[], %s::text[], %s::float8[])",
     "advance": "UPDATE campaigns SET seq = %s, digest = %s, decisions = %s, waiting = %s, alarms = %s, status = %s, "
     "reason = %s WHERE id = %s",
 }
@@ -372,9 +375,10 @@ class Database:
             connection.execute(sa.update(campaigns).where(campaigns.c.id == id).values(spec=text))
 
     def _insert(self, connection: Connection, statement: str, rows: list[Any]) -> None:
-        """Insert many rows: up to a hundred or so by a statement of SQLite, as many as there are by a COPY."""
+        """Insert many rows: up to a hundred or so by a statement of SQLite, all by one of PostgreSQL."""
         if not self.is_sqlite:
-            self._run(connection, self._sql[statement], rows, is_copy=True)
+            if rows:
+                self._run(connection, self._sql[statement], [[*column] for column in zip(*rows, strict=True)])
             return
         first, n = 0, _MOST_ROWS
         while first < len(rows):
@@ -385,17 +389,12 @@ class Database:
             self._run(connection, self._sql[statement] + values, [*chain.from_iterable(some)])
             first += n
 
-    def _run(self, connection: Connection, statement: str, values: Sequence[Any], *, is_copy: bool = False) -> Any:
+    def _run(self, connection: Connection, statement: str, values: Sequence[Any]) -> Any:
         """Let the driver execute a statement within the transaction of a connection; its errors are SQLAlchemy's."""
         driver: Any = connection.connection
         try:
             cursor = driver.cursor()
-            if is_copy:
-                with cursor.copy(statement) as copy:
-                    for row in values:
-                        copy.write_row(row)
-            else:
-                cursor.execute(statement, values)
+            cursor.execute(statement, values)
         except self._driver_error as error:
             raise DBAPIError.instance(
                 statement, None, error, self._driver_error, hide_parameters=True, dialect=self.engine.dialect
