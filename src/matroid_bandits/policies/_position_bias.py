@@ -23,7 +23,7 @@ from matroid_bandits.policies._state import State
 from matroid_bandits.policies._thompson import ThompsonSampling
 from matroid_bandits.policies._wrapper import PolicyWrapper
 
-#: Attention is estimated in each of the first lists, then in every so many, by this many rounds.
+#: Attention is estimated in each of the first lists, then in every 50th, by this number of rounds.
 _FIRST, _EVERY, _ROUNDS = 200, 50, 4
 
 
